@@ -10,16 +10,15 @@ use std::{
 };
 
 use drawbridge_tests::{
-    Desk, Driver, Home, browser, canary,
+    DesktopSession, Home, WebDriver, browser, canary,
     canary::Canary,
-    clients::{Client, Door, Sdk},
-    driver::free_port,
+    clients::{Client, Endpoint, Sdk},
     http::{Request, Url},
-    places,
+    paths,
     process::Process,
-    until,
-    wait::yes,
-    within,
+    wait::some_if,
+    wait_until, wait_until_within,
+    web_driver::find_free_port,
 };
 use serde_json::json;
 
@@ -34,9 +33,9 @@ const PAGE: &str = "<!doctype html><html lang=en><title>Page</title><main><h1>Pa
     document.querySelector('[data-testid=said]').textContent = e.target.textContent });</script>";
 
 #[test]
-fn a_secret_that_another_program_stored_is_found_in_the_keyring_of_the_desk() {
-    let desk = Desk::without_screen();
-    let mut command = desk.command(places::program("secret-tool"));
+fn the_keyring_of_the_session_contains_a_secret_of_another_program() {
+    let desktop = DesktopSession::without_screen();
+    let mut command = desktop.command(paths::find_program("secret-tool"));
     command
         .args(["store", "--label=a label", "kind", "test"])
         .stdin(Stdio::piped());
@@ -51,7 +50,7 @@ fn a_secret_that_another_program_stored_is_found_in_the_keyring_of_the_desk() {
         child.wait().expect("wait for secret-tool").success(),
         "secret-tool stores"
     );
-    let items = desk.keyring().items();
+    let items = desktop.keyring().items();
     let item = items
         .iter()
         .find(|item| item.label == "a label")
@@ -61,50 +60,52 @@ fn a_secret_that_another_program_stored_is_found_in_the_keyring_of_the_desk() {
 }
 
 #[test]
-fn whatever_was_started_in_a_home_ends_with_it() {
-    let desk = Desk::new();
-    let folder = desk.path().to_owned();
-    let mut command = desk.command(places::program("sh"));
+fn processes_started_in_a_home_end_with_it() {
+    let desktop = DesktopSession::new();
+    let folder = desktop.path().to_owned();
+    let mut command = desktop.command(paths::find_program("sh"));
     let mut process = Process::start(
-        &desk,
+        &desktop,
         "sh",
         command.args(["-c", "echo up; setsid sleep 600 & sleep 600"]),
     );
-    assert_eq!(process.line(), "up");
-    until("both sleep", || {
-        yes(desk
-            .processes()
-            .iter()
-            .filter(|p| p.command == "sleep 600")
-            .count()
-            == 2)
+    assert_eq!(process.read_line(), "up");
+    wait_until("both sleep", || {
+        some_if(
+            desktop
+                .processes()
+                .iter()
+                .filter(|p| p.command == "sleep 600")
+                .count()
+                == 2,
+        )
     });
     drop(process);
-    drop(desk);
+    drop(desktop);
     assert!(
-        drawbridge_tests::process::of_folder(&folder).is_empty(),
+        drawbridge_tests::process::find_processes(&folder).is_empty(),
         "nothing is left"
     );
     assert!(!folder.exists(), "the folder is gone");
 }
 
 #[test]
-fn the_driver_sees_and_moves_a_web_view() {
-    let desk = Desk::new();
+fn web_driver_reads_and_controls_a_web_view() {
+    let desktop = DesktopSession::new();
     let url = serve(PAGE);
-    let program = places::mini_browser();
-    let driver = Driver::open(&desk, &program, &["--automation".to_owned()]);
-    driver.run(&format!("location.href = '{url}'"));
-    driver.look_at("the page", |at| at.starts_with(&url));
+    let program = paths::find_mini_browser();
+    let driver = WebDriver::open(&desktop, &program, &["--automation".to_owned()]);
+    driver.run_script(&format!("location.href = '{url}'"));
+    driver.switch_to_window("the page", |at| at.starts_with(&url));
     driver.fill("name", "a \"name\" with ünïcode");
-    driver.choose("choice", "b");
+    driver.select_option("choice", "b");
     driver.click("row[data-id=2] go");
-    driver.until_says("said", "two");
-    assert_eq!(driver.count("row"), 2);
+    driver.wait_for_text("said", "two");
+    assert_eq!(driver.count_parts("row"), 2);
     assert!(driver.is_visible());
-    driver.picture("rig");
+    driver.save_screenshot("rig");
     assert!(
-        places::output("window/rig.png")
+        paths::output_file("window/rig.png")
             .metadata()
             .expect("a picture")
             .len()
@@ -113,7 +114,7 @@ fn the_driver_sees_and_moves_a_web_view() {
 }
 
 #[test]
-fn the_browser_tells_what_went_wrong() {
+fn the_browser_reports_errors_of_a_page() {
     let home = Home::new();
     let url = serve(PAGE);
     let steps = json!([
@@ -121,7 +122,7 @@ fn the_browser_tells_what_went_wrong() {
         {"do": "choose", "part": "choice", "value": "b"}, {"do": "click", "part": "row[data-id=1] go"},
         {"do": "until_says", "part": "said", "text": "one"}, {"do": "axe", "where": "page"},
     ]);
-    browser::take_steps(&home, &url, &steps).nothing_wrong();
+    browser::take_steps(&home, &url, &steps).assert_no_problems();
     let bad =
         serve("<!doctype html><title>t</title><img src=x><script>console.error('ouch')</script>");
     let seen = browser::take_steps(
@@ -138,7 +139,7 @@ fn the_browser_tells_what_went_wrong() {
 }
 
 #[test]
-fn the_browser_tells_what_does_not_fit_and_what_is_no_text() {
+fn the_browser_reports_overflow_and_foreign_markup() {
     const BAD: &str = "<!doctype html><html lang=en><title>t</title><style>body { margin: 0 } :focus { outline: none }\
         .wide { width: 90px; overflow: hidden; white-space: nowrap } .low { height: 9px; overflow: hidden }\
         .off { position: absolute; left: 1250px; white-space: nowrap } .on { position: absolute; left: 4px; top: 300px }\
@@ -170,34 +171,35 @@ fn the_browser_tells_what_does_not_fit_and_what_is_no_text() {
         &serve(PAGE),
         &json!([{"do": "login"}, {"do": "fits", "where": "page"}]),
     );
-    good.nothing_wrong();
+    good.assert_no_problems();
 }
 
 #[test]
-fn both_sdks_speak_with_a_public_server() {
+fn both_sdks_call_a_public_server() {
     let home = Home::new();
-    let port = free_port();
-    let mut command = home.command(places::program("node"));
+    let port = find_free_port();
+    let mut command = home.command(paths::find_program("node"));
     command
-        .arg(places::npm(
+        .arg(paths::npm_file(
             "@modelcontextprotocol/server-everything/dist/index.js",
         ))
         .arg("streamableHttp");
     let _server = Process::start(&home, "everything", command.env("PORT", port.to_string()));
     let url = format!("http://127.0.0.1:{port}/mcp");
-    until("the server listens", || {
+    wait_until("the server listens", || {
         std::net::TcpStream::connect(("127.0.0.1", port)).ok()
     });
-    let door = Door {
+    let endpoint = Endpoint {
         url,
         token: "none".to_owned(),
     };
     for sdk in [Sdk::TypeScript, Sdk::Python] {
         assert!(
-            Client::tools(&home, sdk, &door).contains(&"echo".to_owned()),
+            Client::list_tools(&home, sdk, &endpoint).contains(&"echo".to_owned()),
             "{sdk:?} lists"
         );
-        let result = Client::call(&home, sdk, &door, "echo", &json!({"message": "hi"})).result();
+        let result = Client::begin_call(&home, sdk, &endpoint, "echo", &json!({"message": "hi"}))
+            .wait_for_result();
         assert_eq!(
             (result.is_error, result.text.as_str()),
             (false, "Echo: hi"),
@@ -207,16 +209,16 @@ fn both_sdks_speak_with_a_public_server() {
 }
 
 #[test]
-fn a_canary_is_found_in_every_shape() {
+fn a_canary_is_found_in_every_encoding() {
     let canary = Canary::new("rig");
-    for (name, shape) in canary.shapes() {
+    for (name, shape) in canary.encodings() {
         let text = [b"before ".as_slice(), &shape, b" after"].concat();
-        assert!(canary.found_in(&text).is_some(), "found as {name}");
+        assert!(canary.find_in(&text).is_some(), "found as {name}");
     }
     for lead in ["", "a", "ab"] {
         let encoded = canary::base64(format!("{lead}{} and more", canary.value()).as_bytes());
         assert_eq!(
-            canary.found_in(encoded.as_bytes()),
+            canary.find_in(encoded.as_bytes()),
             Some("base64"),
             "found within base64"
         );
@@ -225,13 +227,14 @@ fn a_canary_is_found_in_every_shape() {
             format!("{lead}{} and more", canary.value()).as_bytes()
         );
     }
-    assert_eq!(canary.found_in(b"a song of something else"), None);
+    assert_eq!(canary.find_in(b"a song of something else"), None);
 }
 
 #[test]
-fn a_wait_in_vain_says_for_what() {
-    let waited =
-        std::panic::catch_unwind(|| within(Duration::from_millis(50), "pigs fly", || None::<()>));
+fn a_timed_out_wait_names_its_condition() {
+    let waited = std::panic::catch_unwind(|| {
+        wait_until_within(Duration::from_millis(50), "pigs fly", || None::<()>)
+    });
     let why = waited.expect_err("it fails");
     let why = why.downcast_ref::<String>().expect("with words");
     assert!(why.contains("until pigs fly"), "{why}");
@@ -239,7 +242,7 @@ fn a_wait_in_vain_says_for_what() {
 
 #[test]
 fn the_http_client_reads_chunks() {
-    let url = Url::of(&serve("chunks"));
+    let url = Url::parse(&serve("chunks"));
     let response = Request {
         method: "GET",
         url: &url,
@@ -281,8 +284,9 @@ fn serve(page: &str) -> String {
 }
 
 #[test]
-fn the_pictures_are_kept_out_of_the_repository() {
-    let ignored = fs::read_to_string(places::root().join(".gitignore")).expect("a .gitignore");
+fn screenshots_are_not_committed() {
+    let ignored =
+        fs::read_to_string(paths::repository_root().join(".gitignore")).expect("a .gitignore");
     assert!(
         ignored.lines().any(|line| line == "/test-output"),
         "test-output is ignored"
@@ -290,12 +294,12 @@ fn the_pictures_are_kept_out_of_the_repository() {
 }
 
 #[test]
-fn the_fixture_notices_a_call_that_nobody_decided() {
+fn the_fixture_records_a_call_without_a_decision() {
     let home = Home::new();
     let (heard, nowhere) = (home.file("heard"), home.file("no-store"));
-    let mut command = home.command(places::built("upstream-faulty"));
+    let mut command = home.command(paths::built_binary("upstream-faulty"));
     command
-        .arg("--heard")
+        .arg("--record")
         .arg(&heard)
         .arg("--store")
         .arg(&nowhere)
@@ -303,9 +307,11 @@ fn the_fixture_notices_a_call_that_nobody_decided() {
     let mut fixture = Process::start(&home, "fixture", &mut command);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {}}});
     writeln!(fixture.take_stdin(), "{call}").expect("speak to it");
-    until("it notes that", || {
-        yes(fs::read_to_string(&heard)
-            .unwrap_or_default()
-            .contains("\"undecided\""))
+    wait_until("it notes that", || {
+        some_if(
+            fs::read_to_string(&heard)
+                .unwrap_or_default()
+                .contains("\"undecided\""),
+        )
     });
 }

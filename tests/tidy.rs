@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, path::Path};
 
 use drawbridge_tests::source::{
-    Source, below, committed, names, rooms_used, without_comments, without_tests,
+    SourceFile, contains_word, list_committed_files, list_sources, used_modules, without_comments,
+    without_tests,
 };
 
 const APP: &str = "src-tauri/src";
@@ -48,12 +49,12 @@ const REVISIONS: &[&str] = &[
 ];
 
 /// Returns the Rust files of the product, without their tests and comments.
-fn code(folders: &[&str]) -> Vec<Source> {
-    let sources: Vec<Source> = folders
+fn read_product_code(folders: &[&str]) -> Vec<SourceFile> {
+    let sources: Vec<SourceFile> = folders
         .iter()
-        .flat_map(|folder| below(folder, &["rs"]))
+        .flat_map(|folder| list_sources(folder, &["rs"]))
         .filter(|source| !source.is_test())
-        .map(|source| Source {
+        .map(|source| SourceFile {
             text: without_tests(&without_comments(&source.text)).to_owned(),
             ..source
         })
@@ -64,30 +65,30 @@ fn code(folders: &[&str]) -> Vec<Source> {
 
 /// Fails with the list of violations of a rule if there are any.
 #[track_caller]
-fn none(rule: &str, broken: &[String]) {
+fn assert_none(rule: &str, broken: &[String]) {
     assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
 }
 
 /// Fails if a file outside of `home` contains one of `words`.
 #[track_caller]
-fn only_in(home: &[&str], folders: &[&str], words: &[&str]) {
-    let outside = |source: &Source| !home.iter().any(|place| source.path.starts_with(place));
-    let broken: Vec<String> = code(folders)
+fn assert_only_in(home: &[&str], folders: &[&str], words: &[&str]) {
+    let outside = |source: &SourceFile| !home.iter().any(|place| source.path.starts_with(place));
+    let broken: Vec<String> = read_product_code(folders)
         .iter()
         .filter(|source| outside(source))
         .flat_map(|source| {
             words
                 .iter()
-                .filter(|word| names(&source.text, word))
+                .filter(|word| contains_word(&source.text, word))
                 .map(|word| format!("{} names {word}", source.path))
         })
         .collect();
-    none(&format!("only {} may", home.join(", ")), &broken);
+    assert_none(&format!("only {} may", home.join(", ")), &broken);
 }
 
 #[test]
 fn only_the_app_names_tauri() {
-    only_in(
+    assert_only_in(
         &[APP],
         &[APP, HUB, ENDPOINT, CLI],
         &["tauri::", "tauri_build"],
@@ -96,7 +97,7 @@ fn only_the_app_names_tauri() {
 
 #[test]
 fn only_the_endpoint_names_axum() {
-    only_in(
+    assert_only_in(
         &[ENDPOINT],
         &[APP, HUB, ENDPOINT, CLI],
         &["axum::", "tower_http::"],
@@ -105,7 +106,7 @@ fn only_the_endpoint_names_axum() {
 
 #[test]
 fn only_the_store_names_sqlx_and_rusqlite() {
-    only_in(
+    assert_only_in(
         &["src-tauri/hub/src/store"],
         &[APP, HUB, ENDPOINT, CLI],
         &["sqlx::", "rusqlite::"],
@@ -114,7 +115,7 @@ fn only_the_store_names_sqlx_and_rusqlite() {
 
 #[test]
 fn only_secrets_name_the_keyring() {
-    only_in(
+    assert_only_in(
         &["src-tauri/hub/src/secrets"],
         &[APP, HUB, ENDPOINT, CLI],
         &["keyring_core::", "keyring::"],
@@ -122,8 +123,8 @@ fn only_secrets_name_the_keyring() {
 }
 
 #[test]
-fn only_oauth_names_what_signs_in() {
-    only_in(
+fn only_oauth_names_the_oauth_crates() {
+    assert_only_in(
         &["src-tauri/hub/src/oauth"],
         &[APP, HUB, ENDPOINT, CLI],
         &["oauth2::", "transport::auth"],
@@ -131,12 +132,12 @@ fn only_oauth_names_what_signs_in() {
 }
 
 #[test]
-fn only_one_room_of_the_hub_starts_processes() {
+fn only_one_module_of_the_hub_starts_processes() {
     let home = [
         "src-tauri/hub/src/transport/process",
         "src-tauri/hub/src/guard",
     ];
-    only_in(
+    assert_only_in(
         &home,
         &[HUB, ENDPOINT],
         &["process_wrap::", "Command::new", "process::Command"],
@@ -145,7 +146,7 @@ fn only_one_room_of_the_hub_starts_processes() {
 
 #[test]
 fn only_the_protocol_knows_its_revisions() {
-    only_in(
+    assert_only_in(
         &["src-tauri/hub/src/protocol"],
         &[APP, HUB, ENDPOINT, CLI],
         REVISIONS,
@@ -155,7 +156,7 @@ fn only_the_protocol_knows_its_revisions() {
 #[test]
 fn only_the_clock_asks_for_the_time_of_day() {
     let words = ["SystemTime::now", "OffsetDateTime::now_utc", "Utc::now"];
-    only_in(
+    assert_only_in(
         &["src-tauri/hub/src/clock"],
         &[APP, HUB, ENDPOINT, CLI],
         &words,
@@ -163,7 +164,7 @@ fn only_the_clock_asks_for_the_time_of_day() {
 }
 
 #[test]
-fn the_crates_are_a_line() {
+fn each_crate_depends_only_on_crates_below_it() {
     let may = BTreeMap::from([
         ("Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
         ("src-tauri/hub/Cargo.toml", vec![]),
@@ -174,13 +175,13 @@ fn the_crates_are_a_line() {
         ),
         ("src-tauri/xtask/Cargo.toml", vec![]),
         ("tests/Cargo.toml", vec!["drawbridge-hub"]),
-        ("tests/odd-json/Cargo.toml", vec![]),
+        ("tests/arbitrary-json/Cargo.toml", vec![]),
         (
             "fuzz/Cargo.toml",
             vec!["drawbridge-hub", "drawbridge-endpoint"],
         ),
     ]);
-    let manifests: Vec<Source> = committed()
+    let manifests: Vec<SourceFile> = list_committed_files()
         .into_iter()
         .filter(|source| source.path.ends_with("Cargo.toml"))
         .collect();
@@ -205,7 +206,7 @@ fn the_crates_are_a_line() {
             broken.push(format!("xtask depends on {needs:?}"));
         }
     }
-    none("hub ← endpoint ← { cli, app }", &broken);
+    assert_none("hub ← endpoint ← { cli, app }", &broken);
 }
 
 /// Returns the names in the dependency sections, except those of the whole workspace.
@@ -224,11 +225,11 @@ fn dependencies(manifest: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_room_of_the_hub_names_only_rooms_below_it() {
+fn a_module_of_the_hub_names_only_modules_below_it() {
     let level = |room: &str| HUB_ORDER.iter().position(|rooms| rooms.contains(&room));
     let mut broken = Vec::new();
-    for source in code(&[HUB]) {
-        let room = source.room(HUB);
+    for source in read_product_code(&[HUB]) {
+        let room = source.module(HUB);
         if room == "lib" {
             continue;
         }
@@ -239,22 +240,22 @@ fn a_room_of_the_hub_names_only_rooms_below_it() {
             ));
             continue;
         };
-        let above = rooms_used(&source.text)
+        let above = used_modules(&source.text)
             .into_iter()
             .filter(|used| level(used).is_some_and(|level| level > own));
         broken.extend(above.map(|used| format!("{} names {used}, which is above it", source.path)));
     }
-    none("the order of the hub's rooms", &broken);
+    assert_none("the order of the hub's rooms", &broken);
 }
 
-fn ui() -> Vec<Source> {
-    let sources = below(UI, &["ts", "svelte", "js"]);
+fn read_ui_files() -> Vec<SourceFile> {
+    let sources = list_sources(UI, &["ts", "svelte", "js"]);
     assert!(!sources.is_empty(), "no file was read in {UI}");
     sources
 }
 
 /// Returns the imports of a UI module: paths below `ui/src`, and packages.
-fn imports(source: &Source) -> Vec<String> {
+fn imports(source: &SourceFile) -> Vec<String> {
     let mut found = Vec::new();
     for keyword in ["from ", "import ", "import("] {
         for (at, _) in source.text.match_indices(keyword) {
@@ -263,13 +264,13 @@ fn imports(source: &Source) -> Vec<String> {
                 continue;
             };
             let target = rest[1..].split(quote).next().unwrap_or_default();
-            found.push(resolve(&source.path, target));
+            found.push(resolve_import(&source.path, target));
         }
     }
     found
 }
 
-fn resolve(from: &str, target: &str) -> String {
+fn resolve_import(from: &str, target: &str) -> String {
     if !target.starts_with('.') {
         return target.replacen("$lib", "ui/src/lib", 1);
     }
@@ -286,11 +287,14 @@ fn resolve(from: &str, target: &str) -> String {
 }
 
 #[test]
-fn a_module_of_the_ui_imports_only_from_rooms_below_it() {
+fn a_module_of_the_ui_imports_only_from_modules_below_it() {
     let level = |room: &str| UI_ORDER.iter().position(|rooms| rooms.contains(&room));
     let mut broken = Vec::new();
-    for source in ui().into_iter().filter(|source| !source.is_test()) {
-        let room = source.room(UI);
+    for source in read_ui_files()
+        .into_iter()
+        .filter(|source| !source.is_test())
+    {
+        let room = source.module(UI);
         let Some(own) = level(&room) else {
             broken.push(format!(
                 "{}: the room {room} has no place in the order",
@@ -302,44 +306,46 @@ fn a_module_of_the_ui_imports_only_from_rooms_below_it() {
             .into_iter()
             .filter(|target| target.starts_with(UI))
         {
-            let to = Source {
+            let to = SourceFile {
                 path: target.clone(),
                 text: String::new(),
             };
             let feature = |path: &str| path.split('/').nth(3).unwrap_or_default().to_owned();
-            if level(&to.room(UI)).is_some_and(|level| level > own) {
+            if level(&to.module(UI)).is_some_and(|level| level > own) {
                 broken.push(format!(
                     "{} imports {target}, which is above it",
                     source.path
                 ));
             } else if room == "features"
-                && to.room(UI) == "features"
+                && to.module(UI) == "features"
                 && feature(&target) != feature(&source.path)
             {
                 broken.push(format!("{} imports another feature, {target}", source.path));
             }
         }
     }
-    none("kit, lib ← ipc ← state ← features ← views ← App", &broken);
+    assert_none("kit, lib ← ipc ← state ← features ← views ← App", &broken);
 }
 
 #[test]
 fn only_ipc_names_the_packages_of_tauri() {
-    let outside = ui().into_iter().filter(|source| source.room(UI) != "ipc");
+    let outside = read_ui_files()
+        .into_iter()
+        .filter(|source| source.module(UI) != "ipc");
     let broken = outside
         .filter(|source| source.text.contains("@tauri-apps"))
         .map(|source| source.path);
-    none(
+    assert_none(
         "only ui/src/ipc may name @tauri-apps",
         &broken.collect::<Vec<_>>(),
     );
 }
 
 /// Returns all Rust files, including tests and tools.
-fn rust() -> Vec<Source> {
-    let sources: Vec<Source> = ["src-tauri", "tests"]
+fn read_rust_files() -> Vec<SourceFile> {
+    let sources: Vec<SourceFile> = ["src-tauri", "tests"]
         .iter()
-        .flat_map(|folder| below(folder, &["rs"]))
+        .flat_map(|folder| list_sources(folder, &["rs"]))
         .collect();
     assert!(
         sources.len() > 20,
@@ -350,19 +356,19 @@ fn rust() -> Vec<Source> {
 }
 
 #[test]
-fn every_rust_file_says_what_it_is_for() {
-    let files = rust()
+fn every_rust_file_begins_with_a_module_comment() {
+    let files = read_rust_files()
         .into_iter()
         .filter(|source| !source.path.ends_with("/tests.rs"));
     let silent = files.filter(|source| !source.text.starts_with("//! "));
-    none(
+    assert_none(
         "a file opens with `//!`",
         &silent.map(|source| source.path).collect::<Vec<_>>(),
     );
 }
 
 /// The words of the comments of a file, in lower case.
-fn comment_words(source: &Source) -> Vec<String> {
+fn comment_words(source: &SourceFile) -> Vec<String> {
     let comments = source
         .text
         .lines()
@@ -377,7 +383,9 @@ fn comment_words(source: &Source) -> Vec<String> {
 #[test]
 fn comments_state_conditions_with_if() {
     let product = [APP, HUB, ENDPOINT, CLI];
-    let files = product.iter().flat_map(|folder| below(folder, &["rs"]));
+    let files = product
+        .iter()
+        .flat_map(|folder| list_sources(folder, &["rs"]));
     let words: Vec<String> = files.flat_map(|source| comment_words(&source)).collect();
     let per_thousand = |word: &str| {
         let count = words.iter().filter(|other| *other == word).count();
@@ -392,11 +400,11 @@ fn comments_state_conditions_with_if() {
 }
 
 #[test]
-fn a_room_has_a_sibling_and_no_mod_rs() {
-    let found = rust()
+fn no_module_is_a_mod_rs_file() {
+    let found = read_rust_files()
         .into_iter()
         .filter(|source| Path::new(&source.path).ends_with("mod.rs"));
-    none(
+    assert_none(
         "`x/` has a sibling `x.rs`",
         &found.map(|source| source.path).collect::<Vec<_>>(),
     );
@@ -404,10 +412,10 @@ fn a_room_has_a_sibling_and_no_mod_rs() {
 
 #[test]
 fn files_are_short() {
-    let generated = |source: &Source| source.path.ends_with("bindings.ts");
-    let files = rust()
+    let generated = |source: &SourceFile| source.path.ends_with("bindings.ts");
+    let files = read_rust_files()
         .into_iter()
-        .chain(ui())
+        .chain(read_ui_files())
         .filter(|source| !generated(source));
     let mut lengths: Vec<(usize, String)> = files
         .map(|source| (source.text.lines().count(), source.path))
@@ -423,7 +431,7 @@ fn files_are_short() {
 }
 
 #[test]
-fn nothing_that_is_committed_names_the_host_of_a_registry() {
+fn no_committed_file_names_the_host_of_a_registry() {
     let hosts: Vec<String> = [
         ["registry.npmjs", "org"],
         ["registry.yarnpkg", "com"],
@@ -437,7 +445,7 @@ fn nothing_that_is_committed_names_the_host_of_a_registry() {
     .to_vec();
     let index = format!("https://github.com/rust-lang/{}.io-index", "crates");
     let line = format!("source = \"registry+{index}\"");
-    let sources = committed();
+    let sources = list_committed_files();
     assert!(
         sources.len() > 20,
         "only {} files were found",
@@ -456,5 +464,5 @@ fn nothing_that_is_committed_names_the_host_of_a_registry() {
             .filter(|host| text.contains(host.as_str()));
         broken.extend(found.map(|host| format!("{} names {host}", source.path)));
     }
-    none("no host of a registry is named", &broken);
+    assert_none("no host of a registry is named", &broken);
 }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use drawbridge_hub::fuzzing::object;
-use odd_json::Choices;
+use arbitrary_json::Choices;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     if let Ok(text) = std::str::from_utf8(input) {

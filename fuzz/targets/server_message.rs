@@ -3,7 +3,7 @@
 #![no_main]
 
 use drawbridge_hub::fuzzing::message;
-use odd_json::Choices;
+use arbitrary_json::Choices;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     message(input);

@@ -9,76 +9,82 @@
 
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]
 
+mod faulty_servers;
 mod session;
-mod troublemakers;
 
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Home, Hub, Memory, places};
+use drawbridge_tests::{Home, Hub, MemoryGrowth, paths};
 
+use faulty_servers::FaultyServers;
 use session::Session;
-use troublemakers::Troublemakers;
 
-const WELL: usize = 7;
+const HEALTHY: usize = 7;
 const SESSIONS: usize = 5;
 /// The interval between the calls of a session: 250 calls a second in all.
-const PACE: Duration = Duration::from_millis(20);
-const ROUND: Duration = Duration::from_secs(4);
+const CALL_INTERVAL: Duration = Duration::from_millis(20);
+const ROUND_LENGTH: Duration = Duration::from_secs(4);
 const ROUNDS: usize = 9;
 
 /// The results of the calls of a round.
 #[derive(Default)]
 struct Round {
-    took: Vec<Duration>,
+    durations: Vec<Duration>,
     errors: usize,
 }
 
 fn main() {
     let (home, home_of_other) = (Home::new(), Home::new());
     let (hub, other) = (Hub::serve(&home), Hub::serve(&home_of_other));
-    let probe = places::text(places::built("upstream-probe"));
-    for number in 1..=WELL {
+    let probe = paths::path_text(paths::built_binary("upstream-probe"));
+    for number in 1..=HEALTHY {
         let name = format!("well-{number}");
         hub.add_server(&name, &[], &[&probe]);
-        hub.policy(&name, "allow");
-        hub.until_synced(&name);
+        hub.set_policy(&name, "allow");
+        hub.wait_until_synced(&name);
     }
-    let (here, elsewhere) = (Troublemakers::add(&hub), Troublemakers::add(&other));
+    let (here, elsewhere) = (FaultyServers::add(&hub), FaultyServers::add(&other));
     let mut sessions: Vec<_> = (1..=SESSIONS)
         .map(|number| Session::open(&hub, &format!("desk-{number}")))
         .collect();
     // The first calls start the servers.
-    round(&mut sessions);
-    let memory = Memory::of(hub.id());
+    run_round(&mut sessions);
+    let memory = MemoryGrowth::new(hub.pid());
     let rounds: Vec<[Round; 3]> = (0..ROUNDS)
         .map(|_| {
-            let alone = round(&mut sessions);
-            let beside = here.during(|| round(&mut sessions));
-            [alone, beside, elsewhere.during(|| round(&mut sessions))]
+            let alone = run_round(&mut sessions);
+            let beside = here.run_during(|| run_round(&mut sessions));
+            [
+                alone,
+                beside,
+                elsewhere.run_during(|| run_round(&mut sessions)),
+            ]
         })
         .collect();
-    print(&rounds);
+    print_table(&rounds);
     println!(
         "\nMeanwhile {here}; the hub grew by at most {} MiB. Behind the other hub {elsewhere}.",
-        memory.rise()
+        memory.peak_growth_mib()
     );
 }
 
 /// Calls the healthy servers at the steady rate for the length of a round.
-fn round(sessions: &mut [Session]) -> Round {
+fn run_round(sessions: &mut [Session]) -> Round {
     let count = u32::try_from(sessions.len()).expect("a handful");
     let begin = Instant::now();
     thread::scope(|scope| {
         let all = (0..).zip(sessions).map(|(at, session)| {
-            scope.spawn(move || paced(session, at as usize, begin + PACE / count * at))
+            scope.spawn(move || {
+                call_steadily(session, at as usize, begin + CALL_INTERVAL / count * at)
+            })
         });
         let all: Vec<_> = all.collect();
         all.into_iter().fold(Round::default(), |mut sum, one| {
             let one = one.join().expect("a session");
-            sum.took.extend(one.took);
+            sum.durations.extend(one.durations);
             sum.errors += one.errors;
             sum
         })
@@ -87,27 +93,27 @@ fn round(sessions: &mut [Session]) -> Round {
 
 /// Calls as one session. A call's time counts from the moment at which it was due, so a late call
 /// delays those after it.
-fn paced(session: &mut Session, number: usize, begin: Instant) -> Round {
+fn call_steadily(session: &mut Session, number: usize, begin: Instant) -> Round {
     let mut round = Round::default();
     let mut due = begin;
-    while due < begin + ROUND {
+    while due < begin + ROUND_LENGTH {
         thread::sleep(due.saturating_duration_since(Instant::now()));
-        let server = (round.took.len() + number) % WELL + 1;
-        let arguments = format!(r#"{{"n":{}}}"#, round.took.len());
+        let server = (round.durations.len() + number) % HEALTHY + 1;
+        let arguments = format!(r#"{{"n":{}}}"#, round.durations.len());
         let answer = session.call(&format!("well-{server}__echo"), &arguments);
-        round.took.push(due.elapsed());
+        round.durations.push(due.elapsed());
         let said = format!(r#""text":{:?}"#, arguments);
         if !answer
             .is_ok_and(|answer| answer.contains(&said) && !answer.contains(r#""isError":true"#))
         {
             round.errors += 1;
         }
-        due += PACE;
+        due += CALL_INTERVAL;
     }
     round
 }
 
-fn print(rounds: &[[Round; 3]]) {
+fn print_table(rounds: &[[Round; 3]]) {
     println!(
         "| calls of the seven | alone | beside the three | ratio | the three behind another hub | ratio |"
     );
@@ -117,8 +123,8 @@ fn print(rounds: &[[Round; 3]]) {
             .iter()
             .map(|three| three.each_ref().map(|round| quantile(round, share)))
             .collect();
-        let of = |kind: usize| middle(took.iter().map(|three| three[kind]).collect());
-        let ratio = |kind: usize| middle(took.iter().map(|three| three[kind] / three[0]).collect());
+        let of = |kind: usize| median(took.iter().map(|three| three[kind]).collect());
+        let ratio = |kind: usize| median(took.iter().map(|three| three[kind] / three[0]).collect());
         println!(
             "| {name} | {:.2} ms | {:.2} ms | {:.2} | {:.2} ms | {:.2} |",
             of(0),
@@ -132,7 +138,7 @@ fn print(rounds: &[[Round; 3]]) {
         [0, 1, 2].map(|kind| rounds.iter().map(|three| of(&three[kind])).sum::<usize>())
     };
     for (name, [alone, beside, elsewhere]) in [
-        ("calls", sum(|round| round.took.len())),
+        ("calls", sum(|round| round.durations.len())),
         ("errors", sum(|round| round.errors)),
     ] {
         println!("| {name} | {alone} | {beside} | | {elsewhere} | |");
@@ -147,12 +153,12 @@ fn print(rounds: &[[Round; 3]]) {
     reason = "the value is an index"
 )]
 fn quantile(round: &Round, share: f64) -> f64 {
-    let mut took = round.took.clone();
+    let mut took = round.durations.clone();
     took.sort();
     took[((took.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3
 }
 
-fn middle(mut figures: Vec<f64>) -> f64 {
+fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
 }

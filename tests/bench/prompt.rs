@@ -11,17 +11,18 @@
 use std::{thread, time::Duration};
 
 use drawbridge_tests::{
-    Desk, Driver, Hub, McpClient, driver::free_port, places, until, wait::micros,
+    DesktopSession, Hub, McpClient, WebDriver, paths, wait::unix_micros, wait_until,
+    web_driver::find_free_port,
 };
 use nix::sys::signal::Signal;
 
 const ROUNDS: usize = 40;
 /// The time without polling the page, so that polling does not slow down the call.
-const QUIET: Duration = Duration::from_millis(600);
+const POLL_PAUSE: Duration = Duration::from_millis(600);
 
 /// Records when the card of each call is painted and when it is clicked, in milliseconds since
 /// 1970.
-const WATCH: &str = "
+const WATCH_SCRIPT: &str = "
     window.bench = {painted: {}, clicked: 0};
     const look = () => {
         const id = document.querySelector('[data-testid=approval-card]')?.dataset.id;
@@ -45,15 +46,16 @@ struct Round {
 }
 
 fn main() {
-    let desk = Desk::new();
-    let hub = Hub::serve(&desk);
+    let desktop = DesktopSession::new();
+    let hub = Hub::serve(&desktop);
     hub.add_probe(&[]);
-    let tokens = ["asked", "trusted"].map(|name| hub.token(name));
-    desk.cli(&["policy", "set", "probe/now", "allow", "--client", "trusted"])
-        .ok();
-    hub.end(Signal::SIGTERM);
-    let port = free_port().to_string();
-    let data_dir = places::text(desk.data_dir());
+    let tokens = ["asked", "trusted"].map(|name| hub.add_client(name));
+    desktop
+        .cli(&["policy", "set", "probe/now", "allow", "--client", "trusted"])
+        .expect_success();
+    hub.stop(Signal::SIGTERM);
+    let port = find_free_port().to_string();
+    let data_dir = paths::path_text(desktop.data_dir());
     let arguments = [
         "--data-dir",
         &data_dir,
@@ -63,16 +65,20 @@ fn main() {
         "--hidden",
     ]
     .map(str::to_owned);
-    let driver = Driver::open(&desk, &places::built("drawbridge-desktop"), &arguments);
-    driver.look_at("the popup", |url| url.contains("#/popup"));
-    driver.until("popup-empty");
-    driver.run(WATCH);
+    let driver = WebDriver::open(
+        &desktop,
+        &paths::built_binary("drawbridge-desktop"),
+        &arguments,
+    );
+    driver.switch_to_window("the popup", |url| url.contains("#/popup"));
+    driver.wait_for("popup-empty");
+    driver.run_script(WATCH_SCRIPT);
     let url = format!("http://127.0.0.1:{port}/mcp");
     let [asked, trusted] = tokens.map(|token| McpClient::connect(&url, &token));
     // The first call starts the server.
-    let first = round(&desk, &driver, &asked, &trusted);
+    let first = run_round(&desktop, &driver, &asked, &trusted);
     let rounds: Vec<Round> = (0..ROUNDS)
-        .map(|_| round(&desk, &driver, &asked, &trusted))
+        .map(|_| run_round(&desktop, &driver, &asked, &trusted))
         .collect();
     println!(
         "{ROUNDS} calls after a first one, whose card was seen after {:.0} ms.\n",
@@ -80,53 +86,61 @@ fn main() {
     );
     println!("| in ms | p50 | p95 | longest | wanted |");
     println!("|---|---|---|---|---|");
-    row(
+    print_row(
         "from the call to its card on the screen",
         "≤ 300",
         rounds.iter().map(|round| round.seen),
     );
-    row(
+    print_row(
         "from the click to the server",
         "≤ 50",
         rounds.iter().map(|round| round.sent_on),
     );
-    row(
+    print_row(
         "from the call to the server, by a rule",
         "",
         rounds.iter().map(|round| round.by_rule),
     );
 }
 
-fn round(desk: &Desk, driver: &Driver, asked: &McpClient, trusted: &McpClient) -> Round {
-    let sent = micros();
-    let by_rule = came(&trusted.call("probe__now", "{}").text()) - millis(sent);
-    let sent = micros();
-    let call = asked.call_meanwhile("probe__now", "{}");
-    thread::sleep(QUIET);
-    let seen = until("its card is painted", || {
+fn run_round(
+    desktop: &DesktopSession,
+    driver: &WebDriver,
+    asked: &McpClient,
+    trusted: &McpClient,
+) -> Round {
+    let sent = unix_micros();
+    let by_rule = parse_arrival(&trusted.call("probe__now", "{}").text()) - millis(sent);
+    let sent = unix_micros();
+    let call = asked.spawn_call("probe__now", "{}");
+    thread::sleep(POLL_PAUSE);
+    let seen = wait_until("its card is painted", || {
         let at = driver
-            .run("return Object.values(bench.painted).at(-1)")
+            .run_script("return Object.values(bench.painted).at(-1)")
             .as_f64()?;
         (at > millis(sent)).then_some(at)
     });
     assert_eq!(
-        desk.windows_on_screen("Drawbridge: a call waits"),
+        desktop.count_visible_windows("Drawbridge: a call waits"),
         1,
         "the popup is on the screen"
     );
     driver.click("approve-once");
     let answer = call.join().expect("the call ends");
-    let clicked = driver.run("return bench.clicked").as_f64().expect("a time");
-    until("the popup is gone", || (!driver.is_visible()).then_some(()));
+    let clicked = driver
+        .run_script("return bench.clicked")
+        .as_f64()
+        .expect("a time");
+    wait_until("the popup is gone", || (!driver.is_visible()).then_some(()));
     Round {
         seen: seen - millis(sent),
-        sent_on: came(&answer.text()) - clicked,
+        sent_on: parse_arrival(&answer.text()) - clicked,
         by_rule,
     }
 }
 
 /// Reads the time at which the server received the call, in milliseconds since 1970.
-fn came(text: &str) -> f64 {
+fn parse_arrival(text: &str) -> f64 {
     millis(
         text.parse()
             .unwrap_or_else(|e| panic!("no time ({e}): {text}")),
@@ -137,7 +151,7 @@ fn millis(micros: u128) -> f64 {
     micros as f64 / 1_000.0
 }
 
-fn row(what: &str, wanted: &str, figures: impl Iterator<Item = f64>) {
+fn print_row(what: &str, wanted: &str, figures: impl Iterator<Item = f64>) {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
     let at = |share: f64| figures[((figures.len() - 1) as f64 * share).round() as usize];

@@ -9,7 +9,7 @@ use std::{
 use drawbridge_tests::{Hub, McpClient, http::Url, mcp::REVISION};
 
 /// The longest time that a client waits for a response.
-const BOUND: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Session {
     stream: BufReader<TcpStream>,
@@ -21,15 +21,15 @@ pub(crate) struct Session {
 impl Session {
     /// Opens a session for a new client of this name.
     pub(crate) fn open(hub: &Hub<'_>, name: &str) -> Self {
-        let token = hub.token(name);
+        let token = hub.add_client(name);
         let client = McpClient::connect(&hub.url, &token);
-        let Url { authority, path } = Url::of(&hub.url);
+        let Url { authority, path } = Url::parse(&hub.url);
         let stream = TcpStream::connect(&authority).expect("the hub listens");
         stream
             .set_nodelay(true)
-            .and_then(|()| stream.set_read_timeout(Some(BOUND)))
+            .and_then(|()| stream.set_read_timeout(Some(TIMEOUT)))
             .expect("a connection");
-        let session = client.session().expect("the hub gives sessions ids");
+        let session = client.session_id().expect("the hub gives sessions ids");
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: {authority}\r\nAuthorization: Bearer {token}\r\n\
              Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {REVISION}\r\nContent-Type: application/json\r\n\
@@ -55,10 +55,10 @@ impl Session {
         );
         let request = format!("{}{}\r\n\r\n{body}", self.head, body.len());
         self.stream.get_mut().write_all(request.as_bytes())?;
-        self.answer()
+        self.read_response()
     }
 
-    fn answer(&mut self) -> io::Result<String> {
+    fn read_response(&mut self) -> io::Result<String> {
         let mut length = None;
         loop {
             let mut line = String::new();

@@ -3,35 +3,35 @@
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use drawbridge_tests::{
-    Desk, Hub,
+    DesktopSession, Hub,
     docs::{self, Part},
-    places,
+    paths,
     process::Process,
-    wait::{within, yes},
+    wait::{some_if, wait_until_within},
 };
 use serde_json::Value;
 
 use crate::suite::{OF_2025_11_25, OF_2026_07_28, Suite};
 
 /// Ample for all scenarios at once on a loaded machine.
-const BOUND: Duration = Duration::from_secs(110);
+const TIMEOUT: Duration = Duration::from_secs(110);
 
 /// A deliberate deviation from the suite.
-struct Difference {
+struct ClientDifference {
     scenario: &'static str,
     /// The check that fails while the others of the scenario pass, or [`EVERY`] for all checks.
     check: &'static str,
-    because: &'static str,
+    reason: &'static str,
 }
 
 /// Stands for every check of a scenario that does not apply.
 const EVERY: &str = "*";
 
-const DIFFERENCES: &[Difference] = &[
-    Difference {
+const DIFFERENCES: &[ClientDifference] = &[
+    ClientDifference {
         scenario: "auth/basic-cimd",
         check: "cimd-client-id-used",
-        because: "the suite recommends a document about the client at a web address; Drawbridge has no such address \
+        reason: "the suite recommends a document about the client at a web address; Drawbridge has no such address \
                   and registers itself with the authorization server, which the protocol allows",
     },
     extension(
@@ -60,11 +60,11 @@ const DIFFERENCES: &[Difference] = &[
     ),
 ];
 
-const fn extension(scenario: &'static str, because: &'static str) -> Difference {
-    Difference {
+const fn extension(scenario: &'static str, because: &'static str) -> ClientDifference {
+    ClientDifference {
         scenario,
         check: EVERY,
-        because,
+        reason: because,
     }
 }
 
@@ -79,25 +79,25 @@ fn client_side_of_2026_07_28_passes_each_scenario_that_applies() {
 }
 
 #[test]
-fn the_docs_say_how_many_scenarios_of_the_client_side_pass() {
-    docs::hold(Part::Suites, &part());
+fn the_docs_state_how_many_client_scenarios_pass() {
+    docs::check_or_write(Part::Suites, &docs_part());
 }
 
 /// Runs the client side of a suite through one hub, and signs in to the suite's servers.
 #[track_caller]
 fn run(suite: &Suite) {
-    let desk = Desk::without_screen();
-    let hub = Hub::serve(&desk);
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
     let client = [
-        places::text(places::built("conformance-client")),
-        places::text(desk.data_dir()),
+        paths::path_text(paths::built_binary("conformance-client")),
+        paths::path_text(desktop.data_dir()),
         hub.url.clone(),
-        hub.token("suite"),
+        hub.add_client("suite"),
     ];
-    let folder = places::output_folder(&format!("conformance/{}/client", suite.name));
+    let folder = paths::output_folder(&format!("conformance/{}/client", suite.name));
     fs::remove_dir_all(&folder).unwrap_or_else(|e| panic!("empty {}: {e}", folder.display()));
-    let mut command = desk.command(places::node());
-    command.arg(places::npm(&format!("{}/dist/index.js", suite.package)));
+    let mut command = desktop.command(paths::node_program());
+    command.arg(paths::npm_file(&format!("{}/dist/index.js", suite.package)));
     command
         .args([
             "client",
@@ -115,14 +115,14 @@ fn run(suite: &Suite) {
         .map(|known| known.scenario)
         .collect();
     command.env("CONFORMANCE_UNSUPPORTED", unsupported.join(" "));
-    let mut process = Process::start(&desk, "suite", &mut command);
+    let mut process = Process::start(&desktop, "suite", &mut command);
     let all = suite.client_scenarios + unsupported.len();
     // The suite's servers may take long to close, but the results are written before.
-    within(BOUND, format!("{all} scenarios have ended"), || {
-        yes(scenarios(&folder).len() == all || process.ended().is_some())
+    wait_until_within(TIMEOUT, format!("{all} scenarios have ended"), || {
+        some_if(read_scenarios(&folder).len() == all || process.exit_status().is_some())
     });
     let (mut wrong, mut passed) = (vec![], 0);
-    for (scenario, failed) in scenarios(&folder) {
+    for (scenario, failed) in read_scenarios(&folder) {
         let known = DIFFERENCES.iter().find(|known| known.scenario == scenario);
         let is_known = |check: &Value| known.is_some_and(|known| check["id"] == known.check);
         match known {
@@ -132,7 +132,7 @@ fn run(suite: &Suite) {
                     known.check
                 ));
             }
-            Some(Difference { check: EVERY, .. }) => {}
+            Some(ClientDifference { check: EVERY, .. }) => {}
             _ if failed.iter().all(is_known) => passed += 1,
             _ => wrong.extend(failed.iter().map(|check| {
                 format!(
@@ -161,7 +161,7 @@ fn run(suite: &Suite) {
 /// `SCENARIO-TIME/checks.json` and then `stderr.txt` beside it. A scenario's name may contain a
 /// slash.
 #[track_caller]
-fn scenarios(folder: &Path) -> BTreeMap<String, Vec<Value>> {
+fn read_scenarios(folder: &Path) -> BTreeMap<String, Vec<Value>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, path) = (
@@ -169,7 +169,7 @@ fn scenarios(folder: &Path) -> BTreeMap<String, Vec<Value>> {
             entry.path(),
         );
         if !path.join("stderr.txt").exists() {
-            let inner = scenarios(&path).into_iter();
+            let inner = read_scenarios(&path).into_iter();
             found.extend(inner.map(|(scenario, failed)| (format!("{name}/{scenario}"), failed)));
             continue;
         }
@@ -195,8 +195,8 @@ fn without_time(folder: &str) -> String {
 }
 
 /// Returns the part of docs/compatibility.md.
-fn part() -> String {
-    let version = places::npm_version(OF_2025_11_25.package);
+fn docs_part() -> String {
+    let version = paths::npm_version(OF_2025_11_25.package);
     let mut part = format!(
         "## Conformance suites\n\nThe official conformance suite, {version}, also tries clients: it starts servers and \
          authorization servers for them.\nDrawbridge as the client passes:\n\n"
@@ -209,8 +209,10 @@ fn part() -> String {
         );
     }
     part += "\nDrawbridge does otherwise than these scenarios want:\n\n";
-    for Difference {
-        scenario, because, ..
+    for ClientDifference {
+        scenario,
+        reason: because,
+        ..
     } in DIFFERENCES
     {
         part += &format!("- `{scenario}`: {because}\n");

@@ -22,7 +22,7 @@ use drawbridge_tests::{
     http::{Request, Response, Url},
     hub::try_verb,
     mcp::{Answer, Events},
-    places,
+    paths,
 };
 use serde_json::{Map, Value, json};
 
@@ -72,7 +72,7 @@ fn run() -> Result<(), String> {
     };
     person.add(&url, &context)?;
     let used = person
-        .until_ready()
+        .wait_until_ready()
         .and_then(|()| person.use_everything(&context));
     person.cli(&["servers", "remove", &person.id]).and(used)
 }
@@ -90,7 +90,7 @@ struct Person {
 
 impl Person {
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(places::built("drawbridge"));
+        let mut command = Command::new(paths::built_binary("drawbridge"));
         command
             .args(arguments)
             .args(["--data-dir", &self.data_dir])
@@ -135,7 +135,7 @@ impl Person {
     }
 
     /// Waits until the server's tools are known, and signs in if needed.
-    fn until_ready(&mut self) -> Result<(), String> {
+    fn wait_until_ready(&mut self) -> Result<(), String> {
         let end = Instant::now() + READY;
         loop {
             let server = self.server()?;
@@ -187,7 +187,7 @@ impl Person {
         let calls = match context["toolCalls"].as_array() {
             Some(calls) => calls.clone(),
             None => items(&tools, "tools")
-                .map(|tool| call_of(tool, &tools))
+                .map(|tool| example_call(tool, &tools))
                 .collect(),
         };
         for call in calls {
@@ -198,7 +198,7 @@ impl Person {
             // scopes.
             if failed && self.scenario.starts_with("auth/") && self.sign_ins < SIGN_INS {
                 self.sign_in()?;
-                self.until_ready()?;
+                self.wait_until_ready()?;
                 eprintln!("again: {}", client.request("tools/call", &call)?.raw);
             }
         }
@@ -227,7 +227,7 @@ struct Client {
 impl Client {
     fn connect(url: &str, token: &str) -> Result<Self, String> {
         let mut client = Self {
-            url: Url::of(url),
+            url: Url::parse(url),
             bearer: format!("Bearer {token}"),
             session: String::new(),
         };
@@ -242,7 +242,7 @@ impl Client {
             .header("Mcp-Session-Id")
             .ok_or("initialize opened no session")?
             .to_owned();
-        Answer::read(response, 0).map_err(|e| format!("initialize: {e}"))?;
+        Answer::read_from(response, 0).map_err(|e| format!("initialize: {e}"))?;
         client.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
         Ok(client)
     }
@@ -279,17 +279,17 @@ impl Client {
             .header("Content-Type")
             .is_some_and(|kind| kind.starts_with("text/event-stream"));
         if !is_stream {
-            return Answer::read(response, ID).map_err(|e| format!("{method}: {e}"));
+            return Answer::read_from(response, ID).map_err(|e| format!("{method}: {e}"));
         }
-        for event in Events::of(response).filter(|event| !event.data.is_empty()) {
+        for event in Events::new(response).filter(|event| !event.data.is_empty()) {
             let message: Value =
                 serde_json::from_str(&event.data).map_err(|e| format!("{}: {e}", event.data))?;
             if message["method"] == "elicitation/create" {
                 self.post(
-                    &json!({"jsonrpc": "2.0", "id": message["id"], "result": accept(&message)}),
+                    &json!({"jsonrpc": "2.0", "id": message["id"], "result": accept_input(&message)}),
                 )?;
             } else if message.get("method").is_none() {
-                return Ok(Answer::of(event.data));
+                return Ok(Answer::parse(event.data));
             }
         }
         Err(format!("{method}: the stream ended without an answer"))
@@ -301,7 +301,7 @@ fn items<'a>(result: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
 }
 
 /// Returns a call of a tool with valid arguments.
-fn call_of(tool: &Value, tools: &Value) -> Value {
+fn example_call(tool: &Value, tools: &Value) -> Value {
     let name = tool["name"].as_str().unwrap_or_default();
     let properties = tool["inputSchema"]["properties"]
         .as_object()
@@ -330,7 +330,7 @@ fn call_of(tool: &Value, tools: &Value) -> Value {
 }
 
 /// Returns an answer that accepts a form with the default of each field.
-fn accept(asked: &Value) -> Value {
+fn accept_input(asked: &Value) -> Value {
     let properties = asked["params"]["requestedSchema"]["properties"]
         .as_object()
         .cloned()
@@ -345,7 +345,7 @@ fn accept(asked: &Value) -> Value {
 fn get(url: &str) -> Result<Option<String>, String> {
     let request = Request {
         method: "GET",
-        url: &Url::of(url),
+        url: &Url::parse(url),
         headers: &[],
         body: &[],
     };

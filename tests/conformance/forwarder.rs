@@ -17,9 +17,9 @@ pub(crate) struct Forwarder {
 
 /// The data that each connection needs.
 #[derive(Clone)]
-struct Way {
-    here: String,
-    there: String,
+struct Forward {
+    proxy_authority: String,
+    target_authority: String,
     token: String,
 }
 
@@ -27,22 +27,22 @@ impl Forwarder {
     /// Starts a proxy for the endpoint at `url`. The proxy runs until the test's process ends.
     #[track_caller]
     pub(crate) fn start(url: &str, token: &str) -> Self {
-        let url = Url::of(url);
+        let url = Url::parse(url);
         let listener =
             TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
         let here = listener
             .local_addr()
             .expect("a bound listener has an address")
             .to_string();
-        let way = Way {
-            here: here.clone(),
-            there: url.authority,
+        let way = Forward {
+            proxy_authority: here.clone(),
+            target_authority: url.authority,
             token: token.to_owned(),
         };
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let way = way.clone();
-                thread::spawn(move || way.carry(&client));
+                thread::spawn(move || way.forward_connection(&client));
             }
         });
         Self {
@@ -51,10 +51,10 @@ impl Forwarder {
     }
 }
 
-impl Way {
+impl Forward {
     /// Forwards a connection until either side closes it.
-    fn carry(&self, client: &TcpStream) -> io::Result<()> {
-        let server = TcpStream::connect(&self.there)?;
+    fn forward_connection(&self, client: &TcpStream) -> io::Result<()> {
+        let server = TcpStream::connect(&self.target_authority)?;
         for stream in [client, &server] {
             stream.set_nodelay(true)?;
         }
@@ -65,7 +65,7 @@ impl Way {
         });
         let mut requests = BufReader::new(client);
         let ended = loop {
-            match self.request(&mut requests, &server) {
+            match self.forward_request(&mut requests, &server) {
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
                 Err(why) => break Err(why),
@@ -76,7 +76,7 @@ impl Way {
     }
 
     /// Forwards a request. Returns `false` if there is no further one.
-    fn request(
+    fn forward_request(
         &self,
         client: &mut BufReader<&TcpStream>,
         mut server: &TcpStream,
@@ -96,7 +96,9 @@ impl Way {
                         "only bodies of a known length are passed on",
                     ));
                 }
-                "host" | "origin" => line = line.replace(&self.here, &self.there),
+                "host" | "origin" => {
+                    line = line.replace(&self.proxy_authority, &self.target_authority)
+                }
                 _ => {}
             }
             if line == "\r\n" {

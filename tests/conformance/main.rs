@@ -2,7 +2,7 @@
 //! same server behind Drawbridge: the findings must be the same.
 
 mod client;
-mod compares;
+mod comparison;
 mod differences;
 mod forwarder;
 mod report;
@@ -10,12 +10,12 @@ mod suite;
 
 use std::thread;
 
-use drawbridge_tests::{Home, Hub, places, process::Process};
+use drawbridge_tests::{Home, Hub, paths, process::Process};
 
 use crate::{
-    differences::Behind,
+    differences::ServerKind,
     forwarder::Forwarder,
-    report::{Report, differences},
+    report::{Report, find_differences},
     suite::Suite,
 };
 
@@ -25,43 +25,45 @@ const ID: &str = "conformance";
 const FIXTURE: &str = "upstream-conformance";
 
 #[test]
-fn drawbridge_changes_nothing_that_the_first_suite_finds() {
-    same(&suite::FIRST);
+fn results_of_the_first_suite_are_the_same_through_drawbridge() {
+    assert_same_results(&suite::FIRST);
 }
 
 #[test]
-fn drawbridge_changes_nothing_that_the_suite_of_2025_11_25_finds() {
-    same(&suite::OF_2025_11_25);
+fn results_of_the_2025_11_25_suite_are_the_same_through_drawbridge() {
+    assert_same_results(&suite::OF_2025_11_25);
 }
 
 #[test]
-fn drawbridge_changes_nothing_that_the_suite_of_2026_07_28_finds() {
-    same(&suite::OF_2026_07_28);
+fn results_of_the_2026_07_28_suite_are_the_same_through_drawbridge() {
+    assert_same_results(&suite::OF_2026_07_28);
 }
 
 /// Runs a suite against the server and against the server behind Drawbridge, and compares check by
 /// check.
 #[track_caller]
-fn same(suite: &Suite) {
+fn assert_same_results(suite: &Suite) {
     let (direct, through) = thread::scope(|scope| {
-        let through = suite
-            .behind
-            .iter()
-            .map(|behind| (*behind, scope.spawn(|| through(suite, *behind))));
+        let through = suite.server_kinds.iter().map(|behind| {
+            (
+                *behind,
+                scope.spawn(|| run_through_drawbridge(suite, *behind)),
+            )
+        });
         let through: Vec<_> = through.collect();
-        let direct = direct(suite);
+        let direct = run_directly(suite);
         let through = through
             .into_iter()
             .map(|(behind, run)| (behind, run.join()));
         (direct, through.collect::<Vec<_>>())
     });
     assert_eq!(
-        direct.troubles(),
+        direct.problems(),
         Vec::<String>::new(),
         "the fixture itself must pass: it is wrong, not Drawbridge"
     );
     assert_eq!(
-        direct.passed(),
+        direct.count_passed(),
         suite.passed,
         "checks of {} that the fixture passes",
         suite.name
@@ -76,12 +78,12 @@ fn same(suite: &Suite) {
         };
         let known = differences::ALL
             .iter()
-            .filter(|known| known.suite == suite.name && known.behind.contains(&behind));
-        let here = differences(&direct, &through, &known.collect::<Vec<_>>());
+            .filter(|known| known.suite == suite.name && known.server_kinds.contains(&behind));
+        let here = find_differences(&direct, &through, &known.collect::<Vec<_>>());
         if !here.is_empty() {
             wrong.push(format!(
                 "{behind:?}: {} checks pass, {} are not as they should be:",
-                through.passed(),
+                through.count_passed(),
                 here.len()
             ));
             wrong.extend(here);
@@ -95,27 +97,31 @@ fn same(suite: &Suite) {
 }
 
 /// Returns the report of the suite about the fixture.
-fn direct(suite: &Suite) -> Report {
+fn run_directly(suite: &Suite) -> Report {
     let home = Home::new();
     let (_server, url) = serve(&home, &[]);
     suite.run(&home, &url, "direct")
 }
 
 /// Returns the report of the suite about Drawbridge's endpoint for the fixture.
-fn through(suite: &Suite, behind: Behind) -> Report {
+fn run_through_drawbridge(suite: &Suite, behind: ServerKind) -> Report {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let _server = match behind {
-        Behind::Http => Some(add(&home, &[])),
-        Behind::OtherEra => Some(add(&home, &[suite.other_era])),
-        Behind::Stdio => {
-            hub.add_server(ID, &[], &[&places::text(places::built(FIXTURE)), "--stdio"]);
+        ServerKind::Http => Some(add(&home, &[])),
+        ServerKind::OtherEra => Some(add(&home, &[suite.other_era])),
+        ServerKind::Stdio => {
+            hub.add_server(
+                ID,
+                &[],
+                &[&paths::path_text(paths::built_binary(FIXTURE)), "--stdio"],
+            );
             None
         }
     };
-    hub.until_synced(ID);
-    hub.policy(ID, "allow");
-    let forwarder = Forwarder::start(&hub.url, &hub.token("suite"));
+    hub.wait_until_synced(ID);
+    hub.set_policy(ID, "allow");
+    let forwarder = Forwarder::start(&hub.url, &hub.add_client("suite"));
     suite.run(
         &home,
         &format!("{}/{ID}", forwarder.url),
@@ -127,15 +133,15 @@ fn through(suite: &Suite, behind: Behind) -> Report {
 fn add(home: &Home, options: &[&str]) -> Process {
     let (server, url) = serve(home, options);
     home.cli(&["servers", "add", ID, "--url", &url, "--transport", "http"])
-        .ok();
+        .expect_success();
     server
 }
 
 /// Starts the fixture. Returns its process and its URL.
 fn serve(home: &Home, options: &[&str]) -> (Process, String) {
-    let mut command = home.command(places::built(FIXTURE));
+    let mut command = home.command(paths::built_binary(FIXTURE));
     let mut server = Process::start(home, FIXTURE, command.arg("0").args(options));
-    let line = server.line();
+    let line = server.read_line();
     let url = line
         .strip_prefix("listening on ")
         .unwrap_or_else(|| panic!("not where it listens: {line}"));

@@ -12,12 +12,12 @@ use crate::differences::Difference;
 
 /// The results of a check in a run: the status of each execution, and the error messages.
 #[derive(Debug, Default)]
-struct Found {
+struct CheckResult {
     statuses: Vec<String>,
     messages: BTreeSet<String>,
 }
 
-impl Found {
+impl CheckResult {
     /// Returns the distinct statuses of the check.
     fn outcome(&self) -> String {
         let statuses: BTreeSet<&str> = self.statuses.iter().map(String::as_str).collect();
@@ -27,23 +27,23 @@ impl Found {
 
 /// The checks of a run, by scenario and by their id and name.
 #[derive(Debug)]
-pub(crate) struct Report(BTreeMap<(String, String), Found>);
+pub(crate) struct Report(BTreeMap<(String, String), CheckResult>);
 
 impl Report {
     /// Reads the output of the suite: a folder for each scenario, named by the scenario and the
     /// time.
     #[track_caller]
     pub(crate) fn read(folder: &Path) -> Self {
-        let mut checks: BTreeMap<(String, String), Found> = BTreeMap::new();
+        let mut checks: BTreeMap<(String, String), CheckResult> = BTreeMap::new();
         for entry in fs::read_dir(folder)
             .expect("read the folder of the results")
             .flatten()
         {
             let name = entry.file_name().to_string_lossy().into_owned();
-            for check in checks_of(&entry.path()) {
+            for check in read_checks(&entry.path()) {
                 let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
                 let key = (
-                    scenario(&name).to_owned(),
+                    scenario_name(&name).to_owned(),
                     format!("{}/{}", text("id"), text("name")),
                 );
                 let entry = checks.entry(key).or_default();
@@ -56,7 +56,7 @@ impl Report {
         Self(checks)
     }
 
-    pub(crate) fn passed(&self) -> usize {
+    pub(crate) fn count_passed(&self) -> usize {
         self.0
             .values()
             .flat_map(|found| &found.statuses)
@@ -65,8 +65,8 @@ impl Report {
     }
 
     /// Returns the failures and warnings.
-    pub(crate) fn troubles(&self) -> Vec<String> {
-        let bad = |found: &Found| {
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let bad = |found: &CheckResult| {
             found
                 .statuses
                 .iter()
@@ -81,7 +81,7 @@ impl Report {
 /// Returns the checks of a scenario. If the scenario wrote none because it broke off, returns a
 /// failed check.
 #[track_caller]
-fn checks_of(folder: &Path) -> Vec<Value> {
+fn read_checks(folder: &Path) -> Vec<Value> {
     let file = folder.join("checks.json");
     match fs::read_to_string(&file) {
         Ok(text) => serde_json::from_str(&text)
@@ -91,7 +91,7 @@ fn checks_of(folder: &Path) -> Vec<Value> {
 }
 
 /// `server-SCENARIO-2026-01-01T00-00-00-000Z` → `SCENARIO`
-fn scenario(folder: &str) -> &str {
+fn scenario_name(folder: &str) -> &str {
     let timed = folder
         .len()
         .saturating_sub("-2026-01-01T00-00-00-000Z".len());
@@ -100,14 +100,18 @@ fn scenario(folder: &str) -> &str {
 }
 
 /// Returns whether the outcome is only informational, which is not a check.
-fn says_nothing(outcome: &str) -> bool {
+fn is_informational(outcome: &str) -> bool {
     matches!(outcome, "" | "INFO")
 }
 
 /// Returns the differences between `direct` and `through` that are not `known`, and the `known`
 /// differences that no longer occur.
-pub(crate) fn differences(direct: &Report, through: &Report, known: &[&Difference]) -> Vec<String> {
-    let none = Found::default();
+pub(crate) fn find_differences(
+    direct: &Report,
+    through: &Report,
+    known: &[&Difference],
+) -> Vec<String> {
+    let none = CheckResult::default();
     let mut wrong = vec![];
     let keys: BTreeSet<_> = direct.0.keys().chain(through.0.keys()).collect();
     let mut seen = BTreeSet::new();
@@ -121,14 +125,14 @@ pub(crate) fn differences(direct: &Report, through: &Report, known: &[&Differenc
         if before == outcome
             || [&before, &outcome]
                 .into_iter()
-                .all(|outcome| says_nothing(outcome))
+                .all(|outcome| is_informational(outcome))
         {
             continue;
         }
         let is_known = known
             .iter()
             .enumerate()
-            .find(|(_, known)| known.says(scenario, check, &outcome));
+            .find(|(_, known)| known.matches(scenario, check, &outcome));
         if let Some((place, _)) = is_known {
             seen.insert(place);
             continue;

@@ -2,15 +2,15 @@
 
 use std::{fs, time::Duration};
 
-use drawbridge_tests::{Home, places, process::Process};
+use drawbridge_tests::{Home, paths, process::Process};
 
 use crate::{
-    differences::{ANY, Behind},
+    differences::{ANY_SERVER, ServerKind},
     report::Report,
 };
 
 /// Ample for the slowest suite on a loaded machine.
-const BOUND: Duration = Duration::from_secs(100);
+const TIMEOUT: Duration = Duration::from_secs(100);
 
 pub(crate) struct Suite {
     pub(crate) name: &'static str,
@@ -18,7 +18,7 @@ pub(crate) struct Suite {
     pub(crate) package: &'static str,
     pub(crate) options: &'static [&'static str],
     /// The kinds of servers behind Drawbridge in the runs of this suite.
-    pub(crate) behind: &'static [Behind],
+    pub(crate) server_kinds: &'static [ServerKind],
     /// The option that restricts the fixture to the era that the suite does not use.
     pub(crate) other_era: &'static str,
     /// The number of checks that pass if a server supports everything.
@@ -32,7 +32,7 @@ pub(crate) const FIRST: Suite = Suite {
     name: "first",
     package: "conformance-0.1",
     options: &["--suite", "all"],
-    behind: &[Behind::Http],
+    server_kinds: &[ServerKind::Http],
     other_era: "--modern",
     passed: 47,
     client_scenarios: 0,
@@ -42,7 +42,7 @@ pub(crate) const OF_2025_11_25: Suite = Suite {
     name: "2025-11-25",
     package: "conformance-0.2",
     options: &["--requirements", "2025-11-25"],
-    behind: ANY,
+    server_kinds: ANY_SERVER,
     other_era: "--modern",
     passed: 84,
     client_scenarios: 19,
@@ -52,7 +52,7 @@ pub(crate) const OF_2026_07_28: Suite = Suite {
     name: "2026-07-28",
     package: "conformance-0.2",
     options: &["--requirements", "2026-07-28"],
-    behind: ANY,
+    server_kinds: ANY_SERVER,
     other_era: "--legacy",
     passed: 197,
     client_scenarios: 33,
@@ -63,17 +63,17 @@ impl Suite {
     /// `test-output/conformance`.
     #[track_caller]
     pub(crate) fn run(&self, home: &Home, url: &str, way: &str) -> Report {
-        let folder = places::output_folder(&format!("conformance/{}/{way}", self.name));
+        let folder = paths::output_folder(&format!("conformance/{}/{way}", self.name));
         fs::remove_dir_all(&folder).unwrap_or_else(|e| panic!("empty {}: {e}", folder.display()));
-        let mut command = home.command(places::node());
-        command.arg(places::npm(&format!("{}/dist/index.js", self.package)));
+        let mut command = home.command(paths::node_program());
+        command.arg(paths::npm_file(&format!("{}/dist/index.js", self.package)));
         command
             .args(["server", "--url", url, "-o"])
             .arg(&folder)
             .args(self.options);
         let mut process = Process::start(home, "suite", &mut command);
         // The exit status is ignored: the suite fails if a check fails, and the report covers that.
-        let (_, printed) = process.finish(BOUND);
+        let (_, printed) = process.wait_until_exit(TIMEOUT);
         assert!(
             folder.is_dir(),
             "{} checked nothing:\n{printed}\n{}",

@@ -1,59 +1,67 @@
 //! The app in a desktop session, and the actions of a person in its windows.
 
 use drawbridge_tests::{
-    Desk, Driver,
-    clients::{Client, Door, Sdk, ToolResult},
-    driver::free_port,
-    places,
-    process::Running,
-    until,
-    wait::yes,
+    DesktopSession, WebDriver,
+    clients::{Client, Endpoint, Sdk, ToolResult},
+    paths,
+    process::RunningProcess,
+    wait::some_if,
+    wait_until,
+    web_driver::find_free_port,
 };
 use serde_json::{Value, json};
 
 /// The running app, with the WebDriver client that controls it.
 pub(crate) struct App<'a> {
-    pub(crate) desk: &'a Desk,
-    pub(crate) driver: Driver,
+    pub(crate) desktop: &'a DesktopSession,
+    pub(crate) driver: WebDriver,
     /// The URL of the endpoint.
     pub(crate) url: String,
 }
 
 /// Returns the command of the public server with every kind of tool.
-pub(crate) fn everything() -> Vec<String> {
-    let script = places::npm("@modelcontextprotocol/server-everything/dist/index.js");
-    vec!["node".to_owned(), places::text(script), "stdio".to_owned()]
+pub(crate) fn everything_command() -> Vec<String> {
+    let script = paths::npm_file("@modelcontextprotocol/server-everything/dist/index.js");
+    vec![
+        "node".to_owned(),
+        paths::path_text(script),
+        "stdio".to_owned(),
+    ]
 }
 
 /// Returns the command of the public file server for a folder.
-pub(crate) fn filesystem(folder: &str) -> Vec<String> {
-    let script = places::npm("@modelcontextprotocol/server-filesystem/dist/index.js");
-    vec!["node".to_owned(), places::text(script), folder.to_owned()]
+pub(crate) fn filesystem_command(folder: &str) -> Vec<String> {
+    let script = paths::npm_file("@modelcontextprotocol/server-filesystem/dist/index.js");
+    vec![
+        "node".to_owned(),
+        paths::path_text(script),
+        folder.to_owned(),
+    ]
 }
 
 /// Creates a folder with a file for the file server. Returns its path.
-pub(crate) fn folder(desk: &Desk) -> String {
-    let folder = desk.file("home/notes");
+pub(crate) fn create_served_folder(desktop: &DesktopSession) -> String {
+    let folder = desktop.file("home/notes");
     std::fs::create_dir_all(&folder).expect("make the folder");
     std::fs::write(folder.join("note.txt"), "the drawbridge is down\n").expect("write the note");
-    places::text(std::fs::canonicalize(folder).expect("the folder's own path"))
+    paths::path_text(std::fs::canonicalize(folder).expect("the folder's own path"))
 }
 
 impl<'a> App<'a> {
     /// Starts the app with its window open.
     #[track_caller]
-    pub(crate) fn open(desk: &'a Desk) -> Self {
-        let app = Self::start(desk, &[]);
-        app.look_at_main();
+    pub(crate) fn open(desktop: &'a DesktopSession) -> Self {
+        let app = Self::start(desktop, &[]);
+        app.switch_to_main();
         app
     }
 
     /// Starts the app with additional arguments.
     #[track_caller]
-    pub(crate) fn start(desk: &'a Desk, more: &[&str]) -> Self {
-        let port = free_port().to_string();
+    pub(crate) fn start(desktop: &'a DesktopSession, more: &[&str]) -> Self {
+        let port = find_free_port().to_string();
         let url = format!("http://127.0.0.1:{port}/mcp");
-        let data_dir = places::text(desk.data_dir());
+        let data_dir = paths::path_text(desktop.data_dir());
         let own = [
             "--data-dir",
             &data_dir,
@@ -62,15 +70,23 @@ impl<'a> App<'a> {
             "--skip-config-gen",
         ];
         let arguments: Vec<String> = own.iter().chain(more).map(ToString::to_string).collect();
-        let driver = Driver::open(desk, &places::built("drawbridge-desktop"), &arguments);
-        Self { desk, driver, url }
+        let driver = WebDriver::open(
+            desktop,
+            &paths::built_binary("drawbridge-desktop"),
+            &arguments,
+        );
+        Self {
+            desktop,
+            driver,
+            url,
+        }
     }
 
     /// Returns the process of the app itself.
     #[track_caller]
-    pub(crate) fn process(&self) -> Running {
-        let processes = self.desk.processes();
-        let own = |process: &&Running| {
+    pub(crate) fn find_process(&self) -> RunningProcess {
+        let processes = self.desktop.processes();
+        let own = |process: &&RunningProcess| {
             process.command.contains("drawbridge-desktop")
                 && process.variable("DRAWBRIDGE_RUN").is_none()
         };
@@ -78,38 +94,40 @@ impl<'a> App<'a> {
     }
 
     #[track_caller]
-    pub(crate) fn look_at_main(&self) {
+    pub(crate) fn switch_to_main(&self) {
         self.driver
-            .look_at("the main window", |url| !url.contains("#/popup"));
-        self.driver.until("nav-servers");
+            .switch_to_window("the main window", |url| !url.contains("#/popup"));
+        self.driver.wait_for("nav-servers");
     }
 
     /// Waits until the popup is visible and switches to it.
     #[track_caller]
-    pub(crate) fn look_at_popup(&self) {
+    pub(crate) fn switch_to_popup(&self) {
         self.driver
-            .look_at("the popup", |url| url.contains("#/popup"));
-        until("the popup is on the screen", || {
-            yes(self.driver.is_visible())
+            .switch_to_window("the popup", |url| url.contains("#/popup"));
+        wait_until("the popup is on the screen", || {
+            some_if(self.driver.is_visible())
         });
     }
 
     /// Waits until the popup is hidden.
     #[track_caller]
-    pub(crate) fn until_popup_hides(&self) {
+    pub(crate) fn wait_until_popup_hides(&self) {
         self.driver
-            .look_at("the popup", |url| url.contains("#/popup"));
-        until("the popup is gone from the screen", || {
-            yes(!self.driver.is_visible())
+            .switch_to_window("the popup", |url| url.contains("#/popup"));
+        wait_until("the popup is gone from the screen", || {
+            some_if(!self.driver.is_visible())
         });
     }
 
     /// Runs a verb through the window's own IPC.
     #[track_caller]
-    pub(crate) fn verb(&self, command: &str, request: &Value) -> Value {
+    pub(crate) fn run_verb(&self, command: &str, request: &Value) -> Value {
         let script = "const [command, request, done] = arguments; \
             window.__TAURI_INTERNALS__.invoke(command, {request}).then(done, e => done({refused: e}))";
-        let answer = self.driver.run_async(script, &json!([command, request]));
+        let answer = self
+            .driver
+            .run_async_script(script, &json!([command, request]));
         assert!(
             answer.get("refused").is_none(),
             "{command} was refused: {answer}"
@@ -120,48 +138,56 @@ impl<'a> App<'a> {
     /// Adds a client on the Clients screen. Returns the endpoint and the token that the screen
     /// shows.
     #[track_caller]
-    pub(crate) fn add_client(&self, name: &str) -> Door {
+    pub(crate) fn add_client(&self, name: &str) -> Endpoint {
         self.driver.click("nav-clients");
         self.driver.click("add-client");
         self.driver.fill("client-name", name);
         self.driver.click("client-create");
-        let door = Door {
+        let endpoint = Endpoint {
             url: self.driver.text("client-url"),
             token: self.driver.text("client-token"),
         };
         assert!(
-            self.driver.text("client-config").contains(&door.url),
+            self.driver.text("client-config").contains(&endpoint.url),
             "the config names the URL"
         );
-        self.driver.picture("06-client");
+        self.driver.save_screenshot("06-client");
         self.driver.click("client-done");
-        self.driver.until("client-row");
+        self.driver.wait_for("client-row");
         assert_eq!(
-            door.url, self.url,
+            endpoint.url, self.url,
             "the client is told where the hub listens"
         );
-        door
+        endpoint
     }
 
     /// Begins a call of the TypeScript client.
-    pub(crate) fn call(&self, door: &Door, tool: &str, arguments: &Value) -> Client {
-        Client::call(self.desk, Sdk::TypeScript, door, tool, arguments)
+    pub(crate) fn begin_call(&self, endpoint: &Endpoint, tool: &str, arguments: &Value) -> Client {
+        Client::begin_call(self.desktop, Sdk::TypeScript, endpoint, tool, arguments)
     }
 
     /// Makes a call that waits for no person, and returns its result.
     #[track_caller]
-    pub(crate) fn call_now(&self, door: &Door, tool: &str, arguments: &Value) -> ToolResult {
-        self.call(door, tool, arguments).result()
+    pub(crate) fn call_and_wait(
+        &self,
+        endpoint: &Endpoint,
+        tool: &str,
+        arguments: &Value,
+    ) -> ToolResult {
+        self.begin_call(endpoint, tool, arguments).wait_for_result()
     }
 }
 
 /// Adds a server and a client through the command line, before the app starts. Returns the client's
 /// token.
 #[track_caller]
-pub(crate) fn provision(desk: &Desk, name: &str, command: &[String]) -> String {
+pub(crate) fn provision(desktop: &DesktopSession, name: &str, command: &[String]) -> String {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    desk.cli(&[&["servers", "add", name, "--"], words.as_slice()].concat())
-        .ok();
-    let added = desk.cli(&["clients", "add", "typescript", "--json"]).json();
+    desktop
+        .cli(&[&["servers", "add", name, "--"], words.as_slice()].concat())
+        .expect_success();
+    let added = desktop
+        .cli(&["clients", "add", "typescript", "--json"])
+        .expect_json();
     added["token"].as_str().expect("a token").to_owned()
 }

@@ -2,27 +2,27 @@
 //! browser.
 
 use drawbridge_tests::{
-    Desk, Hub, browser,
-    clients::{Client, Door, Sdk},
+    DesktopSession, Hub, browser,
+    clients::{Client, Endpoint, Sdk},
 };
 use serde_json::json;
 
 use crate::app;
 
 /// Starts a hub with a public server, and adds a client.
-fn serve(desk: &Desk) -> (Hub<'_>, Door) {
-    let token = app::provision(desk, "everything", &app::everything());
-    let hub = Hub::serve(desk);
-    let door = Door {
+fn serve(desktop: &DesktopSession) -> (Hub<'_>, Endpoint) {
+    let token = app::provision(desktop, "everything", &app::everything_command());
+    let hub = Hub::serve(desktop);
+    let endpoint = Endpoint {
         url: hub.url.clone(),
         token,
     };
-    (hub, door)
+    (hub, endpoint)
 }
 
 /// Returns the one-time login link for a browser.
-fn link(desk: &Desk) -> String {
-    let printed = desk.cli(&["open", "--print"]).ok().stdout();
+fn create_login_link(desktop: &DesktopSession) -> String {
+    let printed = desktop.cli(&["open", "--print"]).expect_success().stdout();
     let link = printed.trim().to_owned();
     assert!(
         link.starts_with("http://") && link.contains("#login="),
@@ -32,47 +32,49 @@ fn link(desk: &Desk) -> String {
 }
 
 #[test]
-fn both_sdks_call_and_are_decided_from_the_shell() {
-    let desk = Desk::without_screen();
-    let (hub, door) = serve(&desk);
+fn calls_of_both_sdks_are_decided_on_the_command_line() {
+    let desktop = DesktopSession::without_screen();
+    let (hub, endpoint) = serve(&desktop);
     for sdk in [Sdk::Python, Sdk::TypeScript] {
-        let tools = Client::tools(&desk, sdk, &door);
+        let tools = Client::list_tools(&desktop, sdk, &endpoint);
         assert!(
             tools.contains(&"everything__get-sum".to_owned()),
             "{sdk:?} lists {tools:?}"
         );
-        let call = Client::call(
-            &desk,
+        let call = Client::begin_call(
+            &desktop,
             sdk,
-            &door,
+            &endpoint,
             "everything__get-sum",
             &json!({"a": 2, "b": 40}),
         );
-        let asked = hub.approval();
+        let asked = hub.wait_for_approval();
         assert_eq!(
             (&asked["client"], &asked["tool"]),
             (&json!("typescript"), &json!("get-sum"))
         );
-        desk.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")])
-            .ok();
-        let result = call.result();
+        desktop
+            .cli(&["approvals", "approve", asked["id"].as_str().expect("an id")])
+            .expect_success();
+        let result = call.wait_for_result();
         assert!(
             !result.is_error && result.text.contains("42"),
             "{sdk:?} gets {result:?}"
         );
 
-        let call = Client::call(
-            &desk,
+        let call = Client::begin_call(
+            &desktop,
             sdk,
-            &door,
+            &endpoint,
             "everything__get-sum",
             &json!({"a": 1, "b": 1}),
         );
-        let asked = hub.approval();
+        let asked = hub.wait_for_approval();
         let id = asked["id"].as_str().expect("an id");
-        desk.cli(&["approvals", "deny", id, "--reason", "not today"])
-            .ok();
-        let result = call.result();
+        desktop
+            .cli(&["approvals", "deny", id, "--reason", "not today"])
+            .expect_success();
+        let result = call.wait_for_result();
         assert!(
             result.is_error && result.text.contains("not today"),
             "{sdk:?} gets {result:?}"
@@ -82,13 +84,15 @@ fn both_sdks_call_and_are_decided_from_the_shell() {
 
 #[test]
 fn a_call_is_approved_in_a_browser() {
-    let desk = Desk::without_screen();
-    let (_hub, door) = serve(&desk);
-    desk.cli(&["servers", "sync", "everything"]).ok();
-    let call = Client::call(
-        &desk,
+    let desktop = DesktopSession::without_screen();
+    let (_hub, endpoint) = serve(&desktop);
+    desktop
+        .cli(&["servers", "sync", "everything"])
+        .expect_success();
+    let call = Client::begin_call(
+        &desktop,
         Sdk::Python,
-        &door,
+        &endpoint,
         "everything__echo",
         &json!({"message": "from afar"}),
     );
@@ -102,24 +106,24 @@ fn a_call_is_approved_in_a_browser() {
         {"do": "click", "part": "nav-calls"},
         {"do": "until", "part": "call-row[data-decision=allowed]"},
     ]);
-    browser::take_steps(&desk, &link(&desk), &steps).nothing_wrong();
-    assert_eq!(call.result().text, "Echo: from afar");
+    browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();
+    assert_eq!(call.wait_for_result().text, "Echo: from afar");
 }
 
 #[test]
 fn a_login_link_works_once() {
-    let desk = Desk::without_screen();
-    let (_hub, _) = serve(&desk);
-    let link = link(&desk);
+    let desktop = DesktopSession::without_screen();
+    let (_hub, _) = serve(&desktop);
+    let link = create_login_link(&desktop);
     browser::take_steps(
-        &desk,
+        &desktop,
         &link,
         &json!([{"do": "login"}, {"do": "until", "part": "nav-servers"}]),
     )
-    .nothing_wrong();
+    .assert_no_problems();
     // A second browser without the cookie of the first.
-    std::fs::remove_dir_all(desk.file("chromium")).expect("forget the first browser");
+    std::fs::remove_dir_all(desktop.file("chromium")).expect("forget the first browser");
     let steps = json!([{"do": "login"}, {"do": "pause", "ms": 1500}, {"do": "count", "part": "nav-servers"}]);
-    let seen = browser::take_steps(&desk, &link, &steps);
+    let seen = browser::take_steps(&desktop, &link, &steps);
     assert_eq!(seen.0["counts"], json!([0]), "the link is used up");
 }

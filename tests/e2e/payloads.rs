@@ -6,28 +6,31 @@ mod corpus;
 use std::{fs, path::PathBuf};
 
 use drawbridge_tests::{
-    Desk, Hub, McpClient,
-    browser::{self, Seen},
+    DesktopSession, Hub, McpClient,
+    browser::{self, BrowserReport},
     hub::write_spec,
-    places, until,
-    wait::yes,
+    paths,
+    wait::some_if,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json, value::RawValue};
 
-use crate::steps::{self, click, enter, link, route, until_ready, until_says};
+use crate::steps::{
+    self, click, create_login_link, log_in, open_route, wait_for_text, wait_until_enabled,
+};
 
 /// Longer than a test runs.
-const PATIENCE_S: u32 = 600;
+const APPROVAL_TIMEOUT_S: u32 = 600;
 
 /// Returns all payloads in one text.
-fn together() -> String {
-    corpus::all().join("\n")
+fn all_payloads() -> String {
+    corpus::all_payloads().join("\n")
 }
 
 /// Returns a tool with a payload in each of its fields. Its name contains the payload too, so it is
 /// not a valid exposed name.
-fn tool(number: usize, text: &str) -> Value {
+fn tool_with_payload(number: usize, text: &str) -> Value {
     json!({
         "name": format!("t{number}-{text}"), "title": text, "description": text,
         "inputSchema": {"type": "object", "title": text, "description": text, "properties": {
@@ -39,15 +42,15 @@ fn tool(number: usize, text: &str) -> Value {
 }
 
 /// Returns a tool with a valid name, and all payloads in its title and description.
-fn plain(name: &str) -> Value {
-    let all = together();
+fn tool_with_plain_name(name: &str) -> Value {
+    let all = all_payloads();
     json!({"name": name, "title": all, "description": all, "inputSchema": {"type": "object"}, "annotations": {"title": all}})
 }
 
 /// Returns the fixture server's offer: each payload in each field.
-fn offer(description: &str) -> Value {
-    let all = together();
-    let each = corpus::all();
+fn server_script(description: &str) -> Value {
+    let all = all_payloads();
+    let each = corpus::all_payloads();
     let entries = |key: &str| -> Vec<Value> {
         let of = |(number, text): (usize, &String)| {
             json!({key: format!("x://{number}/{text}"), "name": text, "title": text, "description": text, "mimeType": text,
@@ -58,9 +61,9 @@ fn offer(description: &str) -> Value {
     let mut tools: Vec<Value> = each
         .iter()
         .enumerate()
-        .map(|(number, text)| tool(number, text))
+        .map(|(number, text)| tool_with_payload(number, text))
         .collect();
-    tools.extend(["answer", "fail", "refuse", "hold"].map(plain));
+    tools.extend(["answer", "fail", "refuse", "hold"].map(tool_with_plain_name));
     tools[0]["description"] = description.into();
     let notes: Vec<Value> = each
         .chunks(4)
@@ -84,96 +87,100 @@ fn offer(description: &str) -> Value {
     })
 }
 
-fn file(desk: &Desk, name: &str) -> PathBuf {
-    desk.file(&format!("{name}.json"))
+fn script_file(desktop: &DesktopSession, name: &str) -> PathBuf {
+    desktop.file(&format!("{name}.json"))
 }
 
-fn write(desk: &Desk, name: &str, offer: &Value) {
-    fs::write(file(desk, name), offer.to_string()).expect("write what it offers");
+fn write_script(desktop: &DesktopSession, name: &str, offer: &Value) {
+    fs::write(script_file(desktop, name), offer.to_string()).expect("write what it offers");
 }
 
-fn add(hub: &Hub<'_>, desk: &Desk, name: &str) {
-    let program = places::text(places::built("upstream-faulty"));
-    let spec = json!({"name": name, "command": program, "args": ["--offer", places::text(file(desk, name))]});
-    hub.verb("servers.add", &json!({"spec": spec}));
+fn add_server(hub: &Hub<'_>, desktop: &DesktopSession, name: &str) {
+    let program = paths::path_text(paths::built_binary("upstream-faulty"));
+    let spec = json!({"name": name, "command": program, "args": ["--script", paths::path_text(script_file(desktop, name))]});
+    hub.run_verb("servers.add", &json!({"spec": spec}));
 }
 
 /// A hub with such a server, a server that changed, a server that cannot start, and spec files from
 /// other programs.
-struct Stage<'a> {
-    desk: &'a Desk,
+struct PayloadFixture<'a> {
+    desktop: &'a DesktopSession,
     hub: Hub<'a>,
     client: McpClient,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> PayloadFixture<'a> {
     #[track_caller]
-    fn set(desk: &'a Desk) -> Self {
+    fn new(desktop: &'a DesktopSession) -> Self {
         // The restart of the hub ends the grace period, in which changes would be accepted with the
         // server.
-        let first = Hub::serve(desk);
+        let first = Hub::serve(desktop);
         for name in ["loud", "changing"] {
-            write(desk, name, &offer("as it was"));
-            add(&first, desk, name);
-            first.until_synced(name);
+            write_script(desktop, name, &server_script("as it was"));
+            add_server(&first, desktop, name);
+            first.wait_until_synced(name);
         }
-        first.end(Signal::SIGTERM);
-        let hub = Hub::serve(desk);
+        first.stop(Signal::SIGTERM);
+        let hub = Hub::serve(desktop);
         let stage = Self {
-            desk,
-            client: Self::client(&hub),
+            desktop: desktop,
+            client: Self::connect_client(&hub),
             hub,
         };
         stage.add_failing();
-        stage.drop_specs();
-        stage.change();
+        stage.write_specs();
+        stage.change_tools();
         stage
     }
 
     /// Opens a session as a client with payloads in its `clientInfo`.
-    fn client(hub: &Hub<'_>) -> McpClient {
-        let all = together();
+    fn connect_client(hub: &Hub<'_>) -> McpClient {
+        let all = all_payloads();
         let info = json!({"name": all, "title": all, "version": all, "icons": [{"src": all}]});
-        McpClient::connect_as(&hub.url, &hub.token("scribbler"), &info)
+        McpClient::connect_as(&hub.url, &hub.add_client("scribbler"), &info)
     }
 
     /// Adds a server that answers the handshake with an error, whose text becomes the reason of its
     /// state.
     fn add_failing(&self) {
-        write(
-            self.desk,
+        write_script(
+            self.desktop,
             "failing",
-            &json!({"initialize": {"error": {"code": -32000, "message": together()}}, "server/discover": {"error": {"code": -32000, "message": together()}}}),
+            &json!({"initialize": {"error": {"code": -32000, "message": all_payloads()}}, "server/discover": {"error": {"code": -32000, "message": all_payloads()}}}),
         );
-        add(&self.hub, self.desk, "failing");
+        add_server(&self.hub, self.desktop, "failing");
         assert_ne!(
-            self.desk.cli(&["servers", "verify", "failing"]).code(),
+            self.desktop
+                .cli(&["servers", "verify", "failing"])
+                .exit_code(),
             0,
             "it refuses the handshake"
         );
     }
 
     /// Writes spec files as other programs can.
-    fn drop_specs(&self) {
-        let each = corpus::all();
-        let spec = json!({"name": together(), "command": each[0], "args": each, "env": {"A": together()}, "cwd": each[1]});
-        write_spec(self.desk, "dropped", &spec.to_string());
+    fn write_specs(&self) {
+        let each = corpus::all_payloads();
+        let spec = json!({"name": all_payloads(), "command": each[0], "args": each, "env": {"A": all_payloads()}, "cwd": each[1]});
+        write_spec(self.desktop, "dropped", &spec.to_string());
         let link = json!({"name": each[7], "url": "https://intruder.test/<img class=intruder>", "headers": {"X-A": each[8]}});
-        write_spec(self.desk, "linked", &link.to_string());
+        write_spec(self.desktop, "linked", &link.to_string());
         write_spec(
-            self.desk,
+            self.desktop,
             "broken",
-            &format!("{{\"command\": {} {}", json!(each[0]), together()),
+            &format!("{{\"command\": {} {}", json!(each[0]), all_payloads()),
         );
-        until("they are read", || {
-            let servers = self.hub.verb("servers.list", &json!({}));
-            yes(servers["broken"].as_array()?.len() == 1 && servers.to_string().contains("linked"))
+        wait_until("they are read", || {
+            let servers = self.hub.run_verb("servers.list", &json!({}));
+            some_if(
+                servers["broken"].as_array()?.len() == 1 && servers.to_string().contains("linked"),
+            )
         });
     }
 
     /// Changes every tool of a server, so that each waits for acceptance with its differences.
-    fn change(&self) {
-        let mut offer = offer("as it is now");
+    fn change_tools(&self) {
+        let mut offer = server_script("as it is now");
         let tools = offer["tools/list"]["result"]["tools"]
             .as_array_mut()
             .expect("tools");
@@ -184,19 +191,19 @@ impl<'a> Stage<'a> {
             )
             .into();
         }
-        write(self.desk, "changing", &offer);
-        self.desk.cli(&["servers", "sync", "changing"]);
+        write_script(self.desktop, "changing", &offer);
+        self.desktop.cli(&["servers", "sync", "changing"]);
         let waits = || {
-            self.hub.server("changing")["unaccepted_tools"]
+            self.hub.show_server("changing")["unaccepted_tools"]
                 .as_u64()
                 .unwrap_or_default()
         };
-        until("its tools wait", || yes(waits() >= 200));
+        wait_until("its tools wait", || some_if(waits() >= 200));
     }
 
-    fn decide(&self, verdict: Value) {
-        let request = self.hub.approval();
-        self.hub.verb(
+    fn decide_next(&self, verdict: Value) {
+        let request = self.hub.wait_for_approval();
+        self.hub.run_verb(
             "approvals.decide",
             &json!({"id": request["id"], "digest": request["digest"], "verdict": verdict}),
         );
@@ -204,18 +211,16 @@ impl<'a> Stage<'a> {
 
     /// Makes calls of every outcome with all payloads in their arguments, and rules that contain
     /// payloads.
-    fn call(&self) {
-        let arguments = arguments();
-        let each = corpus::all();
+    fn make_calls(&self) {
+        let arguments = payload_arguments();
+        let each = corpus::all_payloads();
         for tool in ["answer", "fail", "refuse"] {
-            let call = self
-                .client
-                .call_meanwhile(&format!("loud__{tool}"), &arguments);
-            self.decide(json!({"kind": "approve_once", "arguments": null}));
+            let call = self.client.spawn_call(&format!("loud__{tool}"), &arguments);
+            self.decide_next(json!({"kind": "approve_once", "arguments": null}));
             drop(call.join());
         }
-        let call = self.client.call_meanwhile("loud__answer", &arguments);
-        self.decide(json!({"kind": "deny", "reason": each[..40].concat()}));
+        let call = self.client.spawn_call("loud__answer", &arguments);
+        self.decide_next(json!({"kind": "deny", "reason": each[..40].concat()}));
         drop(call.join());
         for (effect, text) in [("allow", &each[1]), ("deny", &each[8]), ("ask", &each[170])] {
             let when = json!([{"pointer": format!("/{text}"), "is": {"equals": text}}]);
@@ -225,20 +230,20 @@ impl<'a> Stage<'a> {
                 "effect": effect, "result": null, "lifetime": life, "note": text,
             });
             self.hub
-                .verb("policy.save", &json!({"id": null, "rule": rule}));
+                .run_verb("policy.save", &json!({"id": null, "rule": rule}));
         }
     }
 
     /// Makes a call that times out.
-    fn miss(&self) {
-        self.hub.approval_timeout(5);
-        let call = self.client.call_meanwhile("loud__fail", &arguments());
+    fn let_call_time_out(&self) {
+        self.hub.set_approval_timeout(5);
+        let call = self.client.spawn_call("loud__fail", &payload_arguments());
         // Listing the approvals marks the call as seen; otherwise the result is "No screen".
-        let _ = self.hub.approval();
+        let _ = self.hub.wait_for_approval();
         let answer = call.join().expect("the call ends");
         assert!(answer.text().contains("Timed out"), "{}", answer.text());
-        self.hub.approval_timeout(PATIENCE_S);
-        let missed = self.hub.verb("approvals.missed", &json!({}));
+        self.hub.set_approval_timeout(APPROVAL_TIMEOUT_S);
+        let missed = self.hub.run_verb("approvals.missed", &json!({}));
         assert_eq!(
             missed.as_array().map(Vec::len),
             Some(1),
@@ -249,13 +254,13 @@ impl<'a> Stage<'a> {
 
 /// Returns arguments with each payload as a key and as a value, and with text that Rust's strings
 /// cannot hold.
-fn arguments() -> String {
-    let mut members: Vec<String> = corpus::all()
+fn payload_arguments() -> String {
+    let mut members: Vec<String> = corpus::all_payloads()
         .iter()
         .map(|text| format!("{}:{}", json!(text), json!(text)))
         .collect();
     members.extend(
-        corpus::HALVES
+        corpus::INVALID_STRINGS
             .iter()
             .enumerate()
             .map(|(number, half)| format!("\"half-{number}\":{half}")),
@@ -264,7 +269,7 @@ fn arguments() -> String {
 }
 
 /// Returns the steps that check that the screen shows plain text and that the text fits.
-fn text_only(place: &str) -> [Value; 3] {
+fn check_plain_text(place: &str) -> [Value; 3] {
     [
         json!({"do": "settle"}),
         json!({"do": "text_only", "where": place}),
@@ -272,7 +277,7 @@ fn text_only(place: &str) -> [Value; 3] {
     ]
 }
 
-fn servers() -> Vec<Value> {
+fn visit_servers() -> Vec<Value> {
     let mut steps = Vec::new();
     for (server, part) in [
         ("loud", "tool-row"),
@@ -285,7 +290,7 @@ fn servers() -> Vec<Value> {
             click("nav-servers"),
             click(&format!("server-row[data-server={server}]")),
         ]);
-        steps.push(steps::until(&format!(
+        steps.push(steps::wait_for(&format!(
             "server-detail[data-server={server}] {part}"
         )));
         if server == "loud" {
@@ -293,88 +298,92 @@ fn servers() -> Vec<Value> {
             steps.push(json!({"do": "click_all", "part": "tool-history", "most": 10}));
         }
         if server == "changing" {
-            steps.push(until_ready("accept-tools"));
+            steps.push(wait_until_enabled("accept-tools"));
         }
-        steps.extend(text_only(&format!("the server {server}")));
+        steps.extend(check_plain_text(&format!("the server {server}")));
     }
     steps.push(click("server-remove"));
-    steps.extend(text_only("the dialog that removes a server"));
-    steps.push(steps::press("Escape"));
+    steps.extend(check_plain_text("the dialog that removes a server"));
+    steps.push(steps::press_key("Escape"));
     steps
 }
 
 /// Returns the steps for the pages that only have to be opened, and for the dialogs of two of them.
-fn pages() -> Vec<Value> {
+fn visit_pages() -> Vec<Value> {
     let mut steps = Vec::new();
     for page in ["clients", "policy", "calls", "logs", "settings"] {
         steps.push(click(&format!("nav-{page}")));
-        steps.extend(text_only(page));
+        steps.extend(check_plain_text(page));
     }
     steps.extend([click("nav-policy"), click("rule-edit")]);
-    steps.extend(text_only("the dialog of a rule"));
+    steps.extend(check_plain_text("the dialog of a rule"));
     steps.extend([
-        steps::press("Escape"),
+        steps::press_key("Escape"),
         click("rules-export"),
-        steps::until("export-text"),
+        steps::wait_for("export-text"),
     ]);
-    steps.extend(text_only("the export of the rules"));
-    steps.push(steps::press("Escape"));
+    steps.extend(check_plain_text("the export of the rules"));
+    steps.push(steps::press_key("Escape"));
     for outcome in ["server_error", "not_sent", "ok"] {
         steps.extend([
             click("nav-calls"),
             click(&format!("call-row[data-outcome={outcome}]")),
         ]);
-        steps.push(steps::until("call-detail"));
-        steps.extend(text_only(&format!("a call: {outcome}")));
-        steps.push(steps::press("Escape"));
+        steps.push(steps::wait_for("call-detail"));
+        steps.extend(check_plain_text(&format!("a call: {outcome}")));
+        steps.push(steps::press_key("Escape"));
     }
     steps
 }
 
 /// Returns the steps through the approval prompt, in the main window or in the popup.
-fn question(place: &str) -> Vec<Value> {
-    let mut steps = vec![steps::until("approval-card")];
-    steps.extend(text_only(place));
+fn visit_prompt(place: &str) -> Vec<Value> {
+    let mut steps = vec![steps::wait_for("approval-card")];
+    steps.extend(check_plain_text(place));
     steps.push(click("arguments-raw"));
-    steps.extend(text_only(&format!("{place}: raw arguments")));
+    steps.extend(check_plain_text(&format!("{place}: raw arguments")));
     // The arguments must be scrolled to their end before the call can be decided.
     steps.extend([
         json!({"do": "focus", "part": "arguments"}),
-        steps::press("End"),
-        until_ready("edit"),
+        steps::press_key("End"),
+        wait_until_enabled("edit"),
         click("edit"),
     ]);
-    steps.push(steps::until("edit-text"));
-    steps.extend(text_only(&format!("{place}: edited")));
+    steps.push(steps::wait_for("edit-text"));
+    steps.extend(check_plain_text(&format!("{place}: edited")));
     steps.extend([
-        steps::press("Escape"),
-        until_ready("approve-more"),
+        steps::press_key("Escape"),
+        wait_until_enabled("approve-more"),
         click("approve-more"),
     ]);
     steps.push(json!({"do": "click_all", "part": "condition-argument", "most": 12}));
-    steps.extend(text_only(&format!("{place}: for longer")));
-    steps.extend([click("approve-always"), steps::until("preview-rule")]);
-    steps.extend(text_only(&format!("{place}: always")));
+    steps.extend(check_plain_text(&format!("{place}: for longer")));
+    steps.extend([click("approve-always"), steps::wait_for("preview-rule")]);
+    steps.extend(check_plain_text(&format!("{place}: always")));
     steps
 }
 
 #[track_caller]
-fn visit(desk: &Desk, steps: Vec<Value>) -> Seen {
-    let seen = browser::take_steps(desk, &link(desk), &json!([enter(), steps].concat()));
-    seen.nothing_wrong();
+fn run_steps(desktop: &DesktopSession, steps: Vec<Value>) -> BrowserReport {
+    let seen = browser::take_steps(
+        desktop,
+        &create_login_link(desktop),
+        &json!([log_in(), steps].concat()),
+    );
+    seen.assert_no_problems();
     seen
 }
 
 #[test]
-fn what_servers_and_clients_write_is_only_text_on_every_screen() {
+fn text_from_servers_and_clients_is_plain_text_on_every_screen() {
     assert!(
-        corpus::all().len() >= 200,
+        corpus::all_payloads().len() >= 200,
         "{} payloads",
-        corpus::all().len()
+        corpus::all_payloads().len()
     );
-    let desk = Desk::without_screen();
-    let stage = Stage::set(&desk);
-    let names = stage.client.tools();
+    let desktop = DesktopSession::without_screen();
+    let stage = PayloadFixture::new(&desktop);
+    let names = stage.client.list_tools();
     assert!(
         names.len() >= 200,
         "tools with impossible names are there under names of their own: {}",
@@ -385,80 +394,92 @@ fn what_servers_and_clients_write_is_only_text_on_every_screen() {
             .all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
     };
     assert!(names.iter().all(is_plain), "{names:?}");
-    stage.hub.approval_timeout(PATIENCE_S);
-    stage.call();
-    visit(&desk, [servers(), pages()].concat());
+    stage.hub.set_approval_timeout(APPROVAL_TIMEOUT_S);
+    stage.make_calls();
+    run_steps(&desktop, [visit_servers(), visit_pages()].concat());
 }
 
 #[test]
-fn what_is_asked_about_is_only_text_in_each_step_of_the_question() {
-    let desk = Desk::without_screen();
-    let stage = Stage::set(&desk);
-    stage.miss();
-    desk.cli(&["policy", "add", "loud/hold", "allow", "--result", "hold"])
-        .ok();
-    let named = corpus::all()
+fn a_call_is_plain_text_in_each_step_of_its_prompt() {
+    let desktop = DesktopSession::without_screen();
+    let stage = PayloadFixture::new(&desktop);
+    stage.let_call_time_out();
+    desktop
+        .cli(&["policy", "add", "loud/hold", "allow", "--result", "hold"])
+        .expect_success();
+    let named = corpus::all_payloads()
         .iter()
         .position(|text| text.contains("<button"))
         .expect("a payload that is a button");
-    let exposed = stage.hub.server("loud")["tools"][named]["exposed_name"]
+    let exposed = stage.hub.show_server("loud")["tools"][named]["exposed_name"]
         .as_str()
         .expect("a name")
         .to_owned();
-    let _waiting = stage.client.call_meanwhile(&exposed, &arguments_of(named));
-    let _more = stage.client.call_meanwhile("loud__answer", &arguments());
+    let _waiting = stage
+        .client
+        .spawn_call(&exposed, &arguments_for_tool(named));
+    let _more = stage
+        .client
+        .spawn_call("loud__answer", &payload_arguments());
     let waits = |count: usize| {
-        until(format!("{count} wait"), || {
-            yes(stage
-                .hub
-                .verb("approvals.list", &json!({}))
-                .as_array()
-                .is_some_and(|waiting| waiting.len() == count))
+        wait_until(format!("{count} wait"), || {
+            some_if(
+                stage
+                    .hub
+                    .run_verb("approvals.list", &json!({}))
+                    .as_array()
+                    .is_some_and(|waiting| waiting.len() == count),
+            )
         });
     };
     waits(2);
-    let _held = stage.client.call_meanwhile("loud__hold", &arguments());
+    let _held = stage.client.spawn_call("loud__hold", &payload_arguments());
     waits(3);
-    let mut steps = vec![click("nav-approvals"), steps::until("missed")];
-    steps.extend(text_only("approvals"));
+    let mut steps = vec![click("nav-approvals"), steps::wait_for("missed")];
+    steps.extend(check_plain_text("approvals"));
     steps.push(json!({"do": "size", "width": 460, "height": 700}));
-    steps.extend([route("#/popup"), until_says("popup-position", "1 of 3")]);
-    steps.extend(text_only("the popup, a tool with an impossible name"));
+    steps.extend([
+        open_route("#/popup"),
+        wait_for_text("popup-position", "1 of 3"),
+    ]);
+    steps.extend(check_plain_text(
+        "the popup, a tool with an impossible name",
+    ));
     steps.push(click("popup-next"));
-    steps.extend(question("the popup"));
+    steps.extend(visit_prompt("the popup"));
     steps.extend([
         click("popup-next"),
-        steps::until("result"),
+        steps::wait_for("result"),
         click("held-arguments"),
     ]);
-    steps.extend(text_only("the popup, a result that is held"));
-    visit(&desk, steps);
+    steps.extend(check_plain_text("the popup, a result that is held"));
+    run_steps(&desktop, steps);
 }
 
 /// Returns arguments that fit the schema of tool `number`, whose property is its payload.
-fn arguments_of(number: usize) -> String {
-    let text = &corpus::all()[number];
+fn arguments_for_tool(number: usize) -> String {
+    let text = &corpus::all_payloads()[number];
     json!({text: text}).to_string()
 }
 
 /// Fails if the output of a command contains characters that a terminal would interpret, hide or
 /// reorder.
 #[track_caller]
-fn shown_plainly(desk: &Desk, arguments: &[&str]) {
-    let human = desk.cli(arguments);
+fn assert_prints_plain_text(desktop: &DesktopSession, arguments: &[&str]) {
+    let human = desktop.cli(arguments);
     for (stream, text) in [("stdout", human.stdout()), ("stderr", human.stderr())] {
-        let raw = text.chars().find(|c| corpus::is_raw(*c));
+        let raw = text.chars().find(|c| corpus::must_be_escaped(*c));
         assert!(
             raw.is_none(),
             "{arguments:?} writes {raw:?} as it is to {stream}: {text}"
         );
     }
     let words = [arguments, &["--json"]].concat();
-    let json = desk.cli(&words);
-    if json.code() == 0 {
+    let json = desktop.cli(&words);
+    if json.exit_code() == 0 {
         let text = json.stdout();
         assert!(
-            !text.trim_end().contains(corpus::is_raw),
+            !text.trim_end().contains(corpus::must_be_escaped),
             "{words:?}: {text}"
         );
         assert!(
@@ -469,16 +490,18 @@ fn shown_plainly(desk: &Desk, arguments: &[&str]) {
 }
 
 #[test]
-fn what_servers_and_clients_write_does_nothing_to_a_terminal() {
-    let desk = Desk::without_screen();
-    let stage = Stage::set(&desk);
-    stage.call();
-    let _waiting = stage.client.call_meanwhile("loud__answer", &arguments());
-    let waiting = stage.hub.approval()["id"]
+fn text_from_servers_and_clients_does_not_control_a_terminal() {
+    let desktop = DesktopSession::without_screen();
+    let stage = PayloadFixture::new(&desktop);
+    stage.make_calls();
+    let _waiting = stage
+        .client
+        .spawn_call("loud__answer", &payload_arguments());
+    let waiting = stage.hub.wait_for_approval()["id"]
         .as_str()
         .expect("an id")
         .to_owned();
-    let calls = stage.hub.verb("calls.list", &json!({}));
+    let calls = stage.hub.run_verb("calls.list", &json!({}));
     let calls: Vec<&str> = calls
         .as_array()
         .expect("calls")
@@ -486,9 +509,9 @@ fn what_servers_and_clients_write_does_nothing_to_a_terminal() {
         .filter_map(|call| call["id"].as_str())
         .collect();
     for id in calls {
-        shown_plainly(&desk, &["calls", "show", id]);
+        assert_prints_plain_text(&desktop, &["calls", "show", id]);
     }
-    let named = format!("t0-{}", corpus::all()[0]);
+    let named = format!("t0-{}", corpus::all_payloads()[0]);
     for arguments in [
         &["servers", "list"][..],
         &["servers", "show", "loud"],
@@ -511,14 +534,14 @@ fn what_servers_and_clients_write_does_nothing_to_a_terminal() {
         &["logs", "--limit", "5000"],
         &["logs", "--server", "loud", "--level", "trace"],
     ] {
-        shown_plainly(&desk, arguments);
+        assert_prints_plain_text(&desktop, arguments);
     }
-    let folder = desk.data_dir().join("logs");
+    let folder = desktop.data_dir().join("logs");
     for entry in fs::read_dir(&folder).expect("the folder of logs") {
         let text = fs::read_to_string(entry.expect("a log").path()).expect("a log in UTF-8");
         let raw = text
             .lines()
-            .find(|line| line.replace('\t', "").contains(corpus::is_raw));
+            .find(|line| line.replace('\t', "").contains(corpus::must_be_escaped));
         assert!(raw.is_none(), "the log holds {raw:?}");
         assert!(text.contains(corpus::MARK), "the payloads are in the log");
     }

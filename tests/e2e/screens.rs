@@ -1,11 +1,12 @@
 //! Every screen in light and dark, full and empty: screenshots and accessibility checks.
 
 use drawbridge_tests::{
-    Desk, Hub, McpClient, browser, hub::write_spec, places, remote::Remote, until, wait::yes,
+    DesktopSession, Hub, McpClient, browser, hub::write_spec, paths,
+    protected_server::ProtectedServer, wait::some_if, wait_until,
 };
 use serde_json::{Value, json};
 
-use crate::{app, steps::link};
+use crate::{app, steps::create_login_link};
 
 const SCREENS: &[&str] = &[
     "approvals",
@@ -18,7 +19,7 @@ const SCREENS: &[&str] = &[
 ];
 
 /// Returns the steps that visit every screen, and the popup at its own size, in both themes.
-fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
+fn visit_screens(what: &str, popup_shows: &str) -> Vec<Value> {
     let mut steps = vec![
         json!({"do": "login"}),
         json!({"do": "until", "part": "nav-servers"}),
@@ -61,48 +62,57 @@ fn tour(what: &str, popup_shows: &str) -> Vec<Value> {
 }
 
 #[test]
-fn every_screen_of_an_empty_hub_is_sound() {
-    let desk = Desk::without_screen();
-    let _hub = Hub::serve(&desk);
-    let seen = browser::take_steps(&desk, &link(&desk), &json!(tour("empty", "popup-empty")));
-    seen.nothing_wrong();
-    assert_eq!(seen.pictures().len(), 16);
+fn every_screen_of_an_empty_hub_has_no_problems() {
+    let desktop = DesktopSession::without_screen();
+    let _hub = Hub::serve(&desktop);
+    let seen = browser::take_steps(
+        &desktop,
+        &create_login_link(&desktop),
+        &json!(visit_screens("empty", "popup-empty")),
+    );
+    seen.assert_no_problems();
+    assert_eq!(seen.screenshots().len(), 16);
 }
 
 #[test]
-fn every_screen_of_a_busy_hub_is_sound() {
-    let desk = Desk::without_screen();
-    let hub = Hub::serve(&desk);
-    fill(&desk, &hub);
-    let client = hub.client("claude-code");
-    hub.approval_timeout(600);
+fn every_screen_of_a_busy_hub_has_no_problems() {
+    let desktop = DesktopSession::without_screen();
+    let hub = Hub::serve(&desktop);
+    set_up_hub(&desktop, &hub);
+    let client = hub.connect_client("claude-code");
+    hub.set_approval_timeout(600);
     let arguments = json!({"path": "/home/me/projects/drawbridge/README.md", "edits": [
-        {"oldText": "# Drawbridge\n\nOne door.", "newText": "# Drawbridge\n\nOne local door between every client\u{202e} and every server."}
+        {"oldText": "# Drawbridge\n\nOne endpoint.", "newText": "# Drawbridge\n\nOne local endpoint between every client\u{202e} and every server."}
     ], "dryRun": false});
-    let _waiting = client.call_meanwhile("filesystem__edit_file", &arguments.to_string());
-    until("a call waits", || yes(!hub.approval().is_null()));
-    let _more = client.call_meanwhile("everything__echo", r#"{"message":"and another one"}"#);
-    until("two calls wait", || {
-        yes(desk
-            .cli(&["approvals", "list", "--json"])
-            .json()
-            .as_array()
-            .is_some_and(|waiting| waiting.len() == 2))
+    let _waiting = client.spawn_call("filesystem__edit_file", &arguments.to_string());
+    wait_until("a call waits", || {
+        some_if(!hub.wait_for_approval().is_null())
     });
-    let mut steps = tour("full", "popup-position");
-    steps.extend(dialogs());
-    let seen = browser::take_steps(&desk, &link(&desk), &json!(steps));
-    seen.nothing_wrong();
-    assert!(seen.pictures().len() >= 14);
+    let _more = client.spawn_call("everything__echo", r#"{"message":"and another one"}"#);
+    wait_until("two calls wait", || {
+        some_if(
+            desktop
+                .cli(&["approvals", "list", "--json"])
+                .expect_json()
+                .as_array()
+                .is_some_and(|waiting| waiting.len() == 2),
+        )
+    });
+    let mut steps = visit_screens("full", "popup-position");
+    steps.extend(visit_dialogs());
+    let seen = browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps));
+    seen.assert_no_problems();
+    assert!(seen.screenshots().len() >= 14);
 }
 
 #[test]
-fn signing_in_to_a_server_is_sound_on_the_screen() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    let _hub = Hub::serve(&desk);
-    desk.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
+fn the_sign_in_screens_have_no_problems() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    let _hub = Hub::serve(&desktop);
+    desktop
+        .cli(&["servers", "add", "protected", "--url", &remote.server])
+        .expect_success();
     let mut steps = vec![
         json!({"do": "login"}),
         json!({"do": "until", "part": "nav-servers"}),
@@ -123,11 +133,11 @@ fn signing_in_to_a_server_is_sound_on_the_screen() {
         steps.push(json!({"do": "fits", "where": format!("signing in, {theme}")}));
         steps.push(json!({"do": "axe", "where": format!("signing in, {theme}")}));
     }
-    browser::take_steps(&desk, &link(&desk), &json!(steps)).nothing_wrong();
+    browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
 
 /// Returns the steps through the dialogs, in the theme that the tour ended with.
-fn dialogs() -> Vec<Value> {
+fn visit_dialogs() -> Vec<Value> {
     vec![
         json!({"do": "click", "part": "nav-servers"}),
         json!({"do": "click", "part": "add-server"}),
@@ -144,17 +154,17 @@ fn dialogs() -> Vec<Value> {
 }
 
 /// Sets up servers in every state, clients, rules, and calls of every outcome.
-fn fill(desk: &Desk, hub: &Hub<'_>) {
-    let folder = app::folder(desk);
+fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) {
+    let folder = app::create_served_folder(desktop);
     for (name, command) in [
-        ("everything", app::everything()),
-        ("filesystem", app::filesystem(&folder)),
+        ("everything", app::everything_command()),
+        ("filesystem", app::filesystem_command(&folder)),
     ] {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         hub.add_server(name, &[], &words);
-        hub.until_synced(name);
+        hub.wait_until_synced(name);
     }
-    let probe = places::text(places::built("upstream-probe"));
+    let probe = paths::path_text(paths::built_binary("upstream-probe"));
     hub.add_server(
         "notes",
         &["--secret", "API_KEY=not a secret"],
@@ -165,27 +175,27 @@ fn fill(desk: &Desk, hub: &Hub<'_>) {
         &[],
         &["/opt/tools/no-such-server", "--stdio"],
     );
-    desk.cli(&["servers", "verify", "broken-path"]);
+    desktop.cli(&["servers", "verify", "broken-path"]);
     write_spec(
-        desk,
+        desktop,
         "dropped",
         &json!({"command": "npx", "args": ["-y", "a-stranger"]}).to_string(),
     );
     write_spec(
-        desk,
+        desktop,
         "typo",
         "{\n  \"command\": \"node\",\n  \"args\": [\"1\" \"2\"]\n}\n",
     );
-    hub.policy("everything", "allow");
-    hub.policy("everything/get-env", "deny");
-    hub.policy("everything/echo", "ask");
-    desk.cli(&["policy", "remove", "everything/echo"]);
-    let token = hub.token("cursor");
+    hub.set_policy("everything", "allow");
+    hub.set_policy("everything/get-env", "deny");
+    hub.set_policy("everything/echo", "ask");
+    desktop.cli(&["policy", "remove", "everything/echo"]);
+    let token = hub.add_client("cursor");
     let client = McpClient::connect(&hub.url, &token);
     client.call("everything__get-sum", r#"{"a":2,"b":3}"#);
     client.call("everything__get-tiny-image", "{}");
     client.call("everything__get-env", "{}");
-    hub.policy("filesystem/read_text_file", "allow");
+    hub.set_policy("filesystem/read_text_file", "allow");
     client.call(
         "filesystem__read_text_file",
         &json!({"path": "/etc/shadow"}).to_string(),
@@ -194,5 +204,5 @@ fn fill(desk: &Desk, hub: &Hub<'_>) {
         "filesystem__read_text_file",
         &json!({"path": format!("{folder}/note.txt")}).to_string(),
     );
-    hub.policy("everything", "ask");
+    hub.set_policy("everything", "ask");
 }

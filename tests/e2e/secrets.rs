@@ -4,27 +4,27 @@
 use std::fs;
 
 use drawbridge_tests::{
-    Desk, Home, Hub,
+    DesktopSession, Home, Hub,
     canary::Canary,
     http::{Request, Url},
-    places,
+    paths,
 };
 use nix::sys::signal::Signal;
 
 #[test]
-fn a_secret_is_nowhere_but_in_the_keyring_and_with_its_server() {
-    let desk = Desk::without_screen();
+fn a_secret_is_only_in_the_keyring_and_in_its_server() {
+    let desktop = DesktopSession::without_screen();
     let canary = Canary::new("cli");
-    let hub = Hub::serve(&desk);
-    let program = places::text(places::built("upstream-probe"));
+    let hub = Hub::serve(&desktop);
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
     hub.add_server(
         "probe",
         &["--secret", &format!("API_TOKEN={}", canary.value())],
         &[&program, "--noisy"],
     );
-    hub.until_synced("probe");
-    hub.policy("probe", "allow");
-    let client = hub.client("desk");
+    hub.wait_until_synced("probe");
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("desk");
     assert_eq!(
         client
             .call("probe__variable", r#"{"name":"API_TOKEN"}"#)
@@ -33,14 +33,17 @@ fn a_secret_is_nowhere_but_in_the_keyring_and_with_its_server() {
         "the server has it"
     );
     assert!(
-        desk.keyring()
+        desktop
+            .keyring()
             .items()
             .iter()
             .any(|item| item.value == canary.value()),
         "the keyring keeps it"
     );
     client.call("probe__crash", "{}");
-    let shown = desk.cli(&["servers", "show", "probe", "--json"]).stdout();
+    let shown = desktop
+        .cli(&["servers", "show", "probe", "--json"])
+        .stdout();
     assert!(
         shown.contains("${keyring:"),
         "the spec refers to it: {shown}"
@@ -52,15 +55,15 @@ fn a_secret_is_nowhere_but_in_the_keyring_and_with_its_server() {
         ["logs", "--json"],
         ["policy", "list"],
     ] {
-        let ran = desk.cli(&arguments).ok();
+        let ran = desktop.cli(&arguments).expect_success();
         assert_eq!(
-            canary.found_in(&ran.output.stdout),
+            canary.find_in(&ran.output.stdout),
             None,
             "`drawbridge {}` does not tell it",
             arguments.join(" ")
         );
     }
-    let url = Url::of(&hub.url).at("/health");
+    let url = Url::parse(&hub.url).with_path("/health");
     let health = Request {
         method: "GET",
         url: &url,
@@ -71,32 +74,36 @@ fn a_secret_is_nowhere_but_in_the_keyring_and_with_its_server() {
     .expect("an answer")
     .text();
     assert_eq!(
-        canary.found_in(health.expect("a body").as_bytes()),
+        canary.find_in(health.expect("a body").as_bytes()),
         None,
         "health does not tell it"
     );
     assert!(
-        desk.processes()
+        desktop
+            .processes()
             .iter()
-            .all(|process| canary.found_in(process.command.as_bytes()).is_none()),
+            .all(|process| canary.find_in(process.command.as_bytes()).is_none()),
         "no command line has it"
     );
-    hub.end(Signal::SIGKILL);
-    canary.is_in_no_file_of(&desk.data_dir());
+    hub.stop(Signal::SIGKILL);
+    canary.assert_absent_below(&desktop.data_dir());
     // The home also contains the keyring's own file, which is encrypted.
-    canary.is_in_no_file_of(desk.path());
+    canary.assert_absent_below(desktop.path());
 
-    let hub = Hub::serve(&desk);
-    let client = drawbridge_tests::McpClient::connect(&hub.url, &hub.token("again"));
+    let hub = Hub::serve(&desktop);
+    let client = drawbridge_tests::McpClient::connect(&hub.url, &hub.add_client("again"));
     let answer = client.call("probe__variable", r#"{"name":"API_TOKEN"}"#);
     assert_eq!(
         answer.text(),
         canary.value(),
         "after a restart the server still gets it"
     );
-    desk.cli(&["servers", "remove", "probe"]).ok();
+    desktop
+        .cli(&["servers", "remove", "probe"])
+        .expect_success();
     assert!(
-        desk.keyring()
+        desktop
+            .keyring()
             .items()
             .iter()
             .all(|item| item.value != canary.value()),
@@ -105,11 +112,11 @@ fn a_secret_is_nowhere_but_in_the_keyring_and_with_its_server() {
 }
 
 #[test]
-fn without_a_keyring_only_the_servers_that_need_it_wait() {
+fn without_a_keyring_only_servers_with_secrets_do_not_start() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let program = places::text(places::built("upstream-probe"));
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
     let canary = Canary::new("absent");
     let refused = home.cli(&[
         "servers",
@@ -120,7 +127,7 @@ fn without_a_keyring_only_the_servers_that_need_it_wait() {
         "--",
         &program,
     ]);
-    assert_eq!(refused.code(), 1, "there is nowhere to keep a secret");
+    assert_eq!(refused.exit_code(), 1, "there is nowhere to keep a secret");
     assert!(
         refused.stderr().to_lowercase().contains("keyring"),
         "it says why: {}",
@@ -131,20 +138,22 @@ fn without_a_keyring_only_the_servers_that_need_it_wait() {
         "waiting",
         &serde_json::json!({"command": program, "env": {"K": "${keyring:waiting_K}"}}).to_string(),
     );
-    drawbridge_tests::until("the spec is read", || {
+    drawbridge_tests::wait_until("the spec is read", || {
         home.cli(&["servers", "accept", "waiting"])
-            .code()
+            .exit_code()
             .eq(&0)
             .then_some(())
     });
-    hub.policy("probe", "allow");
+    hub.set_policy("probe", "allow");
     assert_eq!(
-        hub.client("desk").call("probe__echo", r#"{"a":1}"#).text(),
+        hub.connect_client("desk")
+            .call("probe__echo", r#"{"a":1}"#)
+            .text(),
         r#"{"a":1}"#,
         "the others work"
     );
-    assert_eq!(hub.server("waiting")["state"], "needs_secret");
-    canary.is_in_no_file_of(&home.data_dir());
+    assert_eq!(hub.show_server("waiting")["state"], "needs_secret");
+    canary.assert_absent_below(&home.data_dir());
     let folder = fs::metadata(home.data_dir()).expect("the data folder");
     assert_eq!(
         std::os::unix::fs::PermissionsExt::mode(&folder.permissions()) & 0o777,

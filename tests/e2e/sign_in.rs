@@ -1,30 +1,31 @@
 //! Sign-in to a remote server from the app's own window, with the system's browser.
 
 use drawbridge_tests::{
-    Desk,
-    remote::{Launcher, Remote, browse},
-    until,
+    DesktopSession,
+    protected_server::{BrowserLauncher, ProtectedServer, sign_in_as_browser},
+    wait_until,
 };
 
 use crate::app::App;
 
 #[test]
-fn window_signs_in_to_a_server_in_the_browser_of_the_system() {
-    let mut desk = Desk::new();
-    let launcher = Launcher::new(&desk);
-    let path = launcher.path(&desk);
-    desk.set("PATH", path);
-    let remote = Remote::start(&desk);
-    let app = App::open(&desk);
-    desk.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
+fn window_signs_in_to_a_server_in_the_system_browser() {
+    let mut desktop = DesktopSession::new();
+    let launcher = BrowserLauncher::new(&desktop);
+    let path = launcher.search_path(&desktop);
+    desktop.set_variable("PATH", path);
+    let remote = ProtectedServer::start(&desktop);
+    let app = App::open(&desktop);
+    desktop
+        .cli(&["servers", "add", "protected", "--url", &remote.server])
+        .expect_success();
     app.driver.click("nav-servers");
     app.driver.click("server-row[data-server=protected]");
     app.driver.click("sign-in");
     app.driver
-        .until("sign-in-card[data-state=waiting_for_browser]");
-    let opened = until("the browser is opened", || {
-        Some(launcher.opened()).filter(|opened| opened.len() >= 2)
+        .wait_for("sign-in-card[data-state=waiting_for_browser]");
+    let opened = wait_until("the browser is opened", || {
+        Some(launcher.recorded_runs()).filter(|opened| opened.len() >= 2)
     });
     assert_eq!(opened[0], "1", "with the URL alone: {opened:?}");
     assert_eq!(
@@ -32,8 +33,8 @@ fn window_signs_in_to_a_server_in_the_browser_of_the_system() {
         opened[1],
         "the one that the screen shows"
     );
-    browse(&desk, &opened[1]);
-    app.driver.until("signed-in");
+    sign_in_as_browser(&desktop, &opened[1]);
+    app.driver.wait_for("signed-in");
     assert!(app.driver.text("signed-in").contains(&remote.issuer));
-    app.driver.until("tool-row[data-tool=whoami]");
+    app.driver.wait_for("tool-row[data-tool=whoami]");
 }

@@ -1,44 +1,45 @@
 //! The steps that a browser takes.
 
-use drawbridge_tests::Desk;
+use drawbridge_tests::DesktopSession;
 use serde_json::{Value, json};
 
 /// Returns the login link for a browser.
-pub(crate) fn link(desk: &Desk) -> String {
-    desk.cli(&["open", "--print"])
-        .ok()
+pub(crate) fn create_login_link(desktop: &DesktopSession) -> String {
+    desktop
+        .cli(&["open", "--print"])
+        .expect_success()
         .stdout()
         .trim()
         .to_owned()
 }
 
 /// Logs in and opens the main window.
-pub(crate) fn enter() -> Vec<Value> {
-    vec![json!({"do": "login"}), until("nav-servers")]
+pub(crate) fn log_in() -> Vec<Value> {
+    vec![json!({"do": "login"}), wait_for("nav-servers")]
 }
 
 pub(crate) fn click(part: &str) -> Value {
     json!({"do": "click", "part": part})
 }
 
-pub(crate) fn until(part: &str) -> Value {
+pub(crate) fn wait_for(part: &str) -> Value {
     json!({"do": "until", "part": part})
 }
 
-pub(crate) fn until_gone(part: &str) -> Value {
+pub(crate) fn wait_until_gone(part: &str) -> Value {
     json!({"do": "until_gone", "part": part})
 }
 
 /// Waits until a control can be used.
-pub(crate) fn until_ready(part: &str) -> Value {
+pub(crate) fn wait_until_enabled(part: &str) -> Value {
     json!({"do": "until_ready", "part": part})
 }
 
-pub(crate) fn until_says(part: &str, text: &str) -> Value {
+pub(crate) fn wait_for_text(part: &str, text: &str) -> Value {
     json!({"do": "until_says", "part": part, "text": text})
 }
 
-pub(crate) fn press(key: &str) -> Value {
+pub(crate) fn press_key(key: &str) -> Value {
     json!({"do": "press", "key": key})
 }
 
@@ -47,21 +48,21 @@ pub(crate) fn tab_to(part: &str) -> Value {
     json!({"do": "tab_to", "part": part})
 }
 
-pub(crate) fn size(width: u32, height: u32) -> Value {
+pub(crate) fn set_size(width: u32, height: u32) -> Value {
     json!({"do": "size", "width": width, "height": height})
 }
 
-pub(crate) fn theme(theme: &str) -> Value {
+pub(crate) fn set_theme(theme: &str) -> Value {
     json!({"do": "theme", "theme": theme})
 }
 
 /// Loads a screen by its route. The popup has no navigation of its own.
-pub(crate) fn route(hash: &str) -> Value {
+pub(crate) fn open_route(hash: &str) -> Value {
     json!({"do": "route", "hash": hash})
 }
 
 /// Takes a screenshot, and checks that the text fits and that the screen is accessible.
-pub(crate) fn look(name: &str) -> Vec<Value> {
+pub(crate) fn check_screen(name: &str) -> Vec<Value> {
     vec![
         json!({"do": "settle"}),
         json!({"do": "fits", "where": name}),

@@ -2,29 +2,33 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use drawbridge_tests::{Desk, clients::Door, places, process, until, wait::yes, within};
+use drawbridge_tests::{
+    DesktopSession, clients::Endpoint, paths, process, wait::some_if, wait_until, wait_until_within,
+};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::app::{self, App};
 
 /// Starts the app hidden in the tray, with an accepted server and a client.
-fn hidden(desk: &Desk) -> (App<'_>, Door) {
-    let token = app::provision(desk, "everything", &app::everything());
-    let app = App::start(desk, &["--hidden"]);
+fn start_hidden(desktop: &DesktopSession) -> (App<'_>, Endpoint) {
+    let token = app::provision(desktop, "everything", &app::everything_command());
+    let app = App::start(desktop, &["--hidden"]);
     app.driver
-        .look_at("the popup", |url| url.contains("#/popup"));
-    app.driver.until("popup-empty");
-    desk.cli(&["servers", "sync", "everything"]).ok();
+        .switch_to_window("the popup", |url| url.contains("#/popup"));
+    app.driver.wait_for("popup-empty");
+    desktop
+        .cli(&["servers", "sync", "everything"])
+        .expect_success();
     let url = app.url.clone();
-    (app, Door { url, token })
+    (app, Endpoint { url, token })
 }
 
 #[test]
-fn the_tray_shows_what_waits_and_opens_the_window() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    let labels = desk.tray.labels();
+fn the_tray_shows_pending_calls_and_opens_the_window() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    let labels = desktop.tray.all_labels();
     for label in ["Open Drawbridge", "Quit Drawbridge"] {
         assert!(
             labels.iter().any(|shown| shown == label),
@@ -33,53 +37,55 @@ fn the_tray_shows_what_waits_and_opens_the_window() {
     }
     assert!(!app.driver.is_visible(), "nothing is on the screen");
 
-    let call = app.call(&door, "everything__echo", &json!({"message": "knock"}));
-    desk.tray.until_shows("1 call waits for you");
-    desk.tray.until_shows("typescript → everything · echo");
-    app.look_at_popup();
-    app.driver.until_says("popup-position", "1 of 1");
+    let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "knock"}));
+    desktop.tray.wait_for_item("1 call waits for you");
+    desktop.tray.wait_for_item("typescript → everything · echo");
+    app.switch_to_popup();
+    app.driver.wait_for_text("popup-position", "1 of 1");
     app.driver.click("approve-more");
     app.driver.click("approve-always");
-    app.driver.picture("tray-always");
+    app.driver.save_screenshot("tray-always");
     // The button is enabled once the past calls that the rule would have matched are shown.
-    app.driver.until_ready("approve-always-confirm");
+    app.driver.wait_until_enabled("approve-always-confirm");
     app.driver.click("approve-always-confirm");
-    assert_eq!(call.result().text, "Echo: knock");
-    app.until_popup_hides();
-    until("the tray shows that nothing waits", || {
-        yes(!desk
-            .tray
-            .labels()
-            .iter()
-            .any(|label| label.contains("waits for you")))
+    assert_eq!(call.wait_for_result().text, "Echo: knock");
+    app.wait_until_popup_hides();
+    wait_until("the tray shows that nothing waits", || {
+        some_if(
+            !desktop
+                .tray
+                .all_labels()
+                .iter()
+                .any(|label| label.contains("waits for you")),
+        )
     });
     assert_eq!(
-        app.call_now(&door, "everything__echo", &json!({"message": "again"}))
+        app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "again"}))
             .text,
         "Echo: again"
     );
 
     assert_eq!(app.driver.windows().len(), 1, "only the popup is there");
-    desk.tray.click("Open Drawbridge");
-    app.look_at_main();
-    until("the window is on the screen", || {
-        yes(app.driver.is_visible())
+    desktop.tray.click("Open Drawbridge");
+    app.switch_to_main();
+    wait_until("the window is on the screen", || {
+        some_if(app.driver.is_visible())
     });
-    app.driver.picture("tray-opened");
+    app.driver.save_screenshot("tray-opened");
 }
 
 #[test]
 fn a_short_call_is_approved_in_the_menu() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    let call = app.call(
-        &door,
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    let call = app.begin_call(
+        &endpoint,
         "everything__echo",
         &json!({"message": "knock_knock & wait"}),
     );
-    let menu = desk.tray.until_shows("typescript → everything · echo");
+    let menu = desktop.tray.wait_for_item("typescript → everything · echo");
     assert_eq!(
-        menu.lines(),
+        menu.child_labels(),
         [
             r#"{"message":"knock_knock & wait"}"#,
             "Show…",
@@ -91,18 +97,18 @@ fn a_short_call_is_approved_in_the_menu() {
         !menu.children[0].enabled,
         "the arguments are there to be read"
     );
-    desk.tray.click("Approve once");
-    assert_eq!(call.result().text, "Echo: knock_knock & wait");
-    app.until_popup_hides();
+    desktop.tray.click("Approve once");
+    assert_eq!(call.wait_for_result().text, "Echo: knock_knock & wait");
+    app.wait_until_popup_hides();
 
-    let again = app.call(
-        &door,
+    let again = app.begin_call(
+        &endpoint,
         "everything__echo",
         &json!({"message": "knock_knock & wait"}),
     );
-    desk.tray.until_shows("typescript → everything · echo");
-    desk.tray.click("Deny");
-    let result = again.result();
+    desktop.tray.wait_for_item("typescript → everything · echo");
+    desktop.tray.click("Deny");
+    let result = again.wait_for_result();
     assert!(
         result.is_error && result.text.contains("Denied"),
         "it was approved once: {result:?}"
@@ -110,66 +116,72 @@ fn a_short_call_is_approved_in_the_menu() {
 }
 
 #[test]
-fn a_call_that_cannot_be_read_there_is_not_approved_in_the_menu() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    let call = app.call(
-        &door,
+fn a_call_too_long_for_the_menu_is_not_approved_there() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    let call = app.begin_call(
+        &endpoint,
         "everything__echo",
         &json!({"message": "x".repeat(300)}),
     );
-    let menu = desk.tray.until_shows("typescript → everything · echo");
+    let menu = desktop.tray.wait_for_item("typescript → everything · echo");
     assert_eq!(
-        menu.lines(),
+        menu.child_labels(),
         ["314 characters of arguments", "Show…", "Deny"]
     );
-    let shown = desk
+    let shown = desktop
         .notifications
-        .until_says("typescript wants to call echo of everything");
+        .wait_for_summary("typescript wants to call echo of everything");
     assert_eq!(shown.body, "Open to see the arguments");
     assert!(
         !shown.actions.iter().any(|action| action == "approve"),
         "{shown:?}"
     );
-    desk.tray.click("Deny");
-    assert!(call.result().is_error);
+    desktop.tray.click("Deny");
+    assert!(call.wait_for_result().is_error);
 
-    let hiding = app.call(&door, "everything__echo", &json!({"message": "a\u{202e}b"}));
-    let menu = desk.tray.until_shows("typescript → everything · echo");
+    let hiding = app.begin_call(
+        &endpoint,
+        "everything__echo",
+        &json!({"message": "a\u{202e}b"}),
+    );
+    let menu = desktop.tray.wait_for_item("typescript → everything · echo");
     assert_eq!(
-        menu.lines(),
+        menu.child_labels(),
         [r#"{"message":"a⟨U+202E⟩b"}"#, "Show…", "Deny"]
     );
-    desk.tray.click("Show…");
-    app.look_at_popup();
-    desk.tray.click("Deny");
-    assert!(hiding.result().is_error);
+    desktop.tray.click("Show…");
+    app.switch_to_popup();
+    desktop.tray.click("Deny");
+    assert!(hiding.wait_for_result().is_error);
 }
 
 #[test]
-fn a_raised_drawbridge_lets_no_call_cross_until_it_is_lowered() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    let call = app.call(&door, "everything__echo", &json!({"message": "knock"}));
-    desk.tray.until_shows("typescript → everything · echo");
-    desk.tray.click("Pause all calls");
-    let result = call.result();
+fn while_paused_no_call_runs_until_resumed() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "knock"}));
+    desktop.tray.wait_for_item("typescript → everything · echo");
+    desktop.tray.click("Pause all calls");
+    let result = call.wait_for_result();
     assert!(
         result.is_error && result.text.contains("raised"),
         "what waits is denied: {result:?}"
     );
-    desk.tray.until_shows("All calls are paused");
-    app.until_popup_hides();
-    desk.cli(&["policy", "set", "everything", "allow"]).ok();
+    desktop.tray.wait_for_item("All calls are paused");
+    app.wait_until_popup_hides();
+    desktop
+        .cli(&["policy", "set", "everything", "allow"])
+        .expect_success();
     assert!(
-        app.call_now(&door, "everything__echo", &json!({"message": "x"}))
+        app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "x"}))
             .is_error,
         "no rule lets it cross"
     );
-    desk.tray.click("Resume calls");
-    desk.tray.until_shows("Pause all calls");
+    desktop.tray.click("Resume calls");
+    desktop.tray.wait_for_item("Pause all calls");
     assert_eq!(
-        app.call_now(&door, "everything__echo", &json!({"message": "x"}))
+        app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "x"}))
             .text,
         "Echo: x"
     );
@@ -177,116 +189,122 @@ fn a_raised_drawbridge_lets_no_call_cross_until_it_is_lowered() {
 
 #[test]
 fn a_call_is_decided_in_its_notification() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
     let title = "typescript wants to call echo of everything";
-    let denied = app.call(&door, "everything__echo", &json!({"message": "one"}));
-    let shown = desk.notifications.until_says(title);
+    let denied = app.begin_call(&endpoint, "everything__echo", &json!({"message": "one"}));
+    let shown = desktop.notifications.wait_for_summary(title);
     assert_eq!(shown.body, r#"{"message":"one"}"#);
     assert_eq!(shown.actions, ["show", "deny", "approve", "default"]);
-    desk.notifications.click(shown.id, "deny");
-    let result = denied.result();
+    desktop.notifications.click(shown.id, "deny");
+    let result = denied.wait_for_result();
     assert!(
         result.is_error && result.text.contains("Denied"),
         "{result:?}"
     );
-    app.until_popup_hides();
+    app.wait_until_popup_hides();
 
-    let approved = app.call(&door, "everything__echo", &json!({"message": "two"}));
-    let shown = desk.notifications.until_says(title);
-    desk.notifications.click(shown.id, "approve");
-    assert_eq!(approved.result().text, "Echo: two");
+    let approved = app.begin_call(&endpoint, "everything__echo", &json!({"message": "two"}));
+    let shown = desktop.notifications.wait_for_summary(title);
+    desktop.notifications.click(shown.id, "approve");
+    assert_eq!(approved.wait_for_result().text, "Echo: two");
 }
 
 #[test]
-fn a_click_that_comes_too_late_decides_nothing() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    let call = app.call(&door, "everything__echo", &json!({"message": "one"}));
-    let shown = desk
+fn a_late_click_decides_nothing() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "one"}));
+    let shown = desktop
         .notifications
-        .until_says("typescript wants to call echo of everything");
-    desk.tray.click("Deny");
-    assert!(call.result().is_error);
-    let next = app.call(&door, "everything__echo", &json!({"message": "one"}));
-    desk.tray.until_shows("Approve once");
-    desk.notifications.click(shown.id, "approve");
-    until("the log says so", || {
-        yes(logged(&desk.data_dir(), "too late for approvals.decide"))
+        .wait_for_summary("typescript wants to call echo of everything");
+    desktop.tray.click("Deny");
+    assert!(call.wait_for_result().is_error);
+    let next = app.begin_call(&endpoint, "everything__echo", &json!({"message": "one"}));
+    desktop.tray.wait_for_item("Approve once");
+    desktop.notifications.click(shown.id, "approve");
+    wait_until("the log says so", || {
+        some_if(is_logged(
+            &desktop.data_dir(),
+            "too late for approvals.decide",
+        ))
     });
-    desk.tray.click("Deny");
+    desktop.tray.click("Deny");
     assert!(
-        next.result().is_error,
+        next.wait_for_result().is_error,
         "the click on the first did not approve the second"
     );
 }
 
 #[test]
-fn calls_that_wait_together_are_one_notification() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
+fn pending_calls_share_one_notification() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
     let calls: Vec<_> = (0..3)
         .map(|i| {
-            app.call(
-                &door,
+            app.begin_call(
+                &endpoint,
                 "everything__echo",
                 &json!({"message": format!("call {i}")}),
             )
         })
         .collect();
-    let shown = desk.notifications.until_says("3 calls wait for you");
+    let shown = desktop
+        .notifications
+        .wait_for_summary("3 calls wait for you");
     assert_eq!(shown.actions, ["show", "default"]);
-    desk.tray.click("Pause all calls");
+    desktop.tray.click("Pause all calls");
     for call in calls {
-        assert!(call.result().is_error);
+        assert!(call.wait_for_result().is_error);
     }
-    desk.notifications.until_none();
+    desktop.notifications.wait_until_none();
     assert!(
-        desk.notifications.shown().len() <= 3,
+        desktop.notifications.shown().len() <= 3,
         "{:?}",
-        desk.notifications.shown()
+        desktop.notifications.shown()
     );
 }
 
 #[test]
-fn the_shortcut_opens_what_waits_and_else_the_window() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    desk.press("ctrl+alt+d");
-    app.look_at_main();
-    until("the window is on the screen", || {
-        yes(app.driver.is_visible())
+fn the_shortcut_opens_the_pending_calls_or_else_the_window() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    desktop.press("ctrl+alt+d");
+    app.switch_to_main();
+    wait_until("the window is on the screen", || {
+        some_if(app.driver.is_visible())
     });
 
-    let call = app.call(&door, "everything__echo", &json!({"message": "knock"}));
-    app.look_at_popup();
-    desk.notifications
-        .until_says("typescript wants to call echo of everything");
-    desk.press("ctrl+alt+d");
-    desk.notifications.until_none();
-    until("the popup has the keyboard", || {
-        yes(app.driver.run("return document.hasFocus()") == true)
+    let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "knock"}));
+    app.switch_to_popup();
+    desktop
+        .notifications
+        .wait_for_summary("typescript wants to call echo of everything");
+    desktop.press("ctrl+alt+d");
+    desktop.notifications.wait_until_none();
+    wait_until("the popup has the keyboard", || {
+        some_if(app.driver.run_script("return document.hasFocus()") == true)
     });
-    desk.tray.click("Approve once");
-    assert_eq!(call.result().text, "Echo: knock");
+    desktop.tray.click("Approve once");
+    assert_eq!(call.wait_for_result().text, "Echo: knock");
 }
 
 #[test]
-fn where_the_shortcut_cannot_be_had_the_log_says_so_and_the_app_goes_on() {
-    let desk = Desk::new();
-    let (_app, _) = hidden(&desk);
+fn if_the_shortcut_is_unavailable_the_app_logs_it_and_continues() {
+    let desktop = DesktopSession::new();
+    let (_app, _) = start_hidden(&desktop);
     let other = |name: &str, why: &str, variables: &[(&str, &str)]| {
-        let mut command = desk.command(places::built("drawbridge-desktop"));
+        let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
         command
             .arg("--data-dir")
-            .arg(desk.file(name))
+            .arg(desktop.file(name))
             .args(["--port", "0", "--hidden"]);
         command.envs(variables.iter().copied());
-        let mut other = process::Process::start(&desk, name, &mut command);
-        until(format!("the log says '{why}'"), || {
-            yes(logged(&desk.file(name), why))
+        let mut other = process::Process::start(&desktop, name, &mut command);
+        wait_until(format!("the log says '{why}'"), || {
+            some_if(is_logged(&desktop.file(name), why))
         });
-        assert!(other.ended().is_none(), "{}", other.stderr());
+        assert!(other.exit_status().is_none(), "{}", other.stderr());
     };
     other("taken", "no Ctrl+Alt+D: the shortcut cannot be had", &[]);
     other(
@@ -297,7 +315,7 @@ fn where_the_shortcut_cannot_be_had_the_log_says_so_and_the_app_goes_on() {
 }
 
 /// Returns whether the log in a data folder contains `text`.
-fn logged(data_dir: &Path, text: &str) -> bool {
+fn is_logged(data_dir: &Path, text: &str) -> bool {
     let files = fs::read_dir(data_dir.join("logs"))
         .into_iter()
         .flatten()
@@ -308,27 +326,30 @@ fn logged(data_dir: &Path, text: &str) -> bool {
 }
 
 #[test]
-fn a_server_that_was_killed_is_started_anew_by_the_next_call() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    desk.cli(&["policy", "set", "everything", "allow"]).ok();
+fn the_next_call_restarts_a_killed_server() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    desktop
+        .cli(&["policy", "set", "everything", "allow"])
+        .expect_success();
     assert_eq!(
-        app.call_now(&door, "everything__echo", &json!({"message": "one"}))
+        app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "one"}))
             .text,
         "Echo: one"
     );
     let server = || {
-        desk.servers()
+        desktop
+            .server_processes()
             .into_iter()
             .find(|process| process.command.contains("server-everything"))
     };
     let first = server().expect("the server runs").pid;
-    process::signal_to(first, Signal::SIGKILL);
-    within(Duration::from_secs(5), "the server is gone", || {
-        yes(server().is_none_or(|process| process.pid != first))
+    process::signal_process(first, Signal::SIGKILL);
+    wait_until_within(Duration::from_secs(5), "the server is gone", || {
+        some_if(server().is_none_or(|process| process.pid != first))
     });
     assert_eq!(
-        app.call_now(&door, "everything__echo", &json!({"message": "two"}))
+        app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "two"}))
             .text,
         "Echo: two"
     );
@@ -336,55 +357,59 @@ fn a_server_that_was_killed_is_started_anew_by_the_next_call() {
 }
 
 #[test]
-fn nothing_is_left_when_the_app_quits() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    desk.cli(&["policy", "set", "everything", "allow"]).ok();
-    app.call_now(&door, "everything__echo", &json!({"message": "x"}));
-    assert!(!desk.servers().is_empty(), "the server runs");
-    desk.tray.click("Quit Drawbridge");
-    until("the app is gone", || yes(!runs(&desk)));
-    desk.nothing_outlives_the_hub();
+fn no_process_is_left_after_the_app_quits() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    desktop
+        .cli(&["policy", "set", "everything", "allow"])
+        .expect_success();
+    app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "x"}));
+    assert!(!desktop.server_processes().is_empty(), "the server runs");
+    desktop.tray.click("Quit Drawbridge");
+    wait_until("the app is gone", || some_if(!is_app_running(&desktop)));
+    desktop.assert_no_survivors();
 }
 
 #[test]
-fn nothing_is_left_when_the_app_is_killed() {
-    let desk = Desk::new();
-    let (app, door) = hidden(&desk);
-    desk.cli(&["policy", "set", "everything", "allow"]).ok();
-    app.call_now(&door, "everything__echo", &json!({"message": "x"}));
-    assert!(!desk.servers().is_empty(), "the server runs");
-    process::signal_to(app.process().pid, Signal::SIGKILL);
-    desk.nothing_outlives_the_hub();
-    until("the app is gone", || yes(!runs(&desk)));
+fn no_process_is_left_after_the_app_is_killed() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    desktop
+        .cli(&["policy", "set", "everything", "allow"])
+        .expect_success();
+    app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "x"}));
+    assert!(!desktop.server_processes().is_empty(), "the server runs");
+    process::signal_process(app.find_process().pid, Signal::SIGKILL);
+    desktop.assert_no_survivors();
+    wait_until("the app is gone", || some_if(!is_app_running(&desktop)));
 }
 
 #[test]
-fn a_second_start_raises_the_first() {
-    let desk = Desk::new();
-    let (app, _) = hidden(&desk);
-    let mut command = desk.command(places::built("drawbridge-desktop"));
+fn a_second_start_shows_the_window_of_the_first() {
+    let desktop = DesktopSession::new();
+    let (app, _) = start_hidden(&desktop);
+    let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
     command
         .arg("--data-dir")
-        .arg(desk.data_dir())
+        .arg(desktop.data_dir())
         .args(["--port", "0"]);
-    let mut second = process::Process::start(&desk, "second", &mut command);
-    let (status, _) = second.finish(Duration::from_secs(15));
+    let mut second = process::Process::start(&desktop, "second", &mut command);
+    let (status, _) = second.wait_until_exit(Duration::from_secs(15));
     assert!(
         status.success(),
         "the second ends well: {status}\n{}",
         second.stderr()
     );
-    app.look_at_main();
-    until("the window of the first is on the screen", || {
-        yes(app.driver.is_visible())
+    app.switch_to_main();
+    wait_until("the window of the first is on the screen", || {
+        some_if(app.driver.is_visible())
     });
 }
 
-fn runs(desk: &Desk) -> bool {
-    let app = |process: &process::Running| {
+fn is_app_running(desktop: &DesktopSession) -> bool {
+    let app = |process: &process::RunningProcess| {
         process.command.contains("drawbridge-desktop")
             && process.variable("DRAWBRIDGE_RUN").is_none()
     };
-    desk.processes().iter().any(app)
+    desktop.processes().iter().any(app)
 }

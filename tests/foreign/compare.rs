@@ -6,7 +6,7 @@ use drawbridge_tests::mcp::Answer;
 use serde_json::{Value, json};
 
 use crate::{
-    peer::{Peer, page},
+    peer::{Peer, read_page},
     servers::Server,
 };
 
@@ -30,18 +30,18 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// The view of a client: each definition under `METHOD IDENTIFIER`, and each answer under its
 /// request.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ClientView {
     pub(crate) texts: BTreeMap<String, String>,
     definitions: usize,
 }
 
-impl Seen {
+impl ClientView {
     /// Lists everything and makes all requests of the table.
     #[track_caller]
-    pub(crate) fn of(server: &Server, peer: &mut Peer) -> Self {
+    pub(crate) fn read(server: &Server, peer: &mut Peer) -> Self {
         let mut texts = BTreeMap::new();
         for (method, key, identifier) in LISTS {
-            for definition in list(peer, method, key) {
+            for definition in list_definitions(peer, method, key) {
                 let value: Value = serde_json::from_str(&definition).expect("a definition is JSON");
                 let name = value[identifier]
                     .as_str()
@@ -51,8 +51,8 @@ impl Seen {
             }
         }
         let definitions = texts.len();
-        for ask in server.asks {
-            texts.insert(ask.title(), text(&peer.ask(ask)));
+        for ask in server.requests {
+            texts.insert(ask.title(), result_text(&peer.send(ask)));
         }
         Self { texts, definitions }
     }
@@ -60,11 +60,11 @@ impl Seen {
     /// Returns the view with all texts in a canonical form. A server of both eras writes a result
     /// differently in each era, and Drawbridge uses the modern one, so a client with a session sees
     /// another order of members, other escapes, and the server's name in `_meta`.
-    pub(crate) fn across_eras(&self) -> Self {
+    pub(crate) fn to_canonical(&self) -> Self {
         let texts = self
             .texts
             .iter()
-            .map(|(name, text)| (name.clone(), value(text)))
+            .map(|(name, text)| (name.clone(), canonical_text(text)))
             .collect();
         Self {
             texts,
@@ -73,21 +73,21 @@ impl Seen {
     }
 
     /// Returns the number of definitions.
-    pub(crate) fn definitions(&self) -> usize {
+    pub(crate) fn definition_count(&self) -> usize {
         self.definitions
     }
 }
 
 /// Returns the definitions of all pages. Returns none if the server does not have the method.
 #[track_caller]
-fn list(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
+fn list_definitions(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
     let (mut all, mut params) = (vec![], json!({}));
     loop {
         let answer = peer.request(method, None, &params.to_string());
         if answer.error_code() == Some(METHOD_NOT_FOUND) {
             return all;
         }
-        let (items, next) = page(&answer, key);
+        let (items, next) = read_page(&answer, key);
         all.extend(items);
         match next {
             Some(cursor) => params = json!({"cursor": cursor}),
@@ -97,7 +97,7 @@ fn list(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
 }
 
 /// Returns the result byte for byte, or the error.
-fn text(answer: &Answer) -> String {
+fn result_text(answer: &Answer) -> String {
     answer.error().map_or_else(
         || answer.result_text().to_owned(),
         |error| format!("error {error}"),
@@ -105,7 +105,7 @@ fn text(answer: &Answer) -> String {
 }
 
 /// Returns the JSON value of a text in canonical form, without the name of the server.
-fn value(text: &str) -> String {
+fn canonical_text(text: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(text) else {
         return text.to_owned();
     };

@@ -1,6 +1,6 @@
 //! The deliberate differences between Drawbridge's answers and those of the server behind it.
 
-use crate::{compare::Seen, peer::Era, servers::Server};
+use crate::{compare::ClientView, peer::Era, servers::Server};
 
 /// An answer that differs.
 #[derive(Debug)]
@@ -9,42 +9,42 @@ pub(crate) struct Difference {
     pub(crate) servers: &'static [&'static str],
     pub(crate) eras: &'static [Era],
     /// A definition or a request, as [`Seen`] names it.
-    pub(crate) what: &'static str,
+    pub(crate) entry: &'static str,
     /// A part of Drawbridge's answer.
     pub(crate) through: &'static str,
     /// The reason why the difference is correct.
-    pub(crate) because: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 pub(crate) const ALL: &[Difference] = &[
-    refused(
+    invalid_call(
         &[
             "typescript_sdk_1_over_stdio",
             "typescript_sdk_1_over_http",
             "typescript_sdk_1_over_stateless_http",
         ],
-        &[Era::Session],
+        &[Era::Legacy],
         r#"tools/call {"name":"shape","arguments":{"shape":{"kind":"square"}}}"#,
     ),
-    refused(
+    invalid_call(
         &["typescript_sdk_2_over_stdio", "typescript_sdk_2_over_http"],
-        &[Era::Session, Era::Stateless],
+        &[Era::Legacy, Era::Modern],
         r#"tools/call {"name":"sum","arguments":{"numbers":[]}}"#,
     ),
-    refused(
+    invalid_call(
         &["mcp_time_over_http"],
-        &[Era::Session],
+        &[Era::Legacy],
         r#"tools/call {"name":"add_time","arguments":{}}"#,
     ),
-    refused(
+    invalid_call(
         &["cortex_mcp"],
-        &[Era::Session],
+        &[Era::Legacy],
         r#"tools/call {"name":"adjust_timestamp","arguments":{}}"#,
     ),
 ];
 
 /// Returns a difference for a call whose arguments are invalid for every server.
-const fn refused(
+const fn invalid_call(
     servers: &'static [&'static str],
     eras: &'static [Era],
     what: &'static str,
@@ -52,28 +52,33 @@ const fn refused(
     Difference {
         servers,
         eras,
-        what,
+        entry: what,
         through: "Nothing was sent: the arguments do not fit the schema",
-        because: "Drawbridge does not send arguments that break the tool's schema. Its error names the member and the \
+        reason: "Drawbridge does not send arguments that break the tool's schema. Its error names the member and the \
                   rule.",
     }
 }
 
 /// Returns the differences between two views of a server that the table does not list, and the rows
 /// of the table that no longer apply.
-pub(crate) fn unexplained(server: &Server, era: Era, direct: &Seen, through: &Seen) -> Vec<String> {
+pub(crate) fn find_unexplained(
+    server: &Server,
+    era: Era,
+    direct: &ClientView,
+    through: &ClientView,
+) -> Vec<String> {
     const NONE: &str = "nothing";
     let known = ALL
         .iter()
         .filter(|row| row.servers.contains(&server.name) && row.eras.contains(&era));
     let known: Vec<&Difference> = known.collect();
-    let mut stale: Vec<&str> = known.iter().map(|row| row.what).collect();
+    let mut stale: Vec<&str> = known.iter().map(|row| row.entry).collect();
     let mut wrong = vec![];
     let mut names: Vec<&String> = direct.texts.keys().chain(through.texts.keys()).collect();
     names.sort();
     names.dedup();
     for name in names {
-        let side = |seen: &Seen| {
+        let side = |seen: &ClientView| {
             seen.texts
                 .get(name)
                 .cloned()
@@ -85,7 +90,7 @@ pub(crate) fn unexplained(server: &Server, era: Era, direct: &Seen, through: &Se
         }
         if known
             .iter()
-            .any(|row| row.what == name && after.contains(row.through))
+            .any(|row| row.entry == name && after.contains(row.through))
         {
             stale.retain(|what| what != name);
             continue;

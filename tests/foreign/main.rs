@@ -13,7 +13,7 @@ use drawbridge_tests::{
 };
 
 use crate::{
-    compare::Seen,
+    compare::ClientView,
     peer::{Era, Peer},
 };
 
@@ -26,7 +26,7 @@ macro_rules! servers {
             $(
                 #[test]
                 fn $name() {
-                    super::compare(stringify!($name));
+                    super::compare_with_direct(stringify!($name));
                 }
             )*
         }
@@ -70,42 +70,44 @@ fn every_server_of_the_table_has_a_test() {
 }
 
 #[test]
-fn the_docs_list_the_servers_that_were_tried() {
-    docs::hold(Part::Servers, &table::write());
+fn the_docs_list_the_tested_servers() {
+    docs::check_or_write(Part::Servers, &table::render());
 }
 
 /// Compares a server with the same server behind Drawbridge, in each era that it supports.
 #[track_caller]
-fn compare(name: &str) {
+fn compare_with_direct(name: &str) {
     let server = servers::ALL
         .iter()
         .find(|server| server.name == name)
         .expect("a server of the table");
-    if !server.runs_here() {
+    if !server.is_available() {
         return;
     }
     let home = Home::new();
     let hub = Hub::serve(&home);
     let running = server.start(&home);
-    let token = hub.token("desk");
+    let token = hub.add_client("desk");
     server.add(&hub, &running);
     let mut wrong = vec![];
     for era in server.eras {
-        let mut direct = Seen::of(server, &mut Peer::direct(&home, server, &running, *era));
+        let mut direct = ClientView::read(server, &mut Peer::direct(&home, server, &running, *era));
         // The server is tested directly first, so that a failure of the fixture is not attributed
         // to Drawbridge.
         assert_eq!(
-            direct.definitions(),
+            direct.definition_count(),
             server.definitions,
             "definitions of {name}: {:?}",
             direct.texts.keys()
         );
-        hub.until_synced(&server.id());
-        let mut through = Seen::of(server, &mut Peer::through(&hub, server, &token, *era));
-        if *era == Era::Session && server.eras.contains(&Era::Stateless) {
-            (direct, through) = (direct.across_eras(), through.across_eras());
+        hub.wait_until_synced(&server.id());
+        let mut through = ClientView::read(server, &mut Peer::through(&hub, server, &token, *era));
+        if *era == Era::Legacy && server.eras.contains(&Era::Modern) {
+            (direct, through) = (direct.to_canonical(), through.to_canonical());
         }
-        wrong.extend(differences::unexplained(server, *era, &direct, &through));
+        wrong.extend(differences::find_unexplained(
+            server, *era, &direct, &through,
+        ));
     }
     assert!(
         wrong.is_empty(),

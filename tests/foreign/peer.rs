@@ -14,19 +14,19 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-use crate::servers::{Ask, Running, Server, Transport};
+use crate::servers::{Running, Server, TableRequest, Transport};
 
 /// The era of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     /// With `initialize`, in a session.
-    Session,
+    Legacy,
     /// Without a session, with the revision in each request.
-    Stateless,
+    Modern,
 }
 
-const SESSION: &str = "2025-11-25";
-const STATELESS: &str = "2026-07-28";
+const LEGACY_REVISION: &str = "2025-11-25";
+const MODERN_REVISION: &str = "2026-07-28";
 
 enum Wire {
     Stdio {
@@ -62,21 +62,21 @@ impl Peer {
                     process,
                 }
             }
-            (Transport::Sse, Some(url)) => Wire::sse(&Url::of(url)),
+            (Transport::Sse, Some(url)) => Wire::open_sse(&Url::parse(url)),
             (_, Some(url)) => Wire::Http {
-                url: Url::of(url),
+                url: Url::parse(url),
                 headers: vec![],
             },
             (_, None) => panic!("{} is reached over HTTP, but has no URL", server.name),
         };
-        Self::begin(wire, era)
+        Self::initialize(wire, era)
     }
 
     /// Connects to Drawbridge's endpoint for the server.
     #[track_caller]
     pub(crate) fn through(hub: &Hub<'_>, server: &Server, token: &str, era: Era) -> Self {
-        let url = Url::of(&format!("{}/{}", hub.url, server.id()));
-        Self::begin(
+        let url = Url::parse(&format!("{}/{}", hub.url, server.id()));
+        Self::initialize(
             Wire::Http {
                 url,
                 headers: vec![("Authorization", format!("Bearer {token}"))],
@@ -86,15 +86,15 @@ impl Peer {
     }
 
     #[track_caller]
-    fn begin(wire: Wire, era: Era) -> Self {
+    fn initialize(wire: Wire, era: Era) -> Self {
         let mut peer = Self {
             era,
             wire,
             last_id: 0,
         };
-        if era == Era::Session {
+        if era == Era::Legacy {
             let hello = json!({
-                "protocolVersion": SESSION, "capabilities": {}, "clientInfo": {"name": "foreign", "version": "1"}
+                "protocolVersion": LEGACY_REVISION, "capabilities": {}, "clientInfo": {"name": "foreign", "version": "1"}
             });
             let answer = peer.request("initialize", None, &hello.to_string());
             let spoken = answer.result()["protocolVersion"]
@@ -112,7 +112,7 @@ impl Peer {
 
     /// Makes a request of the table.
     #[track_caller]
-    pub(crate) fn ask(&mut self, ask: &Ask) -> Answer {
+    pub(crate) fn send(&mut self, ask: &TableRequest) -> Answer {
         self.request(ask.method, ask.name(), ask.params)
     }
 
@@ -123,16 +123,19 @@ impl Peer {
         let id = self.last_id;
         let mut params = params.to_owned();
         let mut headers = vec![];
-        if self.era == Era::Stateless {
+        if self.era == Era::Modern {
             let meta = json!({
-                "io.modelcontextprotocol/protocolVersion": STATELESS,
+                "io.modelcontextprotocol/protocolVersion": MODERN_REVISION,
                 "io.modelcontextprotocol/clientInfo": {"name": "foreign", "version": "1"},
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
             let rest = params.strip_prefix('{').expect("an object").trim_start();
             let comma = if rest == "}" { "" } else { "," };
             params = format!(r#"{{"_meta":{meta}{comma}{rest}"#);
-            headers = vec![("MCP-Protocol-Version", STATELESS), ("Mcp-Method", method)];
+            headers = vec![
+                ("MCP-Protocol-Version", MODERN_REVISION),
+                ("Mcp-Method", method),
+            ];
             headers.extend(name.map(|name| ("Mcp-Name", name)));
         }
         let body =
@@ -144,14 +147,14 @@ impl Peer {
 impl Wire {
     /// Opens the stream of an HTTP+SSE server, whose first event contains the URL for messages.
     #[track_caller]
-    fn sse(url: &Url) -> Self {
+    fn open_sse(url: &Url) -> Self {
         let request = Request {
             method: "GET",
             url,
             headers: &[("Accept", "text/event-stream")],
             body: &[],
         };
-        let mut events = Events::of(
+        let mut events = Events::new(
             request
                 .send()
                 .unwrap_or_else(|e| panic!("open the stream: {e}")),
@@ -159,7 +162,7 @@ impl Wire {
         let first = events.next().expect("a first event");
         assert_eq!(first.name, "endpoint", "{first:?}");
         Self::Sse {
-            post: url.at(&first.data),
+            post: url.with_path(&first.data),
             events,
         }
     }
@@ -186,10 +189,10 @@ impl Wire {
                 writeln!(stdin, "{body}").expect("speak to the server");
                 loop {
                     // Programs print other lines on stdout too.
-                    let line = process.line();
+                    let line = process.read_line();
                     if let Some(answer) = line
                         .starts_with('{')
-                        .then(|| Answer::of(line))
+                        .then(|| Answer::parse(line))
                         .filter(|it| it.has_id(id))
                     {
                         return answer;
@@ -204,11 +207,11 @@ impl Wire {
                         headers.push(("Mcp-Session-Id", session.to_owned()));
                     }
                 }
-                Answer::read(response, id).unwrap_or_else(|e| panic!("{body}: {e}"))
+                Answer::read_from(response, id).unwrap_or_else(|e| panic!("{body}: {e}"))
             }
             Self::Sse { post: url, events } => {
                 drop(post(url, &[], &[], body));
-                let answers = events.map(|event| Answer::of(event.data));
+                let answers = events.map(|event| Answer::parse(event.data));
                 answers
                     .into_iter()
                     .find(|answer| answer.has_id(id))
@@ -241,9 +244,9 @@ fn post(
 }
 
 /// Returns the definitions in a page of a list, and the cursor of the next page.
-pub(crate) fn page(answer: &Answer, key: &str) -> (Vec<String>, Option<Value>) {
+pub(crate) fn read_page(answer: &Answer, key: &str) -> (Vec<String>, Option<Value>) {
     let items = answer
-        .members(key)
+        .result_items(key)
         .into_iter()
         .map(|item| item.get().to_owned())
         .collect();

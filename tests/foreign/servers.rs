@@ -2,7 +2,9 @@
 
 use std::{fs, net::TcpStream, process::Command};
 
-use drawbridge_tests::{Home, Hub, driver::free_port, places, process::Process, until, wait::yes};
+use drawbridge_tests::{
+    Home, Hub, paths, process::Process, wait::some_if, wait_until, web_driver::find_free_port,
+};
 
 use crate::peer::Era;
 
@@ -11,8 +13,8 @@ pub(crate) struct Server {
     /// The name of the test.
     pub(crate) name: &'static str,
     /// The name of the program for the docs.
-    pub(crate) title: Words,
-    pub(crate) sdk: Words,
+    pub(crate) title: Label,
+    pub(crate) sdk: Label,
     pub(crate) transport: Transport,
     program: Program,
     /// The arguments. `{port}` stands for the port to listen on, `{folder}` for a private folder of
@@ -22,7 +24,7 @@ pub(crate) struct Server {
     pub(crate) eras: &'static [Era],
     /// The number of its tools, prompts, resources and templates.
     pub(crate) definitions: usize,
-    pub(crate) asks: &'static [Ask],
+    pub(crate) requests: &'static [TableRequest],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +76,7 @@ enum Program {
 
 /// Text for the docs.
 #[derive(Clone, Copy)]
-pub(crate) enum Words {
+pub(crate) enum Label {
     Plain(&'static str),
     /// An npm package, to which its pinned version is added.
     Npm(&'static str),
@@ -82,13 +84,13 @@ pub(crate) enum Words {
     Pip(&'static str, &'static str),
 }
 
-impl Words {
+impl Label {
     pub(crate) fn text(self) -> String {
         match self {
             Self::Plain(text) => text.to_owned(),
-            Self::Npm(package) => format!("`{package}` {}", places::npm_version(package)),
+            Self::Npm(package) => format!("`{package}` {}", paths::npm_version(package)),
             Self::Pip(file, package) => {
-                format!("`{package}` {}", places::pip_version(file, package))
+                format!("`{package}` {}", paths::pip_version(file, package))
             }
         }
     }
@@ -96,14 +98,14 @@ impl Words {
 
 /// A request.
 #[derive(Debug)]
-pub(crate) struct Ask {
+pub(crate) struct TableRequest {
     pub(crate) method: &'static str,
     /// The JSON text of the params.
     pub(crate) params: &'static str,
     name: &'static str,
 }
 
-impl Ask {
+impl TableRequest {
     /// Returns the tool, prompt or resource of the request, if there is one.
     pub(crate) fn name(&self) -> Option<&'static str> {
         Some(self.name).filter(|name| !name.is_empty())
@@ -117,7 +119,7 @@ impl Ask {
 /// Returns a request whose params are `{"NAMED":NAME,MORE}`.
 macro_rules! ask {
     ($method:literal, $named:literal, $name:literal $(, $more:literal)?) => {
-        Ask { method: $method, name: $name, params: concat!("{\"", $named, "\":\"", $name, "\"" $(, ",", $more)?, "}") }
+        TableRequest { method: $method, name: $name, params: concat!("{\"", $named, "\":\"", $name, "\"" $(, ",", $more)?, "}") }
     };
 }
 
@@ -152,53 +154,61 @@ impl Server {
     }
 
     /// Returns whether there is a build of the program for this machine.
-    pub(crate) fn runs_here(&self) -> bool {
+    pub(crate) fn is_available(&self) -> bool {
         !matches!(self.program, Program::Binary(_)) || cfg!(target_arch = "x86_64")
     }
 
-    fn line(&self, home: &Home, run: &str, port: Option<u16>) -> Vec<String> {
-        let script = |name: &str| places::text(places::real().join("foreign").join(name));
+    fn command_line(&self, home: &Home, run: &str, port: Option<u16>) -> Vec<String> {
+        let script =
+            |name: &str| paths::path_text(paths::pinned_packages_dir().join("foreign").join(name));
         let mut line = match self.program {
             Program::Python(environment, file) => {
                 vec![
-                    places::text(places::pinned_python(environment, "python")),
+                    paths::path_text(paths::python_env_program(environment, "python")),
                     script(file),
                 ]
             }
-            Program::NewestPython(file) => vec![places::text(places::python()), script(file)],
-            Program::Node(file) => vec![places::text(places::node()), script(file)],
+            Program::NewestPython(file) => {
+                vec![paths::path_text(paths::python_program()), script(file)]
+            }
+            Program::Node(file) => vec![paths::path_text(paths::node_program()), script(file)],
             Program::Package(file) => vec![
-                places::text(places::node()),
-                places::text(places::npm(file)),
+                paths::path_text(paths::node_program()),
+                paths::path_text(paths::npm_file(file)),
             ],
-            Program::Binary(file) => vec![places::text(places::npm(file))],
+            Program::Binary(file) => vec![paths::path_text(paths::npm_file(file))],
             Program::Installed(environment, name) => {
-                vec![places::text(places::pinned_python(environment, name))]
+                vec![paths::path_text(paths::python_env_program(
+                    environment,
+                    name,
+                ))]
             }
             Program::NewestInstalled(name) => {
-                vec![places::text(places::python().with_file_name(name))]
+                vec![paths::path_text(
+                    paths::python_program().with_file_name(name),
+                )]
             }
         };
         line.extend(
             self.arguments
                 .iter()
-                .map(|argument| fill(argument, home, run, port)),
+                .map(|argument| fill_placeholders(argument, home, run, port)),
         );
         line
     }
 
-    fn variables(&self, home: &Home, run: &str) -> Vec<String> {
+    fn environment_variables(&self, home: &Home, run: &str) -> Vec<String> {
         self.environment
             .iter()
-            .map(|(name, value)| format!("{name}={}", fill(value, home, run, None)))
+            .map(|(name, value)| format!("{name}={}", fill_placeholders(value, home, run, None)))
             .collect()
     }
 
     /// Returns the command that starts the server.
     pub(crate) fn command(&self, home: &Home, run: &str, port: Option<u16>) -> Command {
-        let line = self.line(home, run, port);
+        let line = self.command_line(home, run, port);
         let mut command = home.command(&line[0]);
-        let variables = self.variables(home, run);
+        let variables = self.environment_variables(home, run);
         command.args(&line[1..]).envs(
             variables
                 .iter()
@@ -216,17 +226,17 @@ impl Server {
                 _process: None,
             };
         };
-        let port = free_port();
+        let port = find_free_port();
         let mut process =
             Process::start(home, self.name, &mut self.command(home, "both", Some(port)));
-        until(format!("{} listens", self.name), || {
+        wait_until(format!("{} listens", self.name), || {
             assert!(
-                process.ended().is_none(),
+                process.exit_status().is_none(),
                 "{} ended:\n{}",
                 self.name,
                 process.stderr()
             );
-            yes(TcpStream::connect(("127.0.0.1", port)).is_ok())
+            some_if(TcpStream::connect(("127.0.0.1", port)).is_ok())
         });
         Running {
             url: Some(format!("http://127.0.0.1:{port}/{path}")),
@@ -249,10 +259,10 @@ impl Server {
                     "--transport",
                     transport,
                 ])
-                .ok();
+                .expect_success();
         } else {
-            let line = self.line(hub.home, "through", None);
-            let variables = self.variables(hub.home, "through");
+            let line = self.command_line(hub.home, "through", None);
+            let variables = self.environment_variables(hub.home, "through");
             let options: Vec<&str> = variables
                 .iter()
                 .flat_map(|variable| ["--env", variable])
@@ -263,15 +273,15 @@ impl Server {
                 &line.iter().map(String::as_str).collect::<Vec<_>>(),
             );
         }
-        hub.policy(&id, "allow");
+        hub.set_policy(&id, "allow");
     }
 }
 
-fn fill(text: &str, home: &Home, run: &str, port: Option<u16>) -> String {
+fn fill_placeholders(text: &str, home: &Home, run: &str, port: Option<u16>) -> String {
     if text.contains("{folder}") {
         let folder = home.file(run);
         fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("make {}: {e}", folder.display()));
-        return text.replace("{folder}", &places::text(folder));
+        return text.replace("{folder}", &paths::path_text(folder));
     }
     text.replace(
         "{port}",
@@ -279,11 +289,11 @@ fn fill(text: &str, home: &Home, run: &str, port: Option<u16>) -> String {
     )
 }
 
-const SESSION: &[Era] = &[Era::Session];
-const BOTH: &[Era] = &[Era::Session, Era::Stateless];
+const LEGACY: &[Era] = &[Era::Legacy];
+const BOTH_ERAS: &[Era] = &[Era::Legacy, Era::Modern];
 
 /// The requests for `decorated.py`.
-const DECORATED: &[Ask] = &[
+const DECORATOR_REQUESTS: &[TableRequest] = &[
     call!("add", r#""arguments":{"a":1}"#),
     call!("add", r#""arguments":{"b":-3,"a":40}"#),
     call!("add", r#""arguments":{"a":"2"}"#),
@@ -316,15 +326,15 @@ const DECORATED: &[Ask] = &[
 ];
 
 /// Returns a server with the SDK's decorators. Only the SDK and the transport vary.
-const fn decorated(
+const fn decorator_server(
     name: &'static str,
-    sdk: Words,
+    sdk: Label,
     transport: Transport,
     program: Program,
 ) -> Server {
     Server {
         name,
-        title: Words::Plain("`decorated.py`"),
+        title: Label::Plain("`decorated.py`"),
         sdk,
         transport,
         program,
@@ -333,20 +343,20 @@ const fn decorated(
             ("FASTMCP_SHOW_SERVER_BANNER", "false"),
             ("FASTMCP_CHECK_FOR_UPDATES", "off"),
         ],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 10,
-        asks: DECORATED,
+        requests: DECORATOR_REQUESTS,
     }
 }
 
-const MCP_1_6: Words = Words::Pip("python/mcp-1.6.txt", "mcp");
-const MCP_1_30: Words = Words::Pip("python/mcp-1.30.txt", "mcp");
-const MCP_2: Words = Words::Pip("requirements.txt", "mcp");
-const FASTMCP_2: Words = Words::Pip("python/fastmcp-2.txt", "fastmcp");
-const FASTMCP_3: Words = Words::Pip("python/mcp-1.30.txt", "fastmcp");
-const FASTMCP_4: Words = Words::Pip("python/fastmcp-4.txt", "fastmcp");
+const MCP_1_6: Label = Label::Pip("python/mcp-1.6.txt", "mcp");
+const MCP_1_30: Label = Label::Pip("python/mcp-1.30.txt", "mcp");
+const MCP_2: Label = Label::Pip("requirements.txt", "mcp");
+const FASTMCP_2: Label = Label::Pip("python/fastmcp-2.txt", "fastmcp");
+const FASTMCP_3: Label = Label::Pip("python/mcp-1.30.txt", "fastmcp");
+const FASTMCP_4: Label = Label::Pip("python/fastmcp-4.txt", "fastmcp");
 
-const TYPESCRIPT_1: &[Ask] = &[
+const TYPESCRIPT_1_REQUESTS: &[TableRequest] = &[
     call!(
         "shape",
         r#""arguments":{"shape":{"kind":"round","r":2.50},"labels":{"ß":[1,2]}}"#
@@ -363,41 +373,41 @@ const TYPESCRIPT_1: &[Ask] = &[
     prompt!("greet", r#""arguments":{}"#),
 ];
 
-const fn typescript_1(
+const fn typescript_1_server(
     name: &'static str,
     transport: Transport,
     arguments: &'static [&'static str],
 ) -> Server {
     Server {
         name,
-        title: Words::Plain("`typescript1.mjs`"),
-        sdk: Words::Npm("@modelcontextprotocol/sdk"),
+        title: Label::Plain("`typescript1.mjs`"),
+        sdk: Label::Npm("@modelcontextprotocol/sdk"),
         transport,
         program: Program::Node("typescript1.mjs"),
         arguments,
         environment: &[],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 8,
-        asks: TYPESCRIPT_1,
+        requests: TYPESCRIPT_1_REQUESTS,
     }
 }
 
-const fn typescript_2(
+const fn typescript_2_server(
     name: &'static str,
     transport: Transport,
     arguments: &'static [&'static str],
 ) -> Server {
     Server {
         name,
-        title: Words::Plain("`typescript2.mjs`"),
-        sdk: Words::Npm("@modelcontextprotocol/server"),
+        title: Label::Plain("`typescript2.mjs`"),
+        sdk: Label::Npm("@modelcontextprotocol/server"),
         transport,
         program: Program::Node("typescript2.mjs"),
         arguments,
         environment: &[],
-        eras: BOTH,
+        eras: BOTH_ERAS,
         definitions: 5,
-        asks: &[
+        requests: &[
             call!("sum", r#""arguments":{"numbers":[0.1,2e2]}"#),
             call!("sum", r#""arguments":{"numbers":[1],"unit":"ft"}"#),
             call!("sum", r#""arguments":{"numbers":[]}"#),
@@ -410,22 +420,22 @@ const fn typescript_2(
     }
 }
 
-const fn lite(
+const fn mcp_lite_server(
     name: &'static str,
     transport: Transport,
     arguments: &'static [&'static str],
 ) -> Server {
     Server {
         name,
-        title: Words::Plain("`lite.mjs`"),
-        sdk: Words::Npm("mcp-lite"),
+        title: Label::Plain("`lite.mjs`"),
+        sdk: Label::Npm("mcp-lite"),
         transport,
         program: Program::Node("lite.mjs"),
         arguments,
         environment: &[],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 6,
-        asks: &[
+        requests: &[
             call!("echo", r#""arguments":{"value":[1.50,{"é":null}]}"#),
             call!("measure", r#""arguments":{"of":"urn:x"}"#),
             call!("fail", r#""arguments":{}"#),
@@ -439,7 +449,7 @@ const fn lite(
 pub(crate) const ALL: &[Server] = &[
     Server {
         arguments: &["sdk1", "stdio"],
-        ..decorated(
+        ..decorator_server(
             "python_sdk_1_6_over_stdio",
             MCP_1_6,
             Transport::Stdio,
@@ -448,7 +458,7 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["sdk1", "sse", "{port}"],
-        ..decorated(
+        ..decorator_server(
             "python_sdk_1_6_over_sse",
             MCP_1_6,
             Transport::Sse,
@@ -457,7 +467,7 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["sdk1", "stdio"],
-        ..decorated(
+        ..decorator_server(
             "python_sdk_1_30_over_stdio",
             MCP_1_30,
             Transport::Stdio,
@@ -466,7 +476,7 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["sdk1", "http", "{port}"],
-        ..decorated(
+        ..decorator_server(
             "python_sdk_1_30_over_http",
             MCP_1_30,
             Transport::Http,
@@ -475,7 +485,7 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["sdk1", "stateless", "{port}"],
-        ..decorated(
+        ..decorator_server(
             "python_sdk_1_30_over_stateless_http",
             MCP_1_30,
             Transport::StatelessHttp,
@@ -484,15 +494,15 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         name: "python_sdk_1_30_in_pages",
-        title: Words::Plain("`lowlevel.py`"),
+        title: Label::Plain("`lowlevel.py`"),
         sdk: MCP_1_30,
         transport: Transport::Stdio,
         program: Program::Python("mcp-1.30", "lowlevel.py"),
         arguments: &[],
         environment: &[],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 14,
-        asks: &[
+        requests: &[
             call!(
                 "recursive",
                 r#""arguments":{"root":{"next":{"next":{}}},"big":12345678901234567890}"#
@@ -512,8 +522,8 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["sdk2", "stdio"],
-        eras: BOTH,
-        ..decorated(
+        eras: BOTH_ERAS,
+        ..decorator_server(
             "python_sdk_2_over_stdio",
             MCP_2,
             Transport::Stdio,
@@ -522,8 +532,8 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["sdk2", "http", "{port}"],
-        eras: BOTH,
-        ..decorated(
+        eras: BOTH_ERAS,
+        ..decorator_server(
             "python_sdk_2_over_http",
             MCP_2,
             Transport::Http,
@@ -532,7 +542,7 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["fastmcp", "http", "{port}"],
-        ..decorated(
+        ..decorator_server(
             "fastmcp_2_over_http",
             FASTMCP_2,
             Transport::Http,
@@ -541,7 +551,7 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["fastmcp", "stdio"],
-        ..decorated(
+        ..decorator_server(
             "fastmcp_3_over_stdio",
             FASTMCP_3,
             Transport::Stdio,
@@ -550,7 +560,7 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["fastmcp", "stateless", "{port}"],
-        ..decorated(
+        ..decorator_server(
             "fastmcp_3_over_stateless_http",
             FASTMCP_3,
             Transport::StatelessHttp,
@@ -559,8 +569,8 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["fastmcp", "stdio"],
-        eras: BOTH,
-        ..decorated(
+        eras: BOTH_ERAS,
+        ..decorator_server(
             "fastmcp_4_over_stdio",
             FASTMCP_4,
             Transport::Stdio,
@@ -569,48 +579,48 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         arguments: &["fastmcp", "http", "{port}"],
-        eras: BOTH,
-        ..decorated(
+        eras: BOTH_ERAS,
+        ..decorator_server(
             "fastmcp_4_over_http",
             FASTMCP_4,
             Transport::Http,
             Program::Python("fastmcp-4", "decorated.py"),
         )
     },
-    typescript_1("typescript_sdk_1_over_stdio", Transport::Stdio, &["stdio"]),
-    typescript_1(
+    typescript_1_server("typescript_sdk_1_over_stdio", Transport::Stdio, &["stdio"]),
+    typescript_1_server(
         "typescript_sdk_1_over_http",
         Transport::Http,
         &["http", "{port}"],
     ),
-    typescript_1(
+    typescript_1_server(
         "typescript_sdk_1_over_stateless_http",
         Transport::StatelessHttp,
         &["stateless", "{port}"],
     ),
-    typescript_2("typescript_sdk_2_over_stdio", Transport::Stdio, &["stdio"]),
-    typescript_2(
+    typescript_2_server("typescript_sdk_2_over_stdio", Transport::Stdio, &["stdio"]),
+    typescript_2_server(
         "typescript_sdk_2_over_http",
         Transport::StatelessHttp,
         &["http", "{port}"],
     ),
-    lite("mcp_lite_over_http", Transport::Http, &["http", "{port}"]),
-    lite(
+    mcp_lite_server("mcp_lite_over_http", Transport::Http, &["http", "{port}"]),
+    mcp_lite_server(
         "mcp_lite_over_stateless_http",
         Transport::StatelessHttp,
         &["stateless", "{port}"],
     ),
     Server {
         name: "server_memory",
-        title: Words::Npm("@modelcontextprotocol/server-memory"),
-        sdk: Words::Plain("TypeScript SDK 1.x"),
+        title: Label::Npm("@modelcontextprotocol/server-memory"),
+        sdk: Label::Plain("TypeScript SDK 1.x"),
         transport: Transport::Stdio,
         program: Program::Package("@modelcontextprotocol/server-memory/dist/index.js"),
         arguments: &[],
         environment: &[("MEMORY_FILE_PATH", "{folder}/memory.json")],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 10,
-        asks: &[
+        requests: &[
             call!(
                 "create_entities",
                 r#""arguments":{"entities":[{"name":"Ada","entityType":"person","observations":["é\n"]}]}"#
@@ -629,15 +639,15 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         name: "server_sequential_thinking",
-        title: Words::Npm("@modelcontextprotocol/server-sequential-thinking"),
-        sdk: Words::Plain("TypeScript SDK 1.x"),
+        title: Label::Npm("@modelcontextprotocol/server-sequential-thinking"),
+        sdk: Label::Plain("TypeScript SDK 1.x"),
         transport: Transport::Stdio,
         program: Program::Package("@modelcontextprotocol/server-sequential-thinking/dist/index.js"),
         arguments: &[],
         environment: &[("DISABLE_THOUGHT_LOGGING", "true")],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 1,
-        asks: &[
+        requests: &[
             call!(
                 "sequentialthinking",
                 r#""arguments":{"thought":"one","nextThoughtNeeded":true,"thoughtNumber":1,"totalThoughts":2}"#
@@ -650,15 +660,15 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         name: "server_sqlite",
-        title: Words::Pip("python/mcp-1.30.txt", "mcp-server-sqlite"),
+        title: Label::Pip("python/mcp-1.30.txt", "mcp-server-sqlite"),
         sdk: MCP_1_30,
         transport: Transport::Stdio,
         program: Program::Installed("mcp-1.30", "mcp-server-sqlite"),
         arguments: &["--db-path", "{folder}/test.db"],
         environment: &[],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 8,
-        asks: &[
+        requests: &[
             call!(
                 "create_table",
                 r#""arguments":{"query":"CREATE TABLE t (a INTEGER, b TEXT)"}"#
@@ -678,15 +688,15 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         name: "server_time",
-        title: Words::Pip("requirements.txt", "mcp-server-time"),
+        title: Label::Pip("requirements.txt", "mcp-server-time"),
         sdk: MCP_2,
         transport: Transport::Stdio,
         program: Program::NewestInstalled("mcp-server-time"),
         arguments: &["--local-timezone", "Europe/Berlin"],
         environment: &[],
-        eras: BOTH,
+        eras: BOTH_ERAS,
         definitions: 2,
-        asks: &[
+        requests: &[
             call!(
                 "get_current_time",
                 r#""arguments":{"timezone":"Nowhere/Else"}"#
@@ -701,8 +711,8 @@ pub(crate) const ALL: &[Server] = &[
     // same process.
     Server {
         name: "mcp_time_over_http",
-        title: Words::Npm("mcp-time-linux-x64"),
-        sdk: Words::Plain("mcp-go 0.33, not an official SDK (Go)"),
+        title: Label::Npm("mcp-time-linux-x64"),
+        sdk: Label::Plain("mcp-go 0.33, not an official SDK (Go)"),
         transport: Transport::Http,
         program: Program::Binary("mcp-time-linux-x64/bin/mcp-time"),
         arguments: &[
@@ -712,9 +722,9 @@ pub(crate) const ALL: &[Server] = &[
             "http://127.0.0.1:{port}/mcp",
         ],
         environment: &[],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 5,
-        asks: &[
+        requests: &[
             call!(
                 "add_time",
                 r#""arguments":{"time":"2026-02-28T23:00:00Z","duration":"2h"}"#
@@ -728,15 +738,15 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         name: "cortex_mcp",
-        title: Words::Npm("@temporal-cortex/cortex-mcp-linux-x64"),
-        sdk: Words::Plain("rmcp 1.1, the official Rust SDK"),
+        title: Label::Npm("@temporal-cortex/cortex-mcp-linux-x64"),
+        sdk: Label::Plain("rmcp 1.1, the official Rust SDK"),
         transport: Transport::Stdio,
         program: Program::Binary("@temporal-cortex/cortex-mcp-linux-x64/bin/cortex-mcp"),
         arguments: &[],
         environment: &[],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 26,
-        asks: &[
+        requests: &[
             call!(
                 "adjust_timestamp",
                 r#""arguments":{"datetime":"2026-03-28T12:00:00+01:00","adjustment":"+1d","timezone":"Europe/Berlin"}"#
@@ -755,8 +765,8 @@ pub(crate) const ALL: &[Server] = &[
     },
     Server {
         name: "kglite",
-        title: Words::Pip("python/kglite.txt", "kglite"),
-        sdk: Words::Plain("rmcp 3.5, the official Rust SDK"),
+        title: Label::Pip("python/kglite.txt", "kglite"),
+        sdk: Label::Plain("rmcp 3.5, the official Rust SDK"),
         transport: Transport::Stdio,
         program: Program::Installed("kglite", "kglite-mcp-server"),
         arguments: &[
@@ -767,9 +777,9 @@ pub(crate) const ALL: &[Server] = &[
             "--writable",
         ],
         environment: &[],
-        eras: SESSION,
+        eras: LEGACY,
         definitions: 15,
-        asks: &[
+        requests: &[
             call!("ping", r#""arguments":{"message":"é"}"#),
             call!("cypher_query", r#""arguments":{"query":"SELECT"}"#),
         ],

@@ -23,7 +23,7 @@ a client with a session sees that too.
 ";
 
 /// Returns the part of the page.
-pub(crate) fn write() -> String {
+pub(crate) fn render() -> String {
     let mut part = BEFORE.to_owned();
     for server in ALL {
         let known = || {
@@ -42,21 +42,21 @@ pub(crate) fn write() -> String {
             server.sdk.text(),
             server.transport.title(),
             server.definitions,
-            server.asks.len(),
+            server.requests.len(),
         );
     }
     part += AFTER;
-    let mut reasons: Vec<&str> = differences::ALL.iter().map(|row| row.because).collect();
+    let mut reasons: Vec<&str> = differences::ALL.iter().map(|row| row.reason).collect();
     reasons.dedup();
     for reason in reasons {
         part += &format!("\n{reason} These answers differ:\n\n");
-        for row in differences::ALL.iter().filter(|row| row.because == reason) {
+        for row in differences::ALL.iter().filter(|row| row.reason == reason) {
             let servers: Vec<String> = row
                 .servers
                 .iter()
                 .map(|name| name.replace('_', " "))
                 .collect();
-            part += &format!("- `{}` ({})\n", row.what, servers.join(", "));
+            part += &format!("- `{}` ({})\n", row.entry, servers.join(", "));
         }
     }
     part

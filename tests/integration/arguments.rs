@@ -3,21 +3,27 @@
 
 use std::fs;
 
-use drawbridge_tests::{Faulty, Home, Hub, McpClient, places, until, wait::yes};
+use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, paths, wait::some_if, wait_until};
 use serde_json::{Value, json};
 
 /// Adds a server with one tool `plan` that has this schema.
-fn add<'a>(hub: &'a Hub<'a>, name: &str, schema: &Value) -> Faulty<'a> {
+fn add_plan_server<'a>(hub: &'a Hub<'a>, name: &str, schema: &Value) -> FaultyServer<'a> {
     let file = hub.home.file(&format!("{name}.tools"));
     fs::write(
         &file,
         json!([{"name": "plan", "inputSchema": schema}]).to_string(),
     )
     .expect("write the tools");
-    Faulty::add(hub, name, &json!({}), &["--tools", &places::text(&file)]).synced()
+    FaultyServer::add(
+        hub,
+        name,
+        &json!({}),
+        &["--tools", &paths::path_text(&file)],
+    )
+    .wait_until_synced()
 }
 
-fn thinking() -> Value {
+fn thinking_schema() -> Value {
     json!({"type": "object", "required": ["thoughtNumber"], "additionalProperties": false, "properties": {
         "thoughtNumber": {"type": "integer", "minimum": 1},
         "more": {"type": "boolean"},
@@ -27,21 +33,22 @@ fn thinking() -> Value {
 }
 
 /// Returns the params of the last call that the server received.
-fn last(server: &Faulty<'_>) -> Value {
-    server.calls("plan").pop().expect("a call")["params"].clone()
+fn last_call_params(server: &FaultyServer<'_>) -> Value {
+    server.received_calls("plan").pop().expect("a call")["params"].clone()
 }
 
-fn set(home: &Home, server: &str, field: &str) {
-    home.cli(&["servers", "set", server, field]).ok();
+fn set_field(home: &Home, server: &str, field: &str) {
+    home.cli(&["servers", "set", server, field])
+        .expect_success();
 }
 
 #[test]
-fn what_a_server_coerces_on_purpose_reaches_it_as_the_client_wrote_it() {
+fn arguments_that_a_server_coerces_are_forwarded_unchanged() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let server = add(&hub, "thinking", &thinking());
-    let client = hub.client("desk");
-    let identity = server.seen()["identity"].clone();
+    let server = add_plan_server(&hub, "thinking", &thinking_schema());
+    let client = hub.connect_client("desk");
+    let identity = server.show()["identity"].clone();
     for arguments in [
         r#"{"thoughtNumber":"2"}"#,
         r#"{"thoughtNumber":" 3","more":"true","branch":7}"#,
@@ -51,12 +58,12 @@ fn what_a_server_coerces_on_purpose_reaches_it_as_the_client_wrote_it() {
         assert!(!answer.is_error(), "{arguments}: {}", answer.raw);
         let sent: Value = serde_json::from_str(arguments).expect("JSON");
         assert_eq!(
-            last(&server)["arguments"],
+            last_call_params(&server)["arguments"],
             sent,
             "nothing is converted on the way"
         );
     }
-    let sent = server.calls("plan").len();
+    let sent = server.received_calls("plan").len();
     let refused = client
         .call("thinking__plan", r#"{"thoughtNumber":"two"}"#)
         .text();
@@ -64,7 +71,7 @@ fn what_a_server_coerces_on_purpose_reaches_it_as_the_client_wrote_it() {
         refused.contains("/thoughtNumber: ") && refused.contains("rule 'type'"),
         "{refused}"
     );
-    set(&home, "thinking", "validate=strict");
+    set_field(&home, "thinking", "validate=strict");
     let refused = client
         .call("thinking__plan", r#"{"thoughtNumber":"2"}"#)
         .text();
@@ -73,11 +80,11 @@ fn what_a_server_coerces_on_purpose_reaches_it_as_the_client_wrote_it() {
         "{refused}"
     );
     assert_eq!(
-        server.calls("plan").len(),
+        server.received_calls("plan").len(),
         sent,
         "what does not fit is not sent"
     );
-    set(&home, "thinking", "validate=off");
+    set_field(&home, "thinking", "validate=off");
     assert!(
         !client
             .call("thinking__plan", r#"{"thoughtNumber":"two"}"#)
@@ -85,51 +92,57 @@ fn what_a_server_coerces_on_purpose_reaches_it_as_the_client_wrote_it() {
         "the server checks alone"
     );
     assert_eq!(
-        server.seen()["identity"],
+        server.show()["identity"],
         identity,
         "how arguments are checked is no other server"
     );
 }
 
 #[test]
-fn what_a_person_writes_in_place_of_the_arguments_is_checked_as_closely_as_the_client_s() {
+fn edited_arguments_are_validated_like_those_of_the_client() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let server = add(&hub, "thinking", &thinking());
-    hub.policy("thinking", "ask");
+    let server = add_plan_server(&hub, "thinking", &thinking_schema());
+    hub.set_policy("thinking", "ask");
     let call = hub
-        .client("desk")
-        .call_meanwhile("thinking__plan", r#"{"thoughtNumber":1}"#);
-    let id = hub.approval()["id"].as_str().expect("an id").to_owned();
+        .connect_client("desk")
+        .spawn_call("thinking__plan", r#"{"thoughtNumber":1}"#);
+    let id = hub.wait_for_approval()["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let edit = |arguments: &str| home.cli(&["approvals", "approve", &id, "--arguments", arguments]);
     let refused = edit(r#"{"thoughtNumber":"two"}"#);
     assert!(
-        refused.code() == 1 && refused.stderr().contains("/thoughtNumber"),
+        refused.exit_code() == 1 && refused.stderr().contains("/thoughtNumber"),
         "{}",
         refused.stderr()
     );
-    edit(r#"{"thoughtNumber":"2"}"#).ok();
+    edit(r#"{"thoughtNumber":"2"}"#).expect_success();
     assert!(!call.join().expect("the call ends").is_error());
-    assert_eq!(last(&server)["arguments"], json!({"thoughtNumber": "2"}));
+    assert_eq!(
+        last_call_params(&server)["arguments"],
+        json!({"thoughtNumber": "2"})
+    );
 }
 
 #[test]
-fn a_deny_holds_however_the_arguments_are_written_and_an_allow_does_not_grow() {
+fn equivalent_spellings_of_arguments_evade_no_deny_and_widen_no_allow() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let schema = json!({"type": "object", "properties": {
         "amount": {"type": "integer"}, "force": {"type": "boolean"}, "paths": {"type": "array"},
         "options": {"type": "object", "properties": {"path": {"type": "string"}}}}});
-    let server = add(&hub, "bank", &schema);
+    let server = add_plan_server(&hub, "bank", &schema);
     for condition in [
         "/amount between 101 -",
         "/force is true",
         "/options/path in /etc",
     ] {
         home.cli(&["policy", "add", "bank/plan", "deny", "--when", condition])
-            .ok();
+            .expect_success();
     }
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     for arguments in [
         r#"{"amount":200}"#,
         r#"{"amount":"200"}"#,
@@ -140,7 +153,7 @@ fn a_deny_holds_however_the_arguments_are_written_and_an_allow_does_not_grow() {
         let denied = client.call("bank__plan", arguments).text();
         assert!(denied.contains("Denied by policy"), "{arguments}: {denied}");
     }
-    assert_eq!(server.calls("plan").len(), 0);
+    assert_eq!(server.received_calls("plan").len(), 0);
     assert!(
         !client
             .call(
@@ -149,10 +162,10 @@ fn a_deny_holds_however_the_arguments_are_written_and_an_allow_does_not_grow() {
             )
             .is_error()
     );
-    hub.policy("bank", "deny");
-    let work = places::text(home.file("home"));
-    home.cli(&["policy", "remove", "bank"]).ok();
-    home.cli(&["policy", "default", "deny"]).ok();
+    hub.set_policy("bank", "deny");
+    let work = paths::path_text(home.file("home"));
+    home.cli(&["policy", "remove", "bank"]).expect_success();
+    home.cli(&["policy", "default", "deny"]).expect_success();
     home.cli(&[
         "policy",
         "add",
@@ -161,7 +174,7 @@ fn a_deny_holds_however_the_arguments_are_written_and_an_allow_does_not_grow() {
         "--when",
         &format!("/paths in {work}"),
     ])
-    .ok();
+    .expect_success();
     assert!(
         !client
             .call(
@@ -182,38 +195,38 @@ fn a_deny_holds_however_the_arguments_are_written_and_an_allow_does_not_grow() {
 }
 
 #[test]
-fn no_arguments_may_be_written_as_null_and_are_sent_so() {
+fn null_arguments_are_accepted_and_forwarded_as_null() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let server = add(
+    let server = add_plan_server(
         &hub,
         "plain",
         &json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
     );
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     assert!(!client.call("plain__plan", "null").is_error());
     assert_eq!(
-        last(&server),
+        last_call_params(&server),
         json!({"name": "plan", "arguments": null}),
         "null stays null"
     );
-    let record = home.cli(&["calls", "list", "--json"]).json();
+    let record = home.cli(&["calls", "list", "--json"]).expect_json();
     let id = record[0]["id"].as_str().expect("an id");
     assert_eq!(
-        home.cli(&["calls", "show", id, "--json"]).json()["arguments"],
+        home.cli(&["calls", "show", id, "--json"]).expect_json()["arguments"],
         "{}",
         "it is recorded as what it means"
     );
-    hub.policy("plain", "ask");
-    let call = client.call_meanwhile("plain__plan", "null");
-    let request = hub.approval();
+    hub.set_policy("plain", "ask");
+    let call = client.spawn_call("plain__plan", "null");
+    let request = hub.wait_for_approval();
     assert_eq!(request["arguments"], "{}", "and shown so");
     let id = request["id"].as_str().expect("an id");
     home.cli(&["approvals", "approve", id, "--arguments", r#"{"n":1}"#])
-        .ok();
+        .expect_success();
     assert!(!call.join().expect("the call ends").is_error());
     assert_eq!(
-        last(&server)["arguments"],
+        last_call_params(&server)["arguments"],
         json!({"n": 1}),
         "what a person wrote takes its place"
     );
@@ -225,7 +238,7 @@ fn no_arguments_may_be_written_as_null_and_are_sent_so() {
 }
 
 #[test]
-fn a_prompt_may_be_asked_for_with_null_in_place_of_arguments() {
+fn a_prompt_request_accepts_null_arguments() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let offer = json!({
@@ -236,47 +249,49 @@ fn a_prompt_may_be_asked_for_with_null_in_place_of_arguments() {
     });
     let file = home.file("offer");
     fs::write(&file, offer.to_string()).expect("write the offer");
-    let server = Faulty::add(
+    let server = FaultyServer::add(
         &hub,
         "polite",
         &json!({}),
-        &["--offer", &places::text(&file)],
+        &["--script", &paths::path_text(&file)],
     )
-    .synced();
-    let answer = hub.client("desk").request(
+    .wait_until_synced();
+    let answer = hub.connect_client("desk").request(
         "prompts/get",
         r#"{"name":"polite__greet","arguments":null}"#,
     );
     assert_eq!(answer.result(), json!({"messages": []}));
-    let asked = server.heard_of("prompts/get").pop().expect("it was asked");
+    let asked = server
+        .received_by_method("prompts/get")
+        .pop()
+        .expect("it was asked");
     assert_eq!(asked["params"], json!({"name": "greet", "arguments": null}));
 }
 
 #[test]
-fn arguments_that_a_person_changed_are_what_a_fallback_is_decided_by_and_gets() {
+fn a_fallback_is_decided_by_and_receives_the_edited_arguments() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let spare = add(&hub, "spare", &json!({"type": "object"}));
-    drop(add(&hub, "main", &json!({"type": "object"})));
-    let mut spec = hub.server("main")["spec"].clone();
+    let spare = add_plan_server(&hub, "spare", &json!({"type": "object"}));
+    drop(add_plan_server(&hub, "main", &json!({"type": "object"})));
+    let mut spec = hub.show_server("main")["spec"].clone();
     let copy = home.file("program");
     fs::copy(spec["command"].as_str().expect("a command"), &copy).expect("copy it");
-    spec["command"] = json!(places::text(&copy));
+    spec["command"] = json!(paths::path_text(&copy));
     spec["timeouts"] = json!({"idle_ms": 1});
     (spec["fallback"], spec["retries"]) = (json!(["spare"]), json!(0));
-    hub.verb("servers.update", &json!({"id": "main", "spec": spec}));
-    home.cli(&["servers", "sync", "main"]).ok();
-    until(
-        "it has ended",
-        || yes(hub.server("main")["state"] == "idle"),
-    );
+    hub.run_verb("servers.update", &json!({"id": "main", "spec": spec}));
+    home.cli(&["servers", "sync", "main"]).expect_success();
+    wait_until("it has ended", || {
+        some_if(hub.show_server("main")["state"] == "idle")
+    });
     fs::remove_file(&copy).expect("remove it");
-    hub.policy("main", "ask");
-    hub.policy("spare", "ask");
+    hub.set_policy("main", "ask");
+    hub.set_policy("spare", "ask");
     let call = hub
-        .client("desk")
-        .call_meanwhile("main__plan", r#"{"n":1}"#);
-    let first = hub.approval();
+        .connect_client("desk")
+        .spawn_call("main__plan", r#"{"n":1}"#);
+    let first = hub.wait_for_approval();
     assert_eq!(first["server"], "main");
     home.cli(&[
         "approvals",
@@ -285,9 +300,9 @@ fn arguments_that_a_person_changed_are_what_a_fallback_is_decided_by_and_gets() 
         "--arguments",
         r#"{"n":2}"#,
     ])
-    .ok();
-    let second = until("the fallback is asked about", || {
-        Some(hub.approval()).filter(|one| one["server"] == "spare")
+    .expect_success();
+    let second = wait_until("the fallback is asked about", || {
+        Some(hub.wait_for_approval()).filter(|one| one["server"] == "spare")
     });
     assert_eq!(
         second["arguments"], r#"{"n":2}"#,
@@ -298,23 +313,23 @@ fn arguments_that_a_person_changed_are_what_a_fallback_is_decided_by_and_gets() 
         "approve",
         second["id"].as_str().expect("an id"),
     ])
-    .ok();
+    .expect_success();
     assert!(!call.join().expect("the call ends").is_error());
-    assert_eq!(last(&spare)["arguments"], json!({"n": 2}));
+    assert_eq!(last_call_params(&spare)["arguments"], json!({"n": 2}));
 }
 
 #[test]
-fn a_tool_whose_schema_refers_to_itself_by_its_name_is_offered_and_checked() {
+fn a_tool_with_a_self_referencing_schema_is_listed_and_validated() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let schema = json!({"$id": "https://example.com/s", "type": "object", "required": ["x"],
         "properties": {"x": {"$ref": "https://example.com/s#/$defs/x"}}, "$defs": {"x": {"type": "string", "minLength": 2}}});
-    let server = add(&hub, "named", &schema);
-    let client: McpClient = hub.client("desk");
+    let server = add_plan_server(&hub, "named", &schema);
+    let client: McpClient = hub.connect_client("desk");
     assert!(
-        client.tools().contains(&"named__plan".to_owned()),
+        client.list_tools().contains(&"named__plan".to_owned()),
         "{}",
-        server.seen()
+        server.show()
     );
     assert!(
         client

@@ -1,12 +1,12 @@
 //! The audit: changes of the records are detected, and the audit can be exported.
 
-use drawbridge_tests::{Home, Hub, places};
+use drawbridge_tests::{Home, Hub, paths};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
 /// Changes the database as an attacker without the key can.
 #[track_caller]
-fn forge(home: &Home, sql: &'static str) {
+fn run_sql(home: &Home, sql: &'static str) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -25,36 +25,36 @@ fn forge(home: &Home, sql: &'static str) {
 }
 
 #[test]
-fn a_call_that_is_changed_afterwards_is_found_with_its_place() {
+fn verification_finds_the_position_of_a_forged_call() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("probe", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("desk");
     for round in 0..5 {
         client.call("probe__echo", &format!(r#"{{"round":{round}}}"#));
     }
-    let said = home.cli(&["audit", "verify"]).ok().stdout();
+    let said = home.cli(&["audit", "verify"]).expect_success().stdout();
     assert!(
         said.contains("entries from 20") && said.trim().ends_with("hold together"),
         "{said}"
     );
-    let before = home.cli(&["audit", "verify", "--json"]).json();
+    let before = home.cli(&["audit", "verify", "--json"]).expect_json();
     assert!(
         before["entries"].as_u64() >= Some(10),
         "two for each call: {before}"
     );
 
-    forge(
+    run_sql(
         &home,
         "UPDATE call SET tool = 'delete' WHERE id = (SELECT id FROM call ORDER BY id LIMIT 1 OFFSET 2)",
     );
     let changed = home.cli(&["audit", "verify"]);
-    assert_eq!(changed.code(), 1, "the hub that runs finds it");
-    hub.end(Signal::SIGTERM);
+    assert_eq!(changed.exit_code(), 1, "the hub that runs finds it");
+    hub.stop(Signal::SIGTERM);
     let offline = home.cli(&["audit", "verify"]);
     assert_eq!(
-        (offline.code(), offline.stdout().as_str()),
+        (offline.exit_code(), offline.stdout().as_str()),
         (1, ""),
         "the folder itself is enough"
     );
@@ -62,7 +62,7 @@ fn a_call_that_is_changed_afterwards_is_found_with_its_place() {
     let told = home.cli(&["audit", "verify", "--json"]);
     let report: serde_json::Value =
         serde_json::from_str(&told.stdout()).expect("one JSON document");
-    let calls = home.cli(&["audit", "export"]).ok().stdout();
+    let calls = home.cli(&["audit", "export"]).expect_success().stdout();
     let third: serde_json::Value =
         serde_json::from_str(calls.lines().nth(2).expect("a third")).expect("JSON");
     assert_eq!(
@@ -77,14 +77,14 @@ fn a_call_that_is_changed_afterwards_is_found_with_its_place() {
         offline.stderr()
     );
 
-    forge(&home, "UPDATE call SET tool = 'echo' WHERE tool = 'delete'");
-    home.cli(&["audit", "verify"]).ok();
-    forge(
+    run_sql(&home, "UPDATE call SET tool = 'echo' WHERE tool = 'delete'");
+    home.cli(&["audit", "verify"]).expect_success();
+    run_sql(
         &home,
         "DELETE FROM audit WHERE seq = (SELECT max(seq) FROM audit)",
     );
     let cut = home.cli(&["audit", "verify"]);
-    assert_eq!(cut.code(), 1);
+    assert_eq!(cut.exit_code(), 1);
     assert!(
         cut.stderr().contains("cut off at its end"),
         "{}",
@@ -97,8 +97,8 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("probe", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("desk");
     client.call(
         "probe__echo",
         r#"{"path":"/srv/report","password":"hunter2","n":1.50}"#,
@@ -114,7 +114,7 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
             "allowed",
             "--json",
         ])
-        .json();
+        .expect_json();
     let [call] = &found.as_array().expect("calls")[..] else {
         panic!("not one call: {found}")
     };
@@ -126,32 +126,32 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
             call["id"].as_str().expect("an id"),
             "--json",
         ])
-        .json();
+        .expect_json();
     assert_eq!(
         shown["arguments"],
         r#"{"path":"/srv/report","password":"•••","n":1.50}"#
     );
     assert_eq!(
         home.cli(&["calls", "list", "--until", "1h", "--json"])
-            .json(),
+            .expect_json(),
         serde_json::json!([])
     );
 
     let file = home.file("calls.csv");
-    let name = places::text(&file);
+    let name = paths::path_text(&file);
     home.cli(&[
         "audit", "export", "--format", "csv", "--since", "1h", "--output", &name,
     ])
-    .ok();
+    .expect_success();
     let csv = std::fs::read_to_string(&file).expect("the export");
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert!(
         !csv.contains("hunter2") && csv.contains(r#"""password"":""•••"""#),
         "{csv}"
     );
-    let lines = home.cli(&["audit", "export"]).ok().stdout();
+    let lines = home.cli(&["audit", "export"]).expect_success().stdout();
     assert_eq!(lines.lines().count(), 2);
-    let all = home.cli(&["audit", "export", "--json"]).json();
+    let all = home.cli(&["audit", "export", "--json"]).expect_json();
     assert_eq!(all.as_array().map(Vec::len), Some(2), "one document: {all}");
     assert!(
         lines

@@ -2,59 +2,63 @@
 
 use std::time::Duration;
 
-use drawbridge_tests::{Bridge, Home, Hub, places, until, wait::yes};
+use drawbridge_tests::{Bridge, Home, Hub, paths, wait::some_if, wait_until};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 #[test]
-fn a_stdio_client_lists_and_calls_and_is_asked_about_like_any_other() {
+fn calls_of_a_stdio_client_need_approval_like_any_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let mut bridge = Bridge::open(&home, "editor");
-    let tools = bridge.ask(2, "tools/list", &json!({}));
+    let tools = bridge.request(2, "tools/list", &json!({}));
     assert!(tools.to_string().contains("probe__echo"), "{tools}");
-    bridge.say(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
+    bridge.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
         "params": {"name": "probe__echo", "arguments": {"over": "stdio"}}}));
-    let asked = hub.approval();
+    let asked = hub.wait_for_approval();
     assert_eq!(
         asked["client"], "editor",
         "it is asked about under its name"
     );
-    let ping = bridge.ask(4, "ping", &json!({}));
+    let ping = bridge.request(4, "ping", &json!({}));
     assert_eq!(
         ping["result"],
         json!({}),
         "others are answered while one waits"
     );
     home.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")])
-        .ok();
-    let answer = bridge.answer(3);
+        .expect_success();
+    let answer = bridge.read_response(3);
     assert_eq!(
         answer["result"]["content"][0]["text"],
         r#"{"over":"stdio"}"#
     );
     drop(bridge.stdin.take());
-    let (status, _) = bridge.process.finish(Duration::from_secs(10));
+    let (status, _) = bridge.process.wait_until_exit(Duration::from_secs(10));
     assert!(status.success(), "it ends with its client: {status}");
 }
 
 #[test]
-fn the_bridge_starts_a_hub_where_none_runs() {
+fn the_bridge_starts_a_hub_if_none_runs() {
     let home = Home::new();
-    let program = places::text(places::built("upstream-probe"));
-    home.cli(&["servers", "add", "probe", "--", &program]).ok();
-    home.cli(&["policy", "set", "probe", "allow"]).ok();
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
+    home.cli(&["servers", "add", "probe", "--", &program])
+        .expect_success();
+    home.cli(&["policy", "set", "probe", "allow"])
+        .expect_success();
     let mut bridge = Bridge::open(&home, "editor");
     let mut id = 10;
-    until("the tools are there", || {
+    wait_until("the tools are there", || {
         id += 1;
-        yes(bridge
-            .ask(id, "tools/list", &json!({}))
-            .to_string()
-            .contains("probe__echo"))
+        some_if(
+            bridge
+                .request(id, "tools/list", &json!({}))
+                .to_string()
+                .contains("probe__echo"),
+        )
     });
-    let answer = bridge.ask(
+    let answer = bridge.request(
         1000,
         "tools/call",
         &json!({"name": "probe__echo", "arguments": {"a": 1}}),
@@ -66,16 +70,16 @@ fn the_bridge_starts_a_hub_where_none_runs() {
 }
 
 #[test]
-fn a_stdio_client_is_told_when_the_hub_goes() {
+fn a_stdio_client_gets_an_error_after_the_hub_exits() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let mut bridge = Bridge::open(&home, "editor");
-    bridge.say(&json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call",
+    bridge.send(&json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call",
         "params": {"name": "probe__echo", "arguments": {}}}));
-    hub.approval();
-    hub.end(Signal::SIGKILL);
-    let answer = bridge.answer(5);
+    hub.wait_for_approval();
+    hub.stop(Signal::SIGKILL);
+    let answer = bridge.read_response(5);
     assert!(
         answer.get("error").is_some() || answer["result"]["isError"] == true,
         "one answer, an error: {answer}"
@@ -83,21 +87,21 @@ fn a_stdio_client_is_told_when_the_hub_goes() {
 }
 
 #[test]
-fn requests_that_meet_a_new_hub_at_once_share_one_new_session() {
+fn concurrent_requests_to_a_new_hub_share_one_new_session() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let mut bridge = Bridge::open(&home, "editor");
-    hub.end(Signal::SIGKILL);
+    hub.stop(Signal::SIGKILL);
     let hub = Hub::serve(&home);
     for id in 10..30 {
-        bridge.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {}}));
+        bridge.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": {}}));
     }
     for _ in 10..30 {
-        let line = bridge.process.line();
+        let line = bridge.process.read_line();
         assert!(line.contains("probe__echo"), "each is answered: {line}");
     }
-    let clients = hub.verb("clients.list", &json!({}));
+    let clients = hub.run_verb("clients.list", &json!({}));
     let editor = clients
         .as_array()
         .and_then(|clients| clients.iter().find(|client| client["name"] == "editor"));
@@ -112,19 +116,19 @@ fn requests_that_meet_a_new_hub_at_once_share_one_new_session() {
 fn progress_reaches_a_stdio_client_before_the_answer() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let everything = places::text(places::npm(
+    let everything = paths::path_text(paths::npm_file(
         "@modelcontextprotocol/server-everything/dist/index.js",
     ));
     hub.add_server("everything", &[], &["node", &everything]);
-    hub.until_synced("everything");
-    hub.policy("everything", "allow");
+    hub.wait_until_synced("everything");
+    hub.set_policy("everything", "allow");
     let mut bridge = Bridge::open(&home, "editor");
-    bridge.say(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
+    bridge.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
         "name": "everything__trigger-long-running-operation", "arguments": {"duration": 1, "steps": 4},
         "_meta": {"progressToken": "mine"}}}));
     let mut progress = 0;
     loop {
-        let message: Value = serde_json::from_str(&bridge.process.line()).expect("JSON");
+        let message: Value = serde_json::from_str(&bridge.process.read_line()).expect("JSON");
         if message["id"] == 9 {
             break;
         }

@@ -7,109 +7,113 @@ use std::{
 };
 
 use drawbridge_tests::{
-    Faulty, Home, Hub, McpClient, hub::calls_heard, places, store, until, wait::yes,
+    FaultyServer, Home, Hub, McpClient, hub::received_calls, paths, store, wait::some_if,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 /// Waits for a pending approval and returns it with its id.
-fn asked(hub: &Hub<'_>) -> (Value, String) {
-    let request = hub.approval();
+fn wait_for_approval(hub: &Hub<'_>) -> (Value, String) {
+    let request = hub.wait_for_approval();
     let id = request["id"].as_str().expect("an id").to_owned();
     (request, id)
 }
 
 /// Denies the pending approval.
-fn deny(home: &Home, hub: &Hub<'_>) {
-    let (_, id) = asked(hub);
-    home.cli(&["approvals", "deny", &id]).ok();
+fn deny_pending(home: &Home, hub: &Hub<'_>) {
+    let (_, id) = wait_for_approval(hub);
+    home.cli(&["approvals", "deny", &id]).expect_success();
 }
 
 /// Checks that the call waits for a person, and denies it.
 #[track_caller]
-fn is_asked(home: &Home, hub: &Hub<'_>, client: &McpClient, tool: &str, arguments: &str) {
-    let call = client.call_meanwhile(tool, arguments);
-    deny(home, hub);
+fn assert_asks(home: &Home, hub: &Hub<'_>, client: &McpClient, tool: &str, arguments: &str) {
+    let call = client.spawn_call(tool, arguments);
+    deny_pending(home, hub);
     assert!(
         call.join().expect("the call ends").is_error(),
         "{tool} {arguments} was not asked about"
     );
 }
 
-fn decision_of_last(home: &Home) -> (String, String) {
-    let rows = store::calls(&home.data_dir()).expect("read the store");
+fn last_decision(home: &Home) -> (String, String) {
+    let rows = store::read_calls(&home.data_dir()).expect("read the store");
     let last = rows.last().expect("a call");
     (last.decision.clone(), last.outcome.clone())
 }
 
 #[test]
-fn without_a_screen_a_denial_says_that_nobody_could_be_asked() {
+fn without_a_screen_the_denial_states_that_nobody_could_be_asked() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.approval_timeout(5);
-    let answer = hub.client("desk").call("probe__echo", "{}");
+    hub.set_approval_timeout(5);
+    let answer = hub.connect_client("desk").call("probe__echo", "{}");
     assert!(
         answer.is_error() && answer.text().starts_with("No screen"),
         "{}",
         answer.raw
     );
     assert_eq!(
-        decision_of_last(&home),
+        last_decision(&home),
         ("no_screen".into(), "not_sent".into())
     );
     assert_eq!(
-        calls_heard(&home),
+        received_calls(&home),
         Vec::<String>::new(),
         "nothing reached the server"
     );
 }
 
 #[test]
-fn a_late_approval_runs_nothing_by_itself_and_holds_for_one_identical_retry() {
+fn a_late_approval_runs_nothing_and_covers_one_identical_retry() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.approval_timeout(5);
-    let client = hub.client("desk");
-    let call = client.call_meanwhile("probe__echo", r#"{"n":1.0}"#);
-    let (_, id) = asked(&hub);
+    hub.set_approval_timeout(5);
+    let client = hub.connect_client("desk");
+    let call = client.spawn_call("probe__echo", r#"{"n":1.0}"#);
+    let (_, id) = wait_for_approval(&hub);
     assert!(
         call.join()
             .expect("the call ends")
             .text()
             .starts_with("Timed out")
     );
-    let said = home.cli(&["approvals", "approve", &id]).ok().stdout();
+    let said = home
+        .cli(&["approvals", "approve", &id])
+        .expect_success()
+        .stdout();
     assert!(said.contains("identical retry"), "{said}");
     assert_eq!(
-        calls_heard(&home),
+        received_calls(&home),
         Vec::<String>::new(),
         "it runs nothing by itself"
     );
-    is_asked(&home, &hub, &client, "probe__echo", r#"{"n":1}"#);
+    assert_asks(&home, &hub, &client, "probe__echo", r#"{"n":1}"#);
     assert_eq!(
         client.call("probe__echo", r#"{"n":1.0}"#).text(),
         r#"{"n":1.0}"#,
         "the identical one crosses"
     );
-    let rows = store::calls(&home.data_dir()).expect("read the store");
+    let rows = store::read_calls(&home.data_dir()).expect("read the store");
     let last = rows.last().expect("a call");
     assert_eq!(
         (last.decision.as_str(), last.decided_by.as_str()),
         ("allowed", "person")
     );
-    is_asked(&home, &hub, &client, "probe__echo", r#"{"n":1.0}"#);
+    assert_asks(&home, &hub, &client, "probe__echo", r#"{"n":1.0}"#);
 }
 
 #[test]
-fn what_a_person_changed_is_what_runs_and_what_is_written() {
+fn edited_arguments_are_run_and_recorded() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    hub.add_probe(&["--store", &places::text(home.data_dir())]);
-    let client = hub.client("desk");
-    let call = client.call_meanwhile("probe__echo", r#"{"path":"/etc/passwd"}"#);
-    let (_, id) = asked(&hub);
+    hub.add_probe(&["--store", &paths::path_text(home.data_dir())]);
+    let client = hub.connect_client("desk");
+    let call = client.spawn_call("probe__echo", r#"{"path":"/etc/passwd"}"#);
+    let (_, id) = wait_for_approval(&hub);
     for (wrong, why) in [
         ("[1]", "object"),
         ("{", "JSON"),
@@ -117,7 +121,7 @@ fn what_a_person_changed_is_what_runs_and_what_is_written() {
     ] {
         let refused = home.cli(&["approvals", "approve", &id, "--arguments", wrong]);
         assert!(
-            refused.code() == 1 && refused.stderr().contains(why),
+            refused.exit_code() == 1 && refused.stderr().contains(why),
             "{wrong}: {}",
             refused.stderr()
         );
@@ -130,7 +134,7 @@ fn what_a_person_changed_is_what_runs_and_what_is_written() {
         "--when",
         "/path in /root",
     ])
-    .ok();
+    .expect_success();
     let refused = home.cli(&[
         "approvals",
         "approve",
@@ -139,14 +143,14 @@ fn what_a_person_changed_is_what_runs_and_what_is_written() {
         r#"{"path":"/root/x"}"#,
     ]);
     assert!(
-        refused.code() == 1
+        refused.exit_code() == 1
             && refused
                 .stderr()
                 .contains("denied by the rule: deny echo of probe"),
         "{}",
         refused.stderr()
     );
-    assert_eq!(asked(&hub).1, id, "it goes on waiting");
+    assert_eq!(wait_for_approval(&hub).1, id, "it goes on waiting");
     home.cli(&[
         "approvals",
         "approve",
@@ -154,27 +158,27 @@ fn what_a_person_changed_is_what_runs_and_what_is_written() {
         "--arguments",
         r#"{"path":"/tmp/notes","n":1.0}"#,
     ])
-    .ok();
+    .expect_success();
     assert_eq!(
         call.join().expect("the call ends").text(),
         r#"{"n":1.0,"path":"/tmp/notes"}"#
     );
-    let heard = calls_heard(&home);
+    let heard = received_calls(&home);
     assert!(
         heard.len() == 1 && heard[0].contains(r#"{"path":"/tmp/notes","n":1.0}"#),
         "{heard:?}"
     );
-    let shown = home.cli(&["calls", "list", "--json"]).json();
+    let shown = home.cli(&["calls", "list", "--json"]).expect_json();
     assert_eq!(shown[0]["is_edited"], true, "{shown}");
 }
 
 #[test]
-fn a_rule_looks_at_the_arguments_and_a_deny_beats_it() {
+fn a_rule_tests_arguments_and_a_deny_takes_precedence() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let client = hub.client("desk");
-    let folder = places::text(home.file("notes"));
+    let client = hub.connect_client("desk");
+    let folder = paths::path_text(home.file("notes"));
     std::fs::create_dir(&folder).expect("a folder");
     let within = format!("/path in {folder}");
     home.cli(&[
@@ -187,7 +191,7 @@ fn a_rule_looks_at_the_arguments_and_a_deny_beats_it() {
         "--when",
         "/n between 1 10",
     ])
-    .ok();
+    .expect_success();
     let arguments = |path: &str, n: &str| format!(r#"{{"path":"{path}","n":{n}}}"#);
     let inside = format!("{folder}/a.md");
     assert!(
@@ -196,14 +200,14 @@ fn a_rule_looks_at_the_arguments_and_a_deny_beats_it() {
             .is_error(),
         "it fits"
     );
-    is_asked(
+    assert_asks(
         &home,
         &hub,
         &client,
         "probe__echo",
         &arguments(&inside, "11"),
     );
-    is_asked(
+    assert_asks(
         &home,
         &hub,
         &client,
@@ -218,7 +222,7 @@ fn a_rule_looks_at_the_arguments_and_a_deny_beats_it() {
         "--when",
         "/path matches .*secret.*",
     ])
-    .ok();
+    .expect_success();
     let denied = client.call(
         "probe__echo",
         &arguments(&format!("{folder}/secret.md"), "1"),
@@ -228,8 +232,8 @@ fn a_rule_looks_at_the_arguments_and_a_deny_beats_it() {
         "it names the rule: {}",
         denied.raw
     );
-    let call = &home.cli(&["calls", "list", "--json"]).json()[0];
-    let rules = home.cli(&["policy", "list", "--json"]).json();
+    let call = &home.cli(&["calls", "list", "--json"]).expect_json()[0];
+    let rules = home.cli(&["policy", "list", "--json"]).expect_json();
     assert_eq!(
         call["rule"], rules["rules"][1]["id"],
         "each call says which rule decided it"
@@ -237,25 +241,25 @@ fn a_rule_looks_at_the_arguments_and_a_deny_beats_it() {
 }
 
 #[test]
-fn an_approval_for_a_number_of_calls_is_used_up_over_a_restart() {
+fn a_counted_approval_is_used_up_across_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let client = hub.client("desk");
-    let call = client.call_meanwhile("probe__echo", r#"{"n":0}"#);
-    let (_, id) = asked(&hub);
+    let client = hub.connect_client("desk");
+    let call = client.spawn_call("probe__echo", r#"{"n":0}"#);
+    let (_, id) = wait_for_approval(&hub);
     home.cli(&["approvals", "approve", &id, "--calls", "2"])
-        .ok();
+        .expect_success();
     assert!(!call.join().expect("the call ends").is_error());
     assert!(
         !client.call("probe__echo", r#"{"n":1}"#).is_error(),
         "the first of two"
     );
-    hub.end(Signal::SIGKILL);
+    hub.stop(Signal::SIGKILL);
     let hub = Hub::serve(&home);
-    let client = hub.client("desk again");
-    is_asked(&home, &hub, &client, "probe__echo", r#"{"n":2}"#);
-    let rules = home.cli(&["policy", "list", "--json"]).json();
+    let client = hub.connect_client("desk again");
+    assert_asks(&home, &hub, &client, "probe__echo", r#"{"n":2}"#);
+    let rules = home.cli(&["policy", "list", "--json"]).expect_json();
     assert_eq!(
         rules["rules"][0]["remaining"], 1,
         "one is left, for the client it was given to: {rules}"
@@ -263,20 +267,20 @@ fn an_approval_for_a_number_of_calls_is_used_up_over_a_restart() {
 }
 
 #[test]
-fn a_raised_drawbridge_denies_what_waits_calls_back_what_runs_and_stays_raised() {
+fn a_pause_denies_pending_calls_cancels_running_ones_and_survives_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("probe/slow", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("probe/slow", "allow");
+    let client = hub.connect_client("desk");
     let running = hub
-        .client("other")
-        .call_meanwhile("probe__slow", r#"{"ms":20000}"#);
-    until("it runs", || yes(!calls_heard(&home).is_empty()));
-    let waiting = client.call_meanwhile("probe__echo", "{}");
-    let _ = hub.approval();
+        .connect_client("other")
+        .spawn_call("probe__slow", r#"{"ms":20000}"#);
+    wait_until("it runs", || some_if(!received_calls(&home).is_empty()));
+    let waiting = client.spawn_call("probe__echo", "{}");
+    let _ = hub.wait_for_approval();
     let start = Instant::now();
-    home.cli(&["pause"]).ok();
+    home.cli(&["pause"]).expect_success();
     for call in [waiting, running] {
         let answer = call.join().expect("the call ends");
         assert!(
@@ -290,7 +294,7 @@ fn a_raised_drawbridge_denies_what_waits_calls_back_what_runs_and_stays_raised()
         "at once, and not after {:?}",
         start.elapsed()
     );
-    hub.policy("probe", "allow");
+    hub.set_policy("probe", "allow");
     assert!(
         client
             .call("probe__echo", "{}")
@@ -299,23 +303,23 @@ fn a_raised_drawbridge_denies_what_waits_calls_back_what_runs_and_stays_raised()
         "no rule lets it through"
     );
     assert!(
-        client.tools().contains(&"probe__echo".to_owned()),
+        client.list_tools().contains(&"probe__echo".to_owned()),
         "the catalog answers all the same"
     );
-    hub.end(Signal::SIGTERM);
+    hub.stop(Signal::SIGTERM);
     let hub = Hub::serve(&home);
-    let client = hub.client("desk again");
+    let client = hub.connect_client("desk again");
     assert!(
         client.call("probe__echo", "{}").is_error(),
         "raised over a restart"
     );
-    let decisions: Vec<_> = store::calls(&home.data_dir())
+    let decisions: Vec<_> = store::read_calls(&home.data_dir())
         .expect("read the store")
         .into_iter()
         .map(|row| row.decision)
         .collect();
     assert_eq!(decisions, ["allowed", "paused", "paused", "paused"]);
-    home.cli(&["resume"]).ok();
+    home.cli(&["resume"]).expect_success();
     assert_eq!(
         client.call("probe__echo", r#"{"a":1}"#).text(),
         r#"{"a":1}"#
@@ -323,33 +327,34 @@ fn a_raised_drawbridge_denies_what_waits_calls_back_what_runs_and_stays_raised()
 }
 
 #[test]
-fn a_result_is_held_until_a_person_has_seen_it_or_masked() {
+fn a_result_is_held_for_a_person_or_masked() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("probe", "allow");
+    hub.set_policy("probe", "allow");
     home.cli(&["policy", "add", "probe/echo", "--result", "hold"])
-        .ok();
-    let client = hub.client("desk");
-    let held = client.call_meanwhile("probe__echo", r#"{"n":1}"#);
-    let (request, id) = asked(&hub);
+        .expect_success();
+    let client = hub.connect_client("desk");
+    let held = client.spawn_call("probe__echo", r#"{"n":1}"#);
+    let (request, id) = wait_for_approval(&hub);
     assert!(
         request["result"]
             .as_str()
             .is_some_and(|result| result.contains(r#"{\"n\":1}"#)),
         "{request}"
     );
-    home.cli(&["approvals", "approve", &id]).ok();
+    home.cli(&["approvals", "approve", &id]).expect_success();
     assert_eq!(held.join().expect("the call ends").text(), r#"{"n":1}"#);
-    let withheld = client.call_meanwhile("probe__echo", r#"{"n":2}"#);
-    let (_, id) = asked(&hub);
+    let withheld = client.spawn_call("probe__echo", r#"{"n":2}"#);
+    let (_, id) = wait_for_approval(&hub);
     assert_eq!(
-        home.cli(&["approvals", "approve", &id, "--always"]).code(),
+        home.cli(&["approvals", "approve", &id, "--always"])
+            .exit_code(),
         1,
         "a result is let through once"
     );
     home.cli(&["approvals", "deny", &id, "--reason", "private"])
-        .ok();
+        .expect_success();
     let answer = withheld.join().expect("the call ends");
     assert!(
         answer.is_error() && answer.text().contains("private"),
@@ -361,33 +366,33 @@ fn a_result_is_held_until_a_person_has_seen_it_or_masked() {
         "nothing of the result goes along: {}",
         answer.raw
     );
-    until("it is written", || {
-        yes(decision_of_last(&home) == ("allowed".into(), "withheld".into()))
+    wait_until("it is written", || {
+        some_if(last_decision(&home) == ("allowed".into(), "withheld".into()))
     });
     home.cli(&["policy", "add", "probe/variable", "--result", "mask"])
-        .ok();
+        .expect_success();
     let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     let text = format!(r#"{{"name":"{secret}"}}"#);
     assert!(!client.call("probe__variable", &text).raw.contains(secret));
 }
 
 #[test]
-fn a_client_that_waits_for_a_person_hears_that_it_still_does() {
+fn a_client_gets_progress_while_its_call_waits_for_a_person() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     thread::scope(|scope| {
         let told = scope.spawn(|| {
-            client.stream(
+            client.request_messages(
                 "tools/call",
                 r#"{"name":"probe__echo","arguments":{},"_meta":{"progressToken":"mine"}}"#,
             )
         });
-        let (_, id) = asked(&hub);
+        let (_, id) = wait_for_approval(&hub);
         // The keepalive is sent every ten seconds.
         thread::sleep(Duration::from_secs(11));
-        home.cli(&["approvals", "approve", &id]).ok();
+        home.cli(&["approvals", "approve", &id]).expect_success();
         let told = told.join().expect("the call ends");
         assert_eq!(told[0]["method"], "notifications/progress", "{told:?}");
         assert_eq!(told[0]["params"]["progressToken"], "mine", "{told:?}");
@@ -400,7 +405,7 @@ fn a_client_that_waits_for_a_person_hears_that_it_still_does() {
 }
 
 #[test]
-fn rules_go_into_a_file_and_come_back_all_or_none() {
+fn rules_are_exported_and_imported_all_or_none() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -414,29 +419,34 @@ fn rules_go_into_a_file_and_come_back_all_or_none() {
         "--note",
         "halves",
     ])
-    .ok();
+    .expect_success();
     home.cli(&["policy", "set", "probe", "deny", "--client", "stranger"])
-        .ok();
+        .expect_success();
     let file = home.file("rules.json");
-    std::fs::write(&file, home.cli(&["policy", "export"]).ok().stdout()).expect("write it");
+    std::fs::write(
+        &file,
+        home.cli(&["policy", "export"]).expect_success().stdout(),
+    )
+    .expect("write it");
     let text = std::fs::read_to_string(&file).expect("read it");
     assert!(text.contains("1.50") && text.contains("halves"), "{text}");
-    let path = places::text(&file);
-    home.cli(&["policy", "import", "--replace", &path]).ok();
+    let path = paths::path_text(&file);
+    home.cli(&["policy", "import", "--replace", &path])
+        .expect_success();
     assert_eq!(
-        home.cli(&["policy", "export"]).ok().stdout(),
+        home.cli(&["policy", "export"]).expect_success().stdout(),
         text,
         "the same comes out again"
     );
     std::fs::write(&file, text.replace("allow", "allways")).expect("write it");
     let refused = home.cli(&["policy", "import", "--replace", &path]);
     assert!(
-        refused.code() == 1 && refused.stderr().contains("line"),
+        refused.exit_code() == 1 && refused.stderr().contains("line"),
         "{}",
         refused.stderr()
     );
     assert_eq!(
-        home.cli(&["policy", "export"]).ok().stdout(),
+        home.cli(&["policy", "export"]).expect_success().stdout(),
         text,
         "a broken file changes nothing"
     );
@@ -444,21 +454,21 @@ fn rules_go_into_a_file_and_come_back_all_or_none() {
 }
 
 #[test]
-fn what_was_approved_again_and_again_suggests_a_rule_with_its_dry_run() {
+fn repeated_approvals_suggest_a_rule_with_its_dry_run() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     for n in 0..4 {
-        let call = client.call_meanwhile(
+        let call = client.spawn_call(
             "probe__echo",
             &format!(r#"{{"path":"/home/me/notes/{n}.md","mode":"r"}}"#),
         );
-        let (_, id) = asked(&hub);
-        home.cli(&["approvals", "approve", &id]).ok();
+        let (_, id) = wait_for_approval(&hub);
+        home.cli(&["approvals", "approve", &id]).expect_success();
         assert!(!call.join().expect("the call ends").is_error());
     }
-    let figures = home.cli(&["policy", "stats", "--json"]).json();
+    let figures = home.cli(&["policy", "stats", "--json"]).expect_json();
     let today = figures["days"]
         .as_array()
         .and_then(|days| days.last())
@@ -471,7 +481,7 @@ fn what_was_approved_again_and_again_suggests_a_rule_with_its_dry_run() {
     let suggestion = &figures["suggestions"][0];
     assert_eq!(
         suggestion["words"],
-        r#"allow echo of probe for desk where /mode is "r" and /path is in /home/me/notes"#,
+        r#"allow echo of probe for desktop where /mode is "r" and /path is in /home/me/notes"#,
         "{figures}"
     );
     assert_eq!(
@@ -479,7 +489,7 @@ fn what_was_approved_again_and_again_suggests_a_rule_with_its_dry_run() {
         (&json!(4), &json!(4)),
         "{figures}"
     );
-    let saved = hub.verb("policy.save", &json!({"rule": suggestion["rule"]}));
+    let saved = hub.run_verb("policy.save", &json!({"rule": suggestion["rule"]}));
     assert!(saved["id"].is_string(), "{saved}");
     assert!(
         !client
@@ -490,7 +500,7 @@ fn what_was_approved_again_and_again_suggests_a_rule_with_its_dry_run() {
             .is_error(),
         "not asked"
     );
-    is_asked(
+    assert_asks(
         &home,
         &hub,
         &client,
@@ -500,23 +510,23 @@ fn what_was_approved_again_and_again_suggests_a_rule_with_its_dry_run() {
 }
 
 #[test]
-fn other_answers_of_a_retry_are_another_call() {
+fn a_retry_with_other_answers_is_another_call() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.approval_timeout(5);
-    let client = hub.client("desk");
+    hub.set_approval_timeout(5);
+    let client = hub.connect_client("desk");
     let params = |answer: &str| {
         let answers = json!({"question": {"action": answer}});
         json!({"name": "probe__echo", "arguments": {}, "inputResponses": answers}).to_string()
     };
     thread::scope(|scope| {
         let call = |answer| {
-            let (client, params) = (client.again(), params(answer));
+            let (client, params) = (client.second_handle(), params(answer));
             scope.spawn(move || client.request("tools/call", &params))
         };
         let first = call("decline");
-        let (request, id) = asked(&hub);
+        let (request, id) = wait_for_approval(&hub);
         assert!(
             request["extra"]
                 .as_str()
@@ -530,9 +540,9 @@ fn other_answers_of_a_retry_are_another_call() {
                 .text()
                 .starts_with("Timed out")
         );
-        home.cli(&["approvals", "approve", &id]).ok();
+        home.cli(&["approvals", "approve", &id]).expect_success();
         let other = call("accept");
-        deny(&home, &hub);
+        deny_pending(&home, &hub);
         assert!(
             other.join().expect("the call ends").is_error(),
             "what was approved had other answers"
@@ -542,29 +552,30 @@ fn other_answers_of_a_retry_are_another_call() {
             "it was approved with these"
         );
     });
-    assert_eq!(calls_heard(&home).len(), 1);
+    assert_eq!(received_calls(&home).len(), 1);
 }
 
 #[test]
-fn a_server_s_word_that_its_tool_only_reads_is_believed_where_the_user_says_so_alone() {
+fn the_read_only_hint_of_a_server_is_trusted_only_if_the_user_says_so() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let schema = json!({"type": "object"});
     let wipe =
         json!({"name": "wipe", "inputSchema": schema, "annotations": {"readOnlyHint": true}});
-    let offered = places::text(home.file("tools.json"));
+    let offered = paths::path_text(home.file("tools.json"));
     std::fs::write(&offered, json!([wipe]).to_string()).expect("write the tools");
-    let faulty = Faulty::add(&hub, "sly", &json!({}), &["--tools", &offered]).synced();
-    hub.verb("policy.remove", &json!({"server": "sly"}));
-    let client = hub.client("desk");
-    is_asked(&home, &hub, &client, "sly__wipe", "{}");
+    let faulty =
+        FaultyServer::add(&hub, "sly", &json!({}), &["--tools", &offered]).wait_until_synced();
+    hub.run_verb("policy.remove", &json!({"server": "sly"}));
+    let client = hub.connect_client("desk");
+    assert_asks(&home, &hub, &client, "sly__wipe", "{}");
     hub.add_probe(&[]);
     home.cli(&["policy", "preset", "ask-writes", "--server", "probe"])
-        .ok();
-    is_asked(&home, &hub, &client, "sly__wipe", "{}");
-    assert_eq!(faulty.calls("wipe").len(), 0);
+        .expect_success();
+    assert_asks(&home, &hub, &client, "sly__wipe", "{}");
+    assert_eq!(faulty.received_calls("wipe").len(), 0);
     home.cli(&["policy", "preset", "ask-writes", "--server", "sly"])
-        .ok();
+        .expect_success();
     assert!(
         !client.call("sly__wipe", "{}").is_error(),
         "now it is believed"

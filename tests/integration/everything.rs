@@ -1,33 +1,33 @@
 //! Every feature of the protocol, once directly and once through Drawbridge: the client gets the
 //! same.
 
-use drawbridge_tests::{Home, Hub, places, process::Process};
+use drawbridge_tests::{Home, Hub, paths, process::Process};
 use serde_json::{Value, json};
 
 const SERVER: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 
-fn run(home: &Home, job: &Value) -> Value {
-    let mut command = home.command(places::program("node"));
+fn run_job(home: &Home, job: &Value) -> Value {
+    let mut command = home.command(paths::find_program("node"));
     command
-        .arg(places::real().join("everything.mjs"))
+        .arg(paths::pinned_packages_dir().join("everything.mjs"))
         .arg(job.to_string());
     let mut process = Process::start(home, "everything", &mut command);
-    let (status, text) = process.finish(std::time::Duration::from_secs(60));
+    let (status, text) = process.wait_until_exit(std::time::Duration::from_secs(60));
     assert!(status.success(), "{status}\n{}", process.stderr());
     serde_json::from_str(text.trim()).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
 #[test]
-fn a_client_gets_through_drawbridge_what_it_gets_directly() {
+fn a_client_gets_the_same_results_through_drawbridge_as_directly() {
     let home = Home::new();
-    let server = places::text(places::npm(SERVER));
-    let direct = run(&home, &json!({"command": ["node", server, "stdio"]}));
+    let server = paths::path_text(paths::npm_file(SERVER));
+    let direct = run_job(&home, &json!({"command": ["node", server, "stdio"]}));
     let hub = Hub::serve(&home);
     hub.add_server("everything", &[], &["node", &server, "stdio"]);
-    hub.until_synced("everything");
-    hub.policy("everything", "allow");
-    let token = hub.token("typescript");
-    let through = run(
+    hub.wait_until_synced("everything");
+    hub.set_policy("everything", "allow");
+    let token = hub.add_client("typescript");
+    let through = run_job(
         &home,
         &json!({"url": hub.url, "token": token, "prefix": "everything__"}),
     );
@@ -43,7 +43,7 @@ fn a_client_gets_through_drawbridge_what_it_gets_directly() {
     for (what, expected) in direct {
         let same = match what.as_str() {
             // The structured result contains random weather data.
-            "structured" => shape(expected) == shape(&through[what]),
+            "structured" => member_names(expected) == member_names(&through[what]),
             // The SDK misses the last notification if it arrives together with the result.
             "progress" => list(&through[what])[..3] == list(expected)[..3],
             _ => through[what] == *expected,
@@ -61,7 +61,7 @@ fn list(value: &Value) -> &[Value] {
 }
 
 /// Returns the names of the members, without the values.
-fn shape(value: &Value) -> Vec<String> {
+fn member_names(value: &Value) -> Vec<String> {
     let structured = value["structuredContent"]
         .as_object()
         .expect("structured content");

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use drawbridge_tests::{Home, Hub, places, process::Process};
+use drawbridge_tests::{Home, Hub, paths, process::Process};
 use serde_json::{Value, json};
 
 const INSPECTOR: &str = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
@@ -12,14 +12,14 @@ const PREFIX: &str = "everything__";
 
 /// The tools that the server offers only to clients that accept its requests. The Inspector's
 /// command line does not; Drawbridge does, on behalf of its other clients.
-const ASKING: &[&str] = &[
+const CLIENT_INPUT_TOOLS: &[&str] = &[
     "trigger-elicitation-request",
     "trigger-sampling-request",
     "trigger-url-elicitation",
 ];
 
 /// The Inspector commands of each run.
-const QUESTIONS: &[&[&str]] = &[
+const COMMANDS: &[&[&str]] = &[
     &["tools/list"],
     &[
         "tools/call",
@@ -33,9 +33,18 @@ const QUESTIONS: &[&[&str]] = &[
 ];
 
 /// Runs the Inspector once and returns its output.
-fn inspect(home: &Home, era: &str, door: &[String], question: &[&str], prefix: &str) -> Value {
-    let mut command = home.command(places::node());
-    command.arg(places::npm(INSPECTOR)).arg("--cli").args(door);
+fn run_inspector(
+    home: &Home,
+    era: &str,
+    connection: &[String],
+    question: &[&str],
+    prefix: &str,
+) -> Value {
+    let mut command = home.command(paths::node_program());
+    command
+        .arg(paths::npm_file(INSPECTOR))
+        .arg("--cli")
+        .args(connection);
     let named = |word: &&str| {
         if *word == "echo" {
             format!("{prefix}{word}")
@@ -48,20 +57,21 @@ fn inspect(home: &Home, era: &str, door: &[String], question: &[&str], prefix: &
         .args(question.iter().map(named))
         .args(["--protocol-era", era]);
     let mut process = Process::start(home, "inspector", &mut command);
-    let (status, text) = process.finish(std::time::Duration::from_secs(60));
+    let (status, text) = process.wait_until_exit(std::time::Duration::from_secs(60));
     assert!(
         status.success(),
-        "{question:?} through {door:?} ({era}): {status}\n{}",
+        "{question:?} through {connection:?} ({era}): {status}\n{}",
         process.stderr()
     );
-    serde_json::from_str(&text)
-        .unwrap_or_else(|e| panic!("{question:?} through {door:?} printed no JSON ({e}): {text}"))
+    serde_json::from_str(&text).unwrap_or_else(|e| {
+        panic!("{question:?} through {connection:?} printed no JSON ({e}): {text}")
+    })
 }
 
 /// Returns the output in comparable form: entries ordered by name and without the prefix. In the
 /// modern era, `execution` is removed from tools, because the Inspector does not print it, and
 /// `resultType` from results.
-fn compared(mut printed: Value, is_legacy: bool) -> Value {
+fn normalize(mut printed: Value, is_legacy: bool) -> Value {
     if let (Some(members), false) = (printed.as_object_mut(), is_legacy) {
         members.remove("resultType");
     }
@@ -85,21 +95,21 @@ fn compared(mut printed: Value, is_legacy: bool) -> Value {
                 members.remove("execution");
             }
         }
-        entries.retain(|entry| !ASKING.iter().any(|name| entry["name"] == *name));
+        entries.retain(|entry| !CLIENT_INPUT_TOOLS.iter().any(|name| entry["name"] == *name));
         entries.sort_by_key(|entry| entry["name"].to_string());
     }
     printed
 }
 
 /// Returns the Inspector's options for a stdio program.
-fn program(home: &Home, name: &str, program: &Path, arguments: &[&str]) -> Vec<String> {
+fn stdio_options(home: &Home, name: &str, program: &Path, arguments: &[&str]) -> Vec<String> {
     let file = home.file(&format!("{name}.json"));
     let config =
         json!({"mcpServers": {"it": {"type": "stdio", "command": program, "args": arguments}}});
     fs::write(&file, config.to_string()).expect("write the Inspector's settings");
     [
         "--config".to_owned(),
-        places::text(&file),
+        paths::path_text(&file),
         "--server".to_owned(),
         "it".to_owned(),
     ]
@@ -107,62 +117,65 @@ fn program(home: &Home, name: &str, program: &Path, arguments: &[&str]) -> Vec<S
 }
 
 #[track_caller]
-fn the_same_as_directly(era: &str) {
+fn assert_same_as_direct(era: &str) {
     let home = Home::new();
-    let server = places::text(places::npm(SERVER));
+    let server = paths::path_text(paths::npm_file(SERVER));
     let hub = Hub::serve(&home);
     hub.add_server("everything", &[], &["node", &server, "stdio"]);
-    hub.until_synced("everything");
-    hub.policy("everything", "allow");
-    let bearer = format!("Authorization: Bearer {}", hub.token("by-url"));
+    hub.wait_until_synced("everything");
+    hub.set_policy("everything", "allow");
+    let bearer = format!("Authorization: Bearer {}", hub.add_client("by-url"));
     let at = |url: &str, transport: &str| -> Vec<String> {
         [url, "--transport", transport, "--header", &bearer]
             .map(str::to_owned)
             .into()
     };
-    let data = places::text(home.data_dir());
+    let data = paths::path_text(home.data_dir());
     let bridge = ["stdio", "--client", "inspector", "--data-dir", &data];
-    let mut doors = vec![
+    let mut connections = vec![
         at(&hub.url, "http"),
-        program(&home, "bridge", &places::built("drawbridge"), &bridge),
+        stdio_options(&home, "bridge", &paths::built_binary("drawbridge"), &bridge),
     ];
     if era != "modern" {
-        doors.push(at(&hub.url.replace("/mcp", "/sse"), "sse"));
+        connections.push(at(&hub.url.replace("/mcp", "/sse"), "sse"));
     }
-    let direct = program(
+    let direct = stdio_options(
         &home,
         "direct",
-        &places::program("node"),
+        &paths::find_program("node"),
         &[&server, "stdio"],
     );
-    for question in QUESTIONS {
+    for question in COMMANDS {
         // The server itself supports only the legacy era.
         let directly = if era == "modern" { "legacy" } else { era };
-        let expected = compared(
-            inspect(&home, directly, &direct, question, ""),
+        let expected = normalize(
+            run_inspector(&home, directly, &direct, question, ""),
             era == "legacy",
         );
-        for door in &doors {
-            let printed = compared(inspect(&home, era, door, question, PREFIX), era == "legacy");
+        for connection in &connections {
+            let printed = normalize(
+                run_inspector(&home, era, connection, question, PREFIX),
+                era == "legacy",
+            );
             assert!(
                 printed == expected,
-                "{question:?} through {door:?} ({era}):\ndirectly {expected}\nthrough  {printed}"
+                "{question:?} through {connection:?} ({era}):\ndirectly {expected}\nthrough  {printed}"
             );
         }
     }
 }
 
 #[test]
-fn the_inspector_prints_through_every_door_what_it_prints_directly() {
-    the_same_as_directly("legacy");
+fn the_inspector_prints_the_same_over_every_transport_as_directly() {
+    assert_same_as_direct("legacy");
 }
 
 #[test]
-fn the_inspector_finds_out_by_itself_which_revision_to_speak() {
-    the_same_as_directly("auto");
+fn the_inspector_negotiates_the_revision() {
+    assert_same_as_direct("auto");
 }
 
 #[test]
-fn the_inspector_speaks_the_modern_revision_with_a_server_that_does_not() {
-    the_same_as_directly("modern");
+fn the_inspector_uses_the_modern_revision_with_a_legacy_server() {
+    assert_same_as_direct("modern");
 }

@@ -2,19 +2,19 @@
 
 use std::{fs, process::Stdio, thread};
 
-use drawbridge_tests::{Desk, Home, places};
+use drawbridge_tests::{DesktopSession, Home, paths};
 use serde_json::{Value, json};
 
 /// The number of hubs that use the keyring at the same time, each with its own data folder.
 const HUBS: usize = 30;
 
 #[test]
-fn thirty_hubs_that_ask_one_keyring_at_once_all_get_their_answers() {
-    let desk = Desk::without_screen();
-    let home: &Home = &desk;
+fn thirty_hubs_use_one_keyring_concurrently() {
+    let desktop = DesktopSession::without_screen();
+    let home: &Home = &desktop;
     let answers: Vec<(String, Value)> = thread::scope(|scope| {
         let hubs: Vec<_> = (0..HUBS)
-            .map(|number| scope.spawn(move || keep_and_list(home, number)))
+            .map(|number| scope.spawn(move || store_and_list(home, number)))
             .collect();
         hubs.into_iter()
             .map(|hub| hub.join().expect("the hub's thread ends"))
@@ -38,12 +38,12 @@ fn thirty_hubs_that_ask_one_keyring_at_once_all_get_their_answers() {
 }
 
 #[test]
-fn a_keyring_is_said_to_be_locked_if_it_is_and_not_if_it_is_absent() {
-    let desk = Desk::without_screen();
-    let (failure, _) = keep_and_list(&desk, 0);
+fn a_locked_keyring_is_distinguished_from_an_absent_one() {
+    let desktop = DesktopSession::without_screen();
+    let (failure, _) = store_and_list(&desktop, 0);
     assert_eq!(failure, "");
-    desk.keyring().lock();
-    let (failure, listed) = keep_and_list(&desk, 0);
+    desktop.keyring().lock();
+    let (failure, listed) = store_and_list(&desktop, 0);
     assert!(failure.contains("the keyring is locked"), "{failure}");
     let unknown = listed
         .as_array()
@@ -52,7 +52,7 @@ fn a_keyring_is_said_to_be_locked_if_it_is_and_not_if_it_is_absent() {
         unknown,
         "what a locked keyring holds is not known: {listed}"
     );
-    let (failure, _) = keep_and_list(&Home::new(), 0);
+    let (failure, _) = store_and_list(&Home::new(), 0);
     assert!(
         failure.contains("the keyring cannot be used") && !failure.contains("locked"),
         "{failure}"
@@ -60,7 +60,7 @@ fn a_keyring_is_said_to_be_locked_if_it_is_and_not_if_it_is_absent() {
 }
 
 /// Stores a secret and lists it beside one that was never set. Returns the failures and the list.
-fn keep_and_list(home: &Home, number: usize) -> (String, Value) {
+fn store_and_list(home: &Home, number: usize) -> (String, Value) {
     let folder = home.file(&format!("data-{number}"));
     let servers = folder.join("servers");
     fs::create_dir_all(&servers).expect("a folder for specs");
@@ -68,7 +68,7 @@ fn keep_and_list(home: &Home, number: usize) -> (String, Value) {
     let spec = json!({"command": "true", "env": {"A": refer("KEPT"), "B": refer("NEVER_SET")}});
     fs::write(servers.join("server.json"), spec.to_string()).expect("a spec file");
     let drawbridge = |arguments: &[&str], input: Stdio| {
-        let mut command = home.command(places::built("drawbridge"));
+        let mut command = home.command(paths::built_binary("drawbridge"));
         command
             .args(arguments)
             .arg("--data-dir")

@@ -12,25 +12,25 @@ use std::{
 };
 
 use drawbridge_tests::{
-    Faulty, Home, Hub, McpClient,
+    FaultyServer, Home, Hub, McpClient,
     http::{Request, Url},
     hub::ADMIN_TOKEN,
-    places,
-    process::signal_to,
+    paths,
+    process::signal_process,
     store::{self, CallRow},
-    until,
-    wait::yes,
+    wait::some_if,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// The longest time until the hub listens again.
-const BACK: Duration = Duration::from_secs(3);
+const MAX_RESTART_TIME: Duration = Duration::from_secs(3);
 const CLIENTS: usize = 4;
 
 /// Returns a pseudorandom number that depends only on the round.
-fn chance(round: usize) -> usize {
+fn pseudorandom(round: usize) -> usize {
     Sha256::digest(format!("round {round}"))
         .iter()
         .take(4)
@@ -69,8 +69,8 @@ impl Load {
     }
 
     /// Changes a spec repeatedly until the hub stops answering.
-    fn rewrite(&self, hub_url: &str) {
-        let url = Url::of(hub_url).at("/api/verbs/servers.update");
+    fn rewrite_spec(&self, hub_url: &str) {
+        let url = Url::parse(hub_url).with_path("/api/verbs/servers.update");
         let bearer = format!("Bearer {ADMIN_TOKEN}");
         let headers = [
             ("Authorization", bearer.as_str()),
@@ -100,7 +100,7 @@ impl Load {
 }
 
 /// Loads a hub and kills it at a pseudorandom moment. Returns the arguments of the answered calls.
-fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
+fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
     let load = Load::default();
     let url = hub.url.clone();
     let clients: Vec<_> = tokens
@@ -113,17 +113,17 @@ fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
             scope.spawn(move || load.call(client, &name))
         };
         let clients: Vec<_> = clients.iter().enumerate().map(calls).collect();
-        let writer = scope.spawn(|| load.rewrite(&url));
+        let writer = scope.spawn(|| load.rewrite_spec(&url));
         // The number of calls before the kill and the delay after them are pseudorandom.
-        let enough = chance(round) % 60;
-        until("the load is on", || {
-            yes(load.answered.load(Ordering::Relaxed) >= enough)
+        let enough = pseudorandom(round) % 60;
+        wait_until("the load is on", || {
+            some_if(load.answered.load(Ordering::Relaxed) >= enough)
         });
         thread::sleep(Duration::from_micros(
-            (chance(round + 1_000_000) % 30_000) as u64,
+            (pseudorandom(round + 1_000_000) % 30_000) as u64,
         ));
         load.is_over.store(true, Ordering::Relaxed);
-        signal_to(hub.id(), Signal::SIGKILL);
+        signal_process(hub.pid(), Signal::SIGKILL);
         let answered = clients
             .into_iter()
             .flat_map(|client| client.join().expect("a client"))
@@ -131,12 +131,12 @@ fn round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> {
         writer.join().expect("the writer of specs");
         answered
     });
-    hub.end(Signal::SIGKILL);
+    hub.stop(Signal::SIGKILL);
     answered
 }
 
 /// Returns how often the server received each call, by arguments.
-fn received(home: &Home) -> BTreeMap<String, usize> {
+fn count_received(home: &Home) -> BTreeMap<String, usize> {
     let text = fs::read_to_string(home.file("faulty.heard")).expect("what was heard");
     assert!(
         !text.contains("\"undecided\""),
@@ -156,7 +156,7 @@ fn received(home: &Home) -> BTreeMap<String, usize> {
 }
 
 /// Checks that no spec file is torn by an interrupted write.
-fn specs_are_whole(home: &Home) {
+fn assert_specs_intact(home: &Home) {
     for entry in fs::read_dir(home.data_dir().join("servers")).expect("the folder of specs") {
         let path = entry.expect("an entry").path();
         let is_hidden = path
@@ -174,7 +174,7 @@ fn specs_are_whole(home: &Home) {
 
 /// Checks that each received call was decided, arrived once, and is recorded with what was known
 /// about it.
-fn calls_are_written(
+fn assert_calls_recorded(
     received: &BTreeMap<String, usize>,
     answered: &BTreeSet<String>,
     rows: &[CallRow],
@@ -208,85 +208,88 @@ fn calls_are_written(
 }
 
 #[test]
-fn a_hub_that_is_killed_under_load_has_every_decision_written_tears_nothing_and_replays_nothing() {
+fn a_hub_killed_under_load_has_recorded_every_decision_and_replays_no_call() {
     let rounds: usize = env::var("DRAWBRIDGE_KILL_ROUNDS")
         .map_or(20, |text| text.parse().expect("a number of rounds"));
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let data_dir = places::text(home.data_dir());
-    drop(Faulty::add(&hub, "faulty", &json!({}), &["--store", &data_dir]).synced());
-    hub.verb(
+    let data_dir = paths::path_text(home.data_dir());
+    drop(
+        FaultyServer::add(&hub, "faulty", &json!({}), &["--store", &data_dir]).wait_until_synced(),
+    );
+    hub.run_verb(
         "servers.add",
         &json!({"spec": {"name": "Other", "command": "true"}, "pending": true}),
     );
     let tokens: Vec<String> = (0..CLIENTS)
-        .map(|number| hub.token(&format!("desk-{number}")))
+        .map(|number| hub.add_client(&format!("desk-{number}")))
         .collect();
     let (mut next, mut answered, mut slowest) = (Some(hub), BTreeSet::new(), Duration::ZERO);
     for number in 0..rounds {
-        answered.append(&mut round(next.take().expect("a hub"), &tokens, number));
-        home.nothing_outlives_the_hub();
+        answered.append(&mut run_round(next.take().expect("a hub"), &tokens, number));
+        home.assert_no_survivors();
         assert!(
-            store::is_sound(&home.data_dir()).expect("read the store"),
+            store::passes_integrity_check(&home.data_dir()).expect("read the store"),
             "round {number}: the database is sound"
         );
-        specs_are_whole(&home);
-        let before = received(&home);
+        assert_specs_intact(&home);
+        let before = count_received(&home);
         let start = Instant::now();
         let hub = next.insert(Hub::serve(&home));
         slowest = slowest.max(start.elapsed());
         assert!(
-            start.elapsed() <= BACK,
+            start.elapsed() <= MAX_RESTART_TIME,
             "round {number}: it listens again after {:?}",
             start.elapsed()
         );
-        let rows = store::calls(&home.data_dir()).expect("read the store");
-        calls_are_written(&before, &answered, &rows);
+        let rows = store::read_calls(&home.data_dir()).expect("read the store");
+        assert_calls_recorded(&before, &answered, &rows);
         assert_eq!(
-            hub.verb("approvals.list", &json!({})),
+            hub.run_verb("approvals.list", &json!({})),
             json!([]),
             "nothing waits"
         );
         assert_eq!(
-            received(&home),
+            count_received(&home),
             before,
             "round {number}: nothing is sent again"
         );
     }
-    let rows = store::calls(&home.data_dir()).expect("read the store");
+    let rows = store::read_calls(&home.data_dir()).expect("read the store");
     let unknown = rows.iter().filter(|row| row.outcome == "unknown").count();
     println!(
         "{rounds} kills: {} calls came, {} were answered, of {unknown} nobody knows; back after {slowest:?} at most",
-        received(&home).len(),
+        count_received(&home).len(),
         answered.len()
     );
     assert!(unknown > 0, "some calls were in flight");
 }
 
 #[test]
-fn calls_that_wait_for_a_person_when_the_hub_is_killed_never_cross() {
+fn pending_calls_never_run_after_the_hub_is_killed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    hub.policy("faulty", "ask");
-    let client = hub.client("desk");
-    let hands: Vec<_> = (0..5).map(|_| client.again()).collect();
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    hub.set_policy("faulty", "ask");
+    let client = hub.connect_client("desk");
+    let hands: Vec<_> = (0..5).map(|_| client.second_handle()).collect();
     let waiting: Vec<_> = (hands.into_iter())
         .map(|hand| {
             let params = r#"{"name":"faulty__echo","arguments":{}}"#;
             thread::spawn(move || hand.try_request("tools/call", params).is_err())
         })
         .collect();
-    until("all of them wait", || {
-        yes(home
-            .cli(&["approvals", "list", "--json"])
-            .json()
-            .as_array()
-            .is_some_and(|waiting| waiting.len() == 5))
+    wait_until("all of them wait", || {
+        some_if(
+            home.cli(&["approvals", "list", "--json"])
+                .expect_json()
+                .as_array()
+                .is_some_and(|waiting| waiting.len() == 5),
+        )
     });
-    assert_eq!(faulty.calls("echo").len(), 0);
+    assert_eq!(faulty.received_calls("echo").len(), 0);
     drop(faulty);
-    hub.end(Signal::SIGKILL);
+    hub.stop(Signal::SIGKILL);
     assert!(
         waiting
             .into_iter()
@@ -295,17 +298,23 @@ fn calls_that_wait_for_a_person_when_the_hub_is_killed_never_cross() {
     );
     let hub = Hub::serve(&home);
     assert_eq!(
-        hub.verb("approvals.list", &json!({})),
+        hub.run_verb("approvals.list", &json!({})),
         json!([]),
         "nothing waits"
     );
-    hub.policy("faulty", "allow");
+    hub.set_policy("faulty", "allow");
     assert_eq!(
-        hub.client("new").call("faulty__echo", r#"{"n":1}"#).text(),
+        hub.connect_client("new")
+            .call("faulty__echo", r#"{"n":1}"#)
+            .text(),
         r#"{"n":1}"#
     );
-    assert_eq!(received(&home).len(), 1, "none of them was sent later");
-    let rows = store::calls(&home.data_dir()).expect("read the store");
+    assert_eq!(
+        count_received(&home).len(),
+        1,
+        "none of them was sent later"
+    );
+    let rows = store::read_calls(&home.data_dir()).expect("read the store");
     assert!(
         rows.iter().filter(|row| row.decision == "allowed").count() == 1,
         "{rows:?}"
@@ -313,18 +322,23 @@ fn calls_that_wait_for_a_person_when_the_hub_is_killed_never_cross() {
 }
 
 #[test]
-fn a_hub_that_is_killed_while_it_starts_for_the_first_time_starts_the_next_time() {
+fn a_hub_killed_during_its_first_start_starts_the_next_time() {
     for round in 0..10 {
         let home = Home::new();
         let mut hub = Hub::spawn(&home);
-        thread::sleep(Duration::from_micros((chance(round) % 120_000) as u64));
-        hub.signal(Signal::SIGKILL);
-        hub.finish(Duration::from_secs(5));
+        thread::sleep(Duration::from_micros(
+            (pseudorandom(round) % 120_000) as u64,
+        ));
+        hub.send_signal(Signal::SIGKILL);
+        hub.wait_until_exit(Duration::from_secs(5));
         let hub = Hub::serve(&home);
         assert!(
-            store::is_sound(&home.data_dir()).expect("read the store"),
+            store::passes_integrity_check(&home.data_dir()).expect("read the store"),
             "round {round}"
         );
-        assert_eq!(hub.client("desk").tools(), Vec::<String>::new());
+        assert_eq!(
+            hub.connect_client("desk").list_tools(),
+            Vec::<String>::new()
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use drawbridge_tests::{
     Home, Hub,
     http::{Request, Url},
-    places,
+    paths,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -31,19 +31,19 @@ fn add(hub: &Hub<'_>, name: &str, lists: &Value, more: &Value) {
     }
     let file = hub.home.file(&format!("{name}.offer"));
     fs::write(&file, offer.to_string()).expect("write the offer");
-    let mut spec = json!({"name": name, "command": places::text(places::built("upstream-faulty")),
-        "args": ["--offer", places::text(&file)]});
+    let mut spec = json!({"name": name, "command": paths::path_text(paths::built_binary("upstream-faulty")),
+        "args": ["--script", paths::path_text(&file)]});
     spec.as_object_mut()
         .expect("an object")
         .extend(more.as_object().expect("an object").clone());
-    hub.verb("servers.add", &json!({"spec": spec}));
-    hub.until_synced(name);
+    hub.run_verb("servers.add", &json!({"spec": spec}));
+    hub.wait_until_synced(name);
 }
 
 /// Returns the excluded entries of a server's lists: kind, name and reason.
-fn left_out(hub: &Hub<'_>, name: &str) -> Vec<(String, String, String)> {
+fn list_excluded(hub: &Hub<'_>, name: &str) -> Vec<(String, String, String)> {
     let text = |entry: &Value, member: &str| entry[member].as_str().expect("a text").to_owned();
-    let view = hub.server(name);
+    let view = hub.show_server(name);
     let entries = view["excluded"]["entries"].as_array().expect("entries");
     entries
         .iter()
@@ -52,7 +52,7 @@ fn left_out(hub: &Hub<'_>, name: &str) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn each_entry_that_is_left_out_is_named_with_its_reason_wherever_the_server_is_shown() {
+fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let tools = json!([
@@ -86,7 +86,7 @@ fn each_entry_that_is_left_out_is_named_with_its_reason_wherever_the_server_is_s
         ("resources", "entry 1 of resources/list", "it has no 'uri'"),
     ];
     let is_as_expected = |hub: &Hub<'_>| {
-        let found = left_out(hub, "messy");
+        let found = list_excluded(hub, "messy");
         assert_eq!(
             found.len(),
             expected.len(),
@@ -98,7 +98,10 @@ fn each_entry_that_is_left_out_is_named_with_its_reason_wherever_the_server_is_s
                 "{kind} {name} {why}: {found:?}"
             );
         }
-        let logged = home.cli(&["logs", "--server", "messy"]).ok().stdout();
+        let logged = home
+            .cli(&["logs", "--server", "messy"])
+            .expect_success()
+            .stdout();
         for (_, name, why) in &expected {
             let has =
                 |line: &str| line.contains("left out") && line.contains(name) && line.contains(why);
@@ -107,7 +110,7 @@ fn each_entry_that_is_left_out_is_named_with_its_reason_wherever_the_server_is_s
     };
     is_as_expected(&hub);
     assert_eq!(
-        hub.client("desk").tools(),
+        hub.connect_client("desk").list_tools(),
         ["messy__good"],
         "the others are not touched by that"
     );
@@ -116,7 +119,7 @@ fn each_entry_that_is_left_out_is_named_with_its_reason_wherever_the_server_is_s
         ["servers", "sync", "messy"],
         ["servers", "verify", "messy"],
     ] {
-        let printed = home.cli(&command).ok().stdout();
+        let printed = home.cli(&command).expect_success().stdout();
         for (_, name, why) in expected
             .iter()
             .filter(|(kind, ..)| command[1] != "verify" || *kind == "tools")
@@ -133,30 +136,33 @@ fn each_entry_that_is_left_out_is_named_with_its_reason_wherever_the_server_is_s
             "{printed}"
         );
     }
-    let printed = home.cli(&["servers", "sync", "messy"]).ok().stdout();
+    let printed = home
+        .cli(&["servers", "sync", "messy"])
+        .expect_success()
+        .stdout();
     assert!(
         printed.contains("9 entries of its lists are left out"),
         "{printed}"
     );
     let times = home
         .cli(&["logs", "--server", "messy", "--text", "left out tool big"])
-        .ok()
+        .expect_success()
         .stdout()
         .lines()
         .count();
     assert_eq!(times, 1, "what is the same as before is not logged again");
-    hub.end(Signal::SIGTERM);
+    hub.stop(Signal::SIGTERM);
     let hub = Hub::serve(&home);
     is_as_expected(&hub);
     assert_eq!(
-        hub.server("messy")["starts"],
+        hub.show_server("messy")["starts"],
         0,
         "it is remembered, and nothing was started for it"
     );
 }
 
 #[test]
-fn a_bare_name_that_another_server_has_is_named_as_left_out() {
+fn an_unprefixed_name_of_another_server_is_shown_as_excluded() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     add(
@@ -171,8 +177,8 @@ fn a_bare_name_that_another_server_has_is_named_as_left_out() {
         &json!({"tools": [tool("search"), tool("tool_call"), tool("own")]}),
         &json!({"prefix": ""}),
     );
-    assert_eq!(left_out(&hub, "first"), []);
-    let found = left_out(&hub, "second");
+    assert_eq!(list_excluded(&hub, "first"), []);
+    let found = list_excluded(&hub, "second");
     assert!(
         found.len() == 2 && found[0].1 == "search" && found[0].2.contains("'first' has that name"),
         "{found:?}"
@@ -181,7 +187,10 @@ fn a_bare_name_that_another_server_has_is_named_as_left_out() {
         found[1].1 == "tool_call" && found[1].2.contains("give the server a prefix"),
         "{found:?}"
     );
-    let logged = home.cli(&["logs", "--server", "second"]).ok().stdout();
+    let logged = home
+        .cli(&["logs", "--server", "second"])
+        .expect_success()
+        .stdout();
     assert!(
         logged.contains("left out tool search: 'first' has that name"),
         "{logged}"
@@ -189,7 +198,7 @@ fn a_bare_name_that_another_server_has_is_named_as_left_out() {
 }
 
 #[test]
-fn of_a_flood_of_entries_that_are_left_out_a_hundred_are_named_and_the_others_counted() {
+fn a_hundred_excluded_entries_are_listed_and_the_others_counted() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let name = |n: usize| format!("{n}{}", "é".repeat(5_000));
@@ -197,7 +206,7 @@ fn of_a_flood_of_entries_that_are_left_out_a_hundred_are_named_and_the_others_co
         .map(|n| json!({"name": name(n), "description": n}))
         .collect();
     add(&hub, "flood", &json!({"tools": tools}), &json!({}));
-    let view = hub.server("flood");
+    let view = hub.show_server("flood");
     assert_eq!(
         view["excluded"]["entries"]
             .as_array()
@@ -207,10 +216,13 @@ fn of_a_flood_of_entries_that_are_left_out_a_hundred_are_named_and_the_others_co
     );
     assert_eq!(view["excluded"]["more"], 50);
     assert!(
-        left_out(&hub, "flood")[0].1.chars().count() <= 201,
+        list_excluded(&hub, "flood")[0].1.chars().count() <= 201,
         "long names are cut"
     );
-    let printed = home.cli(&["servers", "sync", "flood"]).ok().stdout();
+    let printed = home
+        .cli(&["servers", "sync", "flood"])
+        .expect_success()
+        .stdout();
     assert!(
         printed.contains("150 entries") && printed.contains("and 50 more"),
         "{printed}"
@@ -225,10 +237,10 @@ const LISTS: [&str; 4] = [
 ];
 
 #[test]
-fn a_cursor_that_was_never_given_out_is_refused_and_null_is_none() {
+fn an_unknown_cursor_is_rejected_and_null_means_none() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     for method in LISTS {
         for params in [r#"{"cursor":"abc"}"#, r#"{"cursor":""}"#, r#"{"cursor":7}"#] {
             let answer = client.request(method, params);
@@ -250,10 +262,13 @@ fn a_cursor_that_was_never_given_out_is_refused_and_null_is_none() {
 }
 
 #[test]
-fn a_cursor_that_was_never_given_out_is_refused_to_a_client_without_sessions() {
+fn an_unknown_cursor_of_a_stateless_client_is_rejected() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (url, bearer) = (Url::of(&hub.url), format!("Bearer {}", hub.token("modern")));
+    let (url, bearer) = (
+        Url::parse(&hub.url),
+        format!("Bearer {}", hub.add_client("modern")),
+    );
     let ask = |method: &str, cursor: Value| {
         let mut params = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},

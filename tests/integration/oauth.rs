@@ -2,70 +2,71 @@
 //! real keyring.
 
 use drawbridge_tests::{
-    Desk, Home, Hub,
+    DesktopSession, Home, Hub,
     canary::Canary,
-    places,
+    paths,
     process::Process,
-    remote::{Launcher, Remote, browse},
-    until,
-    wait::yes,
+    protected_server::{BrowserLauncher, ProtectedServer, sign_in_as_browser},
+    wait::some_if,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 /// Starts `drawbridge servers sign-in` with a `DISPLAY`, so that it opens a browser.
-fn authorize(home: &Home, launcher: &Launcher) -> Process {
-    let mut command = home.command(places::built("drawbridge"));
+fn start_sign_in(home: &Home, launcher: &BrowserLauncher) -> Process {
+    let mut command = home.command(paths::built_binary("drawbridge"));
     command
         .args(["servers", "sign-in", "protected", "--data-dir"])
         .arg(home.data_dir());
     command
-        .env("PATH", launcher.path(home))
+        .env("PATH", launcher.search_path(home))
         .env("DISPLAY", ":0");
     Process::start(home, "sign-in", &mut command)
 }
 
-fn url_of(process: &mut Process) -> String {
-    assert!(process.line().starts_with("Sign in here"));
-    process.line()
+fn read_url(process: &mut Process) -> String {
+    assert!(process.read_line().starts_with("Sign in here"));
+    process.read_line()
 }
 
 /// Adds the server and signs in through the command line.
-fn sign_in(home: &Home, hub: &Hub<'_>, remote: &Remote) {
+fn sign_in(home: &Home, hub: &Hub<'_>, remote: &ProtectedServer) {
     home.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
+        .expect_success();
     sign_in_again(home, hub);
 }
 
 /// Signs in to the existing server.
 fn sign_in_again(home: &Home, hub: &Hub<'_>) {
-    let launcher = Launcher::new(home);
-    let mut authorize = authorize(home, &launcher);
-    let page = browse(home, &url_of(&mut authorize));
+    let launcher = BrowserLauncher::new(home);
+    let mut authorize = start_sign_in(home, &launcher);
+    let page = sign_in_as_browser(home, &read_url(&mut authorize));
     assert!(
         page["page"]
             .as_str()
             .is_some_and(|page| page.contains("You can close this window")),
         "{page}"
     );
-    let (status, said) = authorize.finish(std::time::Duration::from_secs(20));
+    let (status, said) = authorize.wait_until_exit(std::time::Duration::from_secs(20));
     assert!(
         status.success() && said.contains("signed in to protected"),
         "{said} {}",
         authorize.stderr()
     );
-    hub.until_synced("protected");
-    hub.policy("protected", "allow");
+    hub.wait_until_synced("protected");
+    hub.set_policy("protected", "allow");
 }
 
 /// Returns the values of one kind in the keyring.
-fn kept(desk: &Desk, kind: &str) -> Vec<String> {
-    let is_it = |item: &drawbridge_tests::keyring::Item| {
+fn keyring_values(desktop: &DesktopSession, kind: &str) -> Vec<String> {
+    let is_it = |item: &drawbridge_tests::keyring::KeyringItem| {
         item.attributes
             .values()
             .any(|value| value.starts_with(kind))
     };
-    desk.keyring()
+    desktop
+        .keyring()
         .items()
         .into_iter()
         .filter(is_it)
@@ -74,8 +75,8 @@ fn kept(desk: &Desk, kind: &str) -> Vec<String> {
 }
 
 /// Returns the access token and the refresh token in the keyring.
-fn tokens(desk: &Desk) -> Vec<String> {
-    let whole = kept(desk, "oauth:tokens:").concat();
+fn stored_tokens(desktop: &DesktopSession) -> Vec<String> {
+    let whole = keyring_values(desktop, "oauth:tokens:").concat();
     let (_, text) = whole.split_once(' ').expect("a value in parts");
     let grant: Value = serde_json::from_str(text).expect("a grant");
     let response = &grant["credentials"]["token_response"];
@@ -85,18 +86,19 @@ fn tokens(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
-fn a_person_signs_in_in_a_browser_and_calls_cross_with_a_token_that_is_in_the_keyring_alone() {
-    let mut desk = Desk::without_screen();
+fn a_person_signs_in_in_a_browser_and_the_token_is_only_in_the_keyring() {
+    let mut desktop = DesktopSession::without_screen();
     // The tokens must not be logged at the most detailed level either.
-    desk.set("DRAWBRIDGE_LOG", "trace");
-    let remote = Remote::start(&desk);
-    let hub = Hub::serve(&desk);
-    desk.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
-    until("it says that a person has to sign in", || {
-        yes(hub.server("protected")["state"] == "needs_sign_in")
+    desktop.set_variable("DRAWBRIDGE_LOG", "trace");
+    let remote = ProtectedServer::start(&desktop);
+    let hub = Hub::serve(&desktop);
+    desktop
+        .cli(&["servers", "add", "protected", "--url", &remote.server])
+        .expect_success();
+    wait_until("it says that a person has to sign in", || {
+        some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });
-    let shown = hub.server("protected");
+    let shown = hub.show_server("protected");
     assert!(
         shown["remedy"]
             .as_str()
@@ -104,25 +106,27 @@ fn a_person_signs_in_in_a_browser_and_calls_cross_with_a_token_that_is_in_the_ke
         "{shown}"
     );
     assert_eq!(shown["authorization"], json!({"kind": "needed"}));
-    desk.cli(&["servers", "remove", "protected"]).ok();
-    sign_in(&desk, &hub, &remote);
+    desktop
+        .cli(&["servers", "remove", "protected"])
+        .expect_success();
+    sign_in(&desktop, &hub, &remote);
 
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     let said = client.call("protected__whoami", "{}").text();
     assert!(said.starts_with("client "), "{said}");
-    let shown = hub.server("protected");
+    let shown = hub.show_server("protected");
     assert_eq!(
         (&shown["state"], &shown["authorization"]["kind"]),
         (&json!("active"), &json!("signed_in"))
     );
     assert_eq!(shown["authorization"]["issuer"], json!(remote.issuer));
     assert_eq!(shown["signing_in"]["state"]["kind"], "done");
-    let registered = &remote.seen("registrations")[0];
+    let registered = &remote.recorded("registrations")[0];
     assert_eq!(
         (&registered["application_type"], &registered["client_name"]),
         (&json!("native"), &json!("Drawbridge"))
     );
-    let resources = remote.seen("resources");
+    let resources = remote.recorded("resources");
     assert!(
         resources
             .as_array()
@@ -130,53 +134,54 @@ fn a_person_signs_in_in_a_browser_and_calls_cross_with_a_token_that_is_in_the_ke
         "{resources}"
     );
 
-    let tokens = tokens(&desk);
+    let tokens = stored_tokens(&desktop);
     assert_eq!(
-        kept(&desk, "oauth:client:").len(),
+        keyring_values(&desktop, "oauth:client:").len(),
         1,
         "and the registration is beside them"
     );
-    hub.end(Signal::SIGTERM);
+    hub.stop(Signal::SIGTERM);
     for token in tokens {
-        let canary = Canary::of(&token);
-        canary.is_in_no_file_of(&desk.data_dir());
-        canary.is_in_no_file_of(desk.path());
+        let canary = Canary::from_secret(&token);
+        canary.assert_absent_below(&desktop.data_dir());
+        canary.assert_absent_below(desktop.path());
     }
-    let hub = Hub::serve(&desk);
+    let hub = Hub::serve(&desktop);
     for arguments in [["servers", "list"], ["secrets", "list"], ["logs", "--json"]] {
-        let ran = desk.cli(&arguments).ok();
+        let ran = desktop.cli(&arguments).expect_success();
         assert!(
-            self::tokens(&desk)
+            stored_tokens(&desktop)
                 .iter()
                 .all(|token| !ran.stdout().contains(token)),
             "{arguments:?} tells a token"
         );
     }
-    let client = drawbridge_tests::McpClient::connect(&hub.url, &hub.token("again"));
+    let client = drawbridge_tests::McpClient::connect(&hub.url, &hub.add_client("again"));
     assert_eq!(
         client.call("protected__whoami", "{}").text(),
         said,
         "after a restart it is still signed in"
     );
     assert_eq!(
-        remote.seen("registrations").as_array().map(Vec::len),
+        remote.recorded("registrations").as_array().map(Vec::len),
         Some(1),
         "and registered once"
     );
 }
 
 #[test]
-fn the_browser_is_opened_through_the_system_with_the_url_alone() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    let _hub = Hub::serve(&desk);
-    desk.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
-    let launcher = Launcher::new(&desk);
-    let mut authorize = authorize(&desk, &launcher);
-    let url = url_of(&mut authorize);
-    let opened = until("the launcher is called", || {
-        Some(launcher.opened()).filter(|opened| opened.len() >= 2)
+fn the_system_opens_the_browser_with_only_the_url() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    let _hub = Hub::serve(&desktop);
+    desktop
+        .cli(&["servers", "add", "protected", "--url", &remote.server])
+        .expect_success();
+    let launcher = BrowserLauncher::new(&desktop);
+    let mut authorize = start_sign_in(&desktop, &launcher);
+    let url = read_url(&mut authorize);
+    let opened = wait_until("the launcher is called", || {
+        Some(launcher.recorded_runs()).filter(|opened| opened.len() >= 2)
     });
     assert_eq!(opened, ["1".to_owned(), url.clone()]);
     for part in [
@@ -190,20 +195,21 @@ fn the_browser_is_opened_through_the_system_with_the_url_alone() {
 }
 
 #[test]
-fn a_client_metadata_document_is_used_where_the_authorization_server_takes_one() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    let hub = Hub::serve(&desk);
-    desk.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
+fn a_client_metadata_document_is_used_if_the_authorization_server_supports_it() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    let hub = Hub::serve(&desktop);
+    desktop
+        .cli(&["servers", "add", "protected", "--url", &remote.server])
+        .expect_success();
     let document = "https://desk.example.com/drawbridge.json";
-    let settings = hub.verb(
+    let settings = hub.run_verb(
         "settings.change",
         &json!({"oauth_client_metadata_url": document}),
     );
     assert_eq!(settings["oauth_client_metadata_url"], document);
     let url = || {
-        hub.verb("servers.sign_in", &json!({"id": "protected"}))["url"]
+        hub.run_verb("servers.sign_in", &json!({"id": "protected"}))["url"]
             .as_str()
             .expect("a URL")
             .to_owned()
@@ -212,22 +218,22 @@ fn a_client_metadata_document_is_used_where_the_authorization_server_takes_one()
         !url().contains("desk.example.com"),
         "this one does not take documents"
     );
-    hub.verb("servers.cancel_sign_in", &json!({"id": "protected"}));
-    remote.turn(&json!({"metadata": {"client_id_metadata_document_supported": true}}));
+    hub.run_verb("servers.cancel_sign_in", &json!({"id": "protected"}));
+    remote.configure(&json!({"metadata": {"client_id_metadata_document_supported": true}}));
     assert!(
         url().contains("client_id=https%3A%2F%2Fdesk.example.com%2Fdrawbridge.json"),
         "{}",
         url()
     );
     assert_eq!(
-        remote.seen("registrations").as_array().map(Vec::len),
+        remote.recorded("registrations").as_array().map(Vec::len),
         Some(1),
         "only the first was registered"
     );
 }
 
 /// Adds the server with a client that a person registered.
-fn add_with_client(home: &Home, remote: &Remote, client: &str, has_secret: bool) {
+fn add_with_client(home: &Home, remote: &ProtectedServer, client: &str, has_secret: bool) {
     let mut arguments = vec![
         "servers",
         "add",
@@ -241,7 +247,7 @@ fn add_with_client(home: &Home, remote: &Remote, client: &str, has_secret: bool)
     if has_secret {
         arguments.extend(["--oauth-client-secret", &secret]);
     }
-    home.cli(&arguments).ok();
+    home.cli(&arguments).expect_success();
 }
 
 /// Returns the secret of a client at the authorization server.
@@ -250,55 +256,61 @@ fn secret_of(client: &str) -> String {
 }
 
 #[test]
-fn a_client_that_a_person_registered_signs_in_without_being_registered_and_its_secret_is_in_the_keyring_alone()
- {
+fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
     for (client, methods) in [
         ("basic", None),
         ("post", Some("client_secret_post")),
         ("public", None),
     ] {
-        let mut desk = Desk::without_screen();
-        desk.set("DRAWBRIDGE_LOG", "trace");
-        let remote = Remote::start(&desk);
+        let mut desktop = DesktopSession::without_screen();
+        desktop.set_variable("DRAWBRIDGE_LOG", "trace");
+        let remote = ProtectedServer::start(&desktop);
         let mut metadata = json!({"registration_endpoint": null});
         if let Some(method) = methods {
             metadata["token_endpoint_auth_methods_supported"] = json!([method]);
         }
-        remote.turn(&json!({"metadata": metadata, "token_lasts": 3}));
-        let hub = Hub::serve(&desk);
-        add_with_client(&desk, &remote, client, client != "public");
-        sign_in_again(&desk, &hub);
-        let calls = hub.client("desk");
-        until("the token was renewed", || {
+        remote.configure(&json!({"metadata": metadata, "token_lasts": 3}));
+        let hub = Hub::serve(&desktop);
+        add_with_client(&desktop, &remote, client, client != "public");
+        sign_in_again(&desktop, &hub);
+        let calls = hub.connect_client("desk");
+        wait_until("the token was renewed", || {
             let said = calls.call("protected__whoami", "{}").text();
             assert_eq!(said, format!("client {client}"));
-            yes(remote.seen("refresh_token").as_u64() >= Some(1))
+            some_if(remote.recorded("refresh_token").as_u64() >= Some(1))
         });
         let expected = if client == "public" { "none" } else { client };
-        let authenticated = remote.seen("authenticated");
+        let authenticated = remote.recorded("authenticated");
         assert!(
             authenticated
                 .as_array()
                 .is_some_and(|all| all.iter().all(|how| how == expected)),
             "{authenticated}"
         );
-        assert_eq!(remote.seen("registrations"), json!([]));
-        let shown = desk.cli(&["servers", "show", "protected"]).ok().stdout();
+        assert_eq!(remote.recorded("registrations"), json!([]));
+        let shown = desktop
+            .cli(&["servers", "show", "protected"])
+            .expect_success()
+            .stdout();
         assert!(shown.contains(client), "{shown}");
-        hub.end(Signal::SIGTERM);
+        hub.stop(Signal::SIGTERM);
         if client != "public" {
-            let canary = Canary::of(&secret_of(client));
-            canary.is_in_no_file_of(&desk.data_dir());
-            assert_eq!(canary.found_in(shown.as_bytes()), None, "{shown}");
+            let canary = Canary::from_secret(&secret_of(client));
+            canary.assert_absent_below(&desktop.data_dir());
+            assert_eq!(canary.find_in(shown.as_bytes()), None, "{shown}");
             assert!(
-                desk.keyring()
+                desktop
+                    .keyring()
                     .items()
                     .iter()
                     .any(|item| item.value == secret_of(client))
             );
-            desk.cli(&["servers", "remove", "protected"]).ok();
+            desktop
+                .cli(&["servers", "remove", "protected"])
+                .expect_success();
             assert!(
-                desk.keyring()
+                desktop
+                    .keyring()
                     .items()
                     .iter()
                     .all(|item| item.value != secret_of(client)),
@@ -309,57 +321,62 @@ fn a_client_that_a_person_registered_signs_in_without_being_registered_and_its_s
 }
 
 #[test]
-fn what_one_client_was_given_is_not_used_by_another() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    let hub = Hub::serve(&desk);
-    sign_in(&desk, &hub, &remote);
-    desk.cli(&[
-        "servers",
-        "set",
-        "protected",
-        r#"oauth={"client_id":"public"}"#,
-    ])
-    .ok();
+fn tokens_of_one_client_are_not_used_by_another() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    let hub = Hub::serve(&desktop);
+    sign_in(&desktop, &hub, &remote);
+    desktop
+        .cli(&[
+            "servers",
+            "set",
+            "protected",
+            r#"oauth={"client_id":"public"}"#,
+        ])
+        .expect_success();
     assert!(
-        kept(&desk, "oauth:tokens:").is_empty(),
+        keyring_values(&desktop, "oauth:tokens:").is_empty(),
         "the tokens of the client before are forgotten"
     );
-    until("a person has to sign in again", || {
-        yes(hub.server("protected")["state"] == "needs_sign_in")
+    wait_until("a person has to sign in again", || {
+        some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });
-    sign_in_again(&desk, &hub);
+    sign_in_again(&desktop, &hub);
     assert_eq!(
-        hub.client("desk").call("protected__whoami", "{}").text(),
+        hub.connect_client("desk")
+            .call("protected__whoami", "{}")
+            .text(),
         "client public"
     );
     // An edited file requires acceptance, because another OAuth client changes the identity.
     let spec = json!({"url": remote.server, "oauth": {"client_id": "basic"}});
-    drawbridge_tests::hub::write_spec(&desk, "protected", &spec.to_string());
-    until("it waits to be accepted", || {
-        yes(hub.server("protected")["state"] == "needs_acceptance")
+    drawbridge_tests::hub::write_spec(&desktop, "protected", &spec.to_string());
+    wait_until("it waits to be accepted", || {
+        some_if(hub.show_server("protected")["state"] == "needs_acceptance")
     });
-    desk.cli(&["servers", "accept", "protected"]).ok();
-    until("a person has to sign in again", || {
-        yes(hub.server("protected")["state"] == "needs_sign_in")
+    desktop
+        .cli(&["servers", "accept", "protected"])
+        .expect_success();
+    wait_until("a person has to sign in again", || {
+        some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });
 }
 
 #[test]
-fn a_server_that_demands_another_scope_is_offered_to_sign_in_again_and_gets_both() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    let hub = Hub::serve(&desk);
-    sign_in(&desk, &hub, &remote);
-    remote.turn(&json!({"scope": "mcp change"}));
-    let client = hub.client("desk");
+fn a_new_sign_in_for_another_scope_requests_both_scopes() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    let hub = Hub::serve(&desktop);
+    sign_in(&desktop, &hub, &remote);
+    remote.configure(&json!({"scope": "mcp change"}));
+    let client = hub.connect_client("desk");
     let refused = client.call("protected__change", "{}");
     assert!(
         refused.is_error() && refused.text().contains("scope 'change'"),
         "{}",
         refused.text()
     );
-    let shown = hub.server("protected");
+    let shown = hub.show_server("protected");
     assert_eq!(shown["state"], "needs_sign_in", "{shown}");
     assert!(
         shown["reason"]
@@ -378,12 +395,12 @@ fn a_server_that_demands_another_scope_is_offered_to_sign_in_again_and_gets_both
         "what needs no more rights goes on"
     );
     assert_eq!(
-        hub.server("protected")["state"],
+        hub.show_server("protected")["state"],
         "needs_sign_in",
         "and changes nothing about the offer"
     );
-    sign_in_again(&desk, &hub);
-    let asked = remote.seen("scopes");
+    sign_in_again(&desktop, &hub);
+    let asked = remote.recorded("scopes");
     let last = asked
         .as_array()
         .and_then(|all| all.last()?.as_str())
@@ -393,49 +410,53 @@ fn a_server_that_demands_another_scope_is_offered_to_sign_in_again_and_gets_both
         "both scopes are asked for: {asked}"
     );
     assert_eq!(client.call("protected__change", "{}").text(), "changed");
-    assert_eq!(hub.server("protected")["state"], "active");
+    assert_eq!(hub.show_server("protected")["state"], "active");
 }
 
 #[test]
-fn a_person_is_not_asked_to_sign_in_again_and_again_for_what_is_not_granted() {
+fn a_denied_scope_does_not_cause_repeated_sign_ins() {
     for demands in [json!("change"), Value::Null] {
-        let desk = Desk::without_screen();
-        let remote = Remote::start(&desk);
-        remote.turn(&json!({"demands": demands}));
-        let hub = Hub::serve(&desk);
-        sign_in(&desk, &hub, &remote);
-        assert!(hub.client("one").call("protected__change", "{}").is_error());
-        assert_eq!(hub.server("protected")["state"], "needs_sign_in");
-        sign_in_again(&desk, &hub);
+        let desktop = DesktopSession::without_screen();
+        let remote = ProtectedServer::start(&desktop);
+        remote.configure(&json!({"demands": demands}));
+        let hub = Hub::serve(&desktop);
+        sign_in(&desktop, &hub, &remote);
+        assert!(
+            hub.connect_client("one")
+                .call("protected__change", "{}")
+                .is_error()
+        );
+        assert_eq!(hub.show_server("protected")["state"], "needs_sign_in");
+        sign_in_again(&desktop, &hub);
         let still_refused = |hub: &Hub<'_>, name: &str| {
-            let refused = hub.client(name).call("protected__change", "{}");
+            let refused = hub.connect_client(name).call("protected__change", "{}");
             assert!(
                 refused.is_error() && refused.text().contains("does not grant it"),
                 "{}",
                 refused.text()
             );
             assert_eq!(
-                hub.server("protected")["state"],
+                hub.show_server("protected")["state"],
                 "active",
                 "{demands}: there is nothing to sign in for"
             );
         };
         still_refused(&hub, "two");
-        hub.end(Signal::SIGTERM);
-        still_refused(&Hub::serve(&desk), "three");
+        hub.stop(Signal::SIGTERM);
+        still_refused(&Hub::serve(&desktop), "three");
     }
 }
 
 #[test]
-fn a_token_that_runs_out_is_renewed_without_a_person() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    remote.turn(&json!({"token_lasts": 4}));
-    let hub = Hub::serve(&desk);
-    sign_in(&desk, &hub, &remote);
-    let client = hub.client("desk");
-    let first = tokens(&desk);
-    until("the token was renewed", || {
+fn an_expired_token_is_refreshed_automatically() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    remote.configure(&json!({"token_lasts": 4}));
+    let hub = Hub::serve(&desktop);
+    sign_in(&desktop, &hub, &remote);
+    let client = hub.connect_client("desk");
+    let first = stored_tokens(&desktop);
+    wait_until("the token was renewed", || {
         assert!(
             client
                 .call("protected__whoami", "{}")
@@ -443,68 +464,75 @@ fn a_token_that_runs_out_is_renewed_without_a_person() {
                 .starts_with("client "),
             "every call crosses"
         );
-        yes(remote.seen("refresh_token").as_u64() >= Some(2))
+        some_if(remote.recorded("refresh_token").as_u64() >= Some(2))
     });
-    assert_ne!(tokens(&desk), first, "the keyring has the new one");
+    assert_ne!(
+        stored_tokens(&desktop),
+        first,
+        "the keyring has the new one"
+    );
     assert_eq!(
-        remote.seen("authorization_code"),
+        remote.recorded("authorization_code"),
         1,
         "no person was asked again"
     );
 }
 
 #[test]
-fn a_token_that_the_authorization_server_does_not_renew_asks_for_the_person_again() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    remote.turn(&json!({"token_lasts": 2}));
-    let hub = Hub::serve(&desk);
-    sign_in(&desk, &hub, &remote);
-    remote.turn(&json!({"refuse_refresh": true}));
-    let client = hub.client("desk");
-    let refused = until("the token has run out", || {
+fn a_failed_refresh_requires_a_new_sign_in() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    remote.configure(&json!({"token_lasts": 2}));
+    let hub = Hub::serve(&desktop);
+    sign_in(&desktop, &hub, &remote);
+    remote.configure(&json!({"refuse_refresh": true}));
+    let client = hub.connect_client("desk");
+    let refused = wait_until("the token has run out", || {
         let answer = client.call("protected__whoami", "{}");
         answer.is_error().then(|| answer.text())
     });
     assert!(refused.contains("has to sign in"), "{refused}");
-    assert_eq!(hub.server("protected")["state"], "needs_sign_in");
+    assert_eq!(hub.show_server("protected")["state"], "needs_sign_in");
     assert!(
-        kept(&desk, "oauth:tokens:").is_empty(),
+        keyring_values(&desktop, "oauth:tokens:").is_empty(),
         "tokens that are of no use are forgotten"
     );
 }
 
 #[test]
-fn signing_out_forgets_the_tokens_and_calls_no_longer_cross() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    let hub = Hub::serve(&desk);
-    sign_in(&desk, &hub, &remote);
-    desk.cli(&["servers", "sign-out", "protected"]).ok();
-    assert!(kept(&desk, "oauth:tokens:").is_empty());
-    until("it wants a person again", || {
-        yes(hub.server("protected")["state"] == "needs_sign_in")
+fn signing_out_deletes_the_tokens_and_calls_fail() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    let hub = Hub::serve(&desktop);
+    sign_in(&desktop, &hub, &remote);
+    desktop
+        .cli(&["servers", "sign-out", "protected"])
+        .expect_success();
+    assert!(keyring_values(&desktop, "oauth:tokens:").is_empty());
+    wait_until("it wants a person again", || {
+        some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });
-    let calls = remote.seen("calls");
+    let calls = remote.recorded("calls");
     assert!(
-        hub.client("desk")
+        hub.connect_client("desk")
             .call("protected__whoami", "{}")
             .is_error()
     );
-    assert_eq!(remote.seen("calls"), calls);
+    assert_eq!(remote.recorded("calls"), calls);
 }
 
 #[test]
-fn an_answer_of_another_issuer_is_not_redeemed() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    let _hub = Hub::serve(&desk);
-    desk.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
-    remote.turn(&json!({"iss": "https://attacker.example"}));
-    let mut authorize = authorize(&desk, &Launcher::new(&desk));
-    browse(&desk, &url_of(&mut authorize));
-    let (status, _) = authorize.finish(std::time::Duration::from_secs(20));
+fn a_code_from_another_issuer_is_not_redeemed() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    let _hub = Hub::serve(&desktop);
+    desktop
+        .cli(&["servers", "add", "protected", "--url", &remote.server])
+        .expect_success();
+    remote.configure(&json!({"iss": "https://attacker.example"}));
+    let mut authorize = start_sign_in(&desktop, &BrowserLauncher::new(&desktop));
+    sign_in_as_browser(&desktop, &read_url(&mut authorize));
+    let (status, _) = authorize.wait_until_exit(std::time::Duration::from_secs(20));
     assert_eq!(status.code(), Some(1));
     assert!(
         authorize.stderr().contains("issuer mismatch"),
@@ -512,25 +540,26 @@ fn an_answer_of_another_issuer_is_not_redeemed() {
         authorize.stderr()
     );
     assert_eq!(
-        remote.seen("authorization_code"),
+        remote.recorded("authorization_code"),
         0,
         "the code went nowhere"
     );
-    assert!(kept(&desk, "oauth:tokens:").is_empty());
+    assert!(keyring_values(&desktop, "oauth:tokens:").is_empty());
 }
 
 #[test]
-fn a_hostile_authorization_server_opens_nothing_and_leads_nowhere() {
-    let desk = Desk::without_screen();
-    let remote = Remote::start(&desk);
-    let _hub = Hub::serve(&desk);
-    desk.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
-    let launcher = Launcher::new(&desk);
+fn a_hostile_authorization_server_opens_no_browser_and_gets_no_requests() {
+    let desktop = DesktopSession::without_screen();
+    let remote = ProtectedServer::start(&desktop);
+    let _hub = Hub::serve(&desktop);
+    desktop
+        .cli(&["servers", "add", "protected", "--url", &remote.server])
+        .expect_success();
+    let launcher = BrowserLauncher::new(&desktop);
     let refused = |knobs: &Value| {
-        remote.turn(knobs);
-        let mut authorize = authorize(&desk, &launcher);
-        let (status, said) = authorize.finish(std::time::Duration::from_secs(10));
+        remote.configure(knobs);
+        let mut authorize = start_sign_in(&desktop, &launcher);
+        let (status, said) = authorize.wait_until_exit(std::time::Duration::from_secs(10));
         assert!(
             status.code() == Some(1) && said.is_empty(),
             "{knobs}: {said}"
@@ -575,33 +604,33 @@ fn a_hostile_authorization_server_opens_nothing_and_leads_nowhere() {
     );
     refused(&json!({"metadata": {"code_challenge_methods_supported": ["plain"]}}));
     assert!(
-        launcher.opened().is_empty(),
+        launcher.recorded_runs().is_empty(),
         "a browser was sent to {:?}",
-        launcher.opened()
+        launcher.recorded_runs()
     );
-    assert_eq!(remote.seen("authorization_code"), 0);
+    assert_eq!(remote.recorded("authorization_code"), 0);
     assert_eq!(
-        remote.seen("registrations").as_array().map(Vec::len),
+        remote.recorded("registrations").as_array().map(Vec::len),
         Some(0),
         "and nobody was registered"
     );
 }
 
 #[test]
-fn without_a_keyring_nobody_is_sent_to_a_browser() {
+fn without_a_keyring_no_browser_is_opened() {
     let home = Home::new();
-    let remote = Remote::start(&home);
+    let remote = ProtectedServer::start(&home);
     let _hub = Hub::serve(&home);
     home.cli(&["servers", "add", "protected", "--url", &remote.server])
-        .ok();
-    let launcher = Launcher::new(&home);
-    let mut authorize = authorize(&home, &launcher);
-    let (status, said) = authorize.finish(std::time::Duration::from_secs(15));
+        .expect_success();
+    let launcher = BrowserLauncher::new(&home);
+    let mut authorize = start_sign_in(&home, &launcher);
+    let (status, said) = authorize.wait_until_exit(std::time::Duration::from_secs(15));
     assert!(status.code() == Some(1) && said.is_empty(), "{said}");
     assert!(
         authorize.stderr().to_lowercase().contains("keyring"),
         "it says why: {}",
         authorize.stderr()
     );
-    assert!(launcher.opened().is_empty());
+    assert!(launcher.recorded_runs().is_empty());
 }

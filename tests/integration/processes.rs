@@ -5,20 +5,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Faulty, Home, Hub, hub::calls_heard, store, until, wait::yes};
+use drawbridge_tests::{
+    FaultyServer, Home, Hub, hub::received_calls, store, wait::some_if, wait_until,
+};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-fn probes(home: &Home) -> Vec<u32> {
-    home.servers()
+fn find_probes(home: &Home) -> Vec<u32> {
+    home.server_processes()
         .iter()
         .filter(|process| process.command.contains("upstream-probe"))
         .map(|process| process.pid)
         .collect()
 }
 
-fn stubborn(home: &Home) -> usize {
-    home.servers()
+fn count_stubborn(home: &Home) -> usize {
+    home.server_processes()
         .iter()
         .filter(|process| process.command.contains("sleep 600"))
         .count()
@@ -29,16 +31,16 @@ fn no_child_outlives_a_hub_that_was_killed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&["--grandchild"]);
-    hub.policy("probe", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("desk");
     assert!(!client.call("probe__echo", "{}").is_error());
-    until("the server runs, and what it started", || {
-        yes(!probes(&home).is_empty() && stubborn(&home) > 0)
+    wait_until("the server runs, and what it started", || {
+        some_if(!find_probes(&home).is_empty() && count_stubborn(&home) > 0)
     });
-    hub.end(Signal::SIGKILL);
-    home.nothing_outlives_the_hub();
+    hub.stop(Signal::SIGKILL);
+    home.assert_no_survivors();
     assert!(
-        store::is_sound(&home.data_dir()).expect("read the store"),
+        store::passes_integrity_check(&home.data_dir()).expect("read the store"),
         "the database is sound"
     );
 }
@@ -48,26 +50,30 @@ fn no_child_outlives_a_hub_that_was_asked_to_stop() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&["--grandchild"]);
-    hub.policy("probe", "allow");
-    assert!(!hub.client("desk").call("probe__echo", "{}").is_error());
-    until("the server runs, and what it started", || {
-        yes(!probes(&home).is_empty() && stubborn(&home) > 0)
+    hub.set_policy("probe", "allow");
+    assert!(
+        !hub.connect_client("desk")
+            .call("probe__echo", "{}")
+            .is_error()
+    );
+    wait_until("the server runs, and what it started", || {
+        some_if(!find_probes(&home).is_empty() && count_stubborn(&home) > 0)
     });
-    hub.end(Signal::SIGTERM);
-    home.nothing_outlives_the_hub();
+    hub.stop(Signal::SIGTERM);
+    home.assert_no_survivors();
 }
 
 #[test]
-fn no_process_that_left_its_group_outlives_the_hub_however_it_ends() {
+fn no_escaped_process_outlives_the_hub_however_the_hub_ends() {
     // `SIGABRT` is how a program ends if it panics in code that must not unwind.
     for signal in [Signal::SIGKILL, Signal::SIGTERM, Signal::SIGABRT] {
         let home = Home::new();
         let hub = Hub::serve(&home);
-        let faulty =
-            Faulty::add(&hub, "faulty", &json!({}), &["--escaped-child", "--child"]).synced();
-        until("all three run", || yes(faulty.processes() >= 3));
+        let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &["--escaped-child", "--child"])
+            .wait_until_synced();
+        wait_until("all three run", || some_if(faulty.count_processes() >= 3));
         let runs: HashSet<String> = home
-            .servers()
+            .server_processes()
             .iter()
             .filter_map(|one| one.variable("DRAWBRIDGE_RUN").map(str::to_owned))
             .collect();
@@ -77,20 +83,20 @@ fn no_process_that_left_its_group_outlives_the_hub_however_it_ends() {
             "each carries the id of the hub's run: {runs:?}"
         );
         drop(faulty);
-        hub.end(signal);
-        home.nothing_outlives_the_hub();
+        hub.stop(signal);
+        home.assert_no_survivors();
     }
 }
 
 #[test]
-fn a_killed_hub_is_there_again_within_seconds_and_replays_nothing() {
+fn a_killed_hub_restarts_within_seconds_and_replays_no_call() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let client = hub.client("desk");
-    let waiting = client.call_meanwhile("probe__echo", r#"{"n":1}"#);
-    hub.approval();
-    hub.end(Signal::SIGKILL);
+    let client = hub.connect_client("desk");
+    let waiting = client.spawn_call("probe__echo", r#"{"n":1}"#);
+    hub.wait_for_approval();
+    hub.stop(Signal::SIGKILL);
     drop(waiting);
     let start = Instant::now();
     let hub = Hub::serve(&home);
@@ -100,38 +106,38 @@ fn a_killed_hub_is_there_again_within_seconds_and_replays_nothing() {
         start.elapsed()
     );
     assert_eq!(
-        home.cli(&["approvals", "list", "--json"]).json(),
+        home.cli(&["approvals", "list", "--json"]).expect_json(),
         serde_json::json!([]),
         "nothing waits"
     );
     assert_eq!(
-        hub.server("probe")["tools"][0]["name"],
+        hub.show_server("probe")["tools"][0]["name"],
         "echo",
         "it knows its servers"
     );
     assert_eq!(
-        calls_heard(&home),
+        received_calls(&home),
         Vec::<String>::new(),
         "the undecided call never crosses"
     );
 }
 
 #[test]
-fn a_second_hub_on_the_same_folder_names_the_first() {
+fn a_second_hub_on_the_same_folder_reports_the_first() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let mut second = Hub::spawn(&home);
-    let (status, printed) = second.finish(Duration::from_secs(10));
+    let (status, printed) = second.wait_until_exit(Duration::from_secs(10));
     assert_eq!(status.code(), Some(1), "it refuses");
     assert_eq!(printed, "", "it listens nowhere");
     let said = second.stderr();
     assert!(
-        said.contains(&hub.id().to_string()),
+        said.contains(&hub.pid().to_string()),
         "it names the pid {}: {said}",
-        hub.id()
+        hub.pid()
     );
     assert!(
-        !hub.client("desk")
+        !hub.connect_client("desk")
             .request("ping", "{}")
             .raw
             .contains("error"),
@@ -140,14 +146,14 @@ fn a_second_hub_on_the_same_folder_names_the_first() {
 }
 
 #[test]
-fn of_two_hubs_that_start_at_once_one_serves_and_the_other_names_it() {
+fn of_two_hubs_that_start_concurrently_one_serves_and_the_other_reports_it() {
     for _ in 0..5 {
         let home = Home::new();
         let mut hubs = [Hub::spawn(&home), Hub::spawn(&home)];
-        let refused = until("one of them refuses", || {
-            hubs.iter_mut().position(|hub| hub.ended().is_some())
+        let refused = wait_until("one of them refuses", || {
+            hubs.iter_mut().position(|hub| hub.exit_status().is_some())
         });
-        let (status, printed) = hubs[refused].finish(Duration::from_secs(1));
+        let (status, printed) = hubs[refused].wait_until_exit(Duration::from_secs(1));
         assert_eq!(
             (status.code(), printed.as_str()),
             (Some(1), ""),
@@ -156,22 +162,22 @@ fn of_two_hubs_that_start_at_once_one_serves_and_the_other_names_it() {
         );
         let serves = &mut hubs[1 - refused];
         assert!(
-            serves.line().starts_with("listening on "),
+            serves.read_line().starts_with("listening on "),
             "the other one serves"
         );
-        let pid = serves.id().to_string();
+        let pid = serves.pid().to_string();
         let said = hubs[refused].stderr();
         assert!(said.contains(&pid), "it names the pid {pid}: {said}");
     }
 }
 
 #[test]
-fn a_call_after_a_crash_starts_the_server_anew() {
+fn a_call_after_a_crash_restarts_the_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("probe", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("desk");
     assert!(!client.call("probe__echo", "{}").is_error());
     let start = Instant::now();
     let crashed = client.call("probe__crash", "{}");
@@ -185,7 +191,7 @@ fn a_call_after_a_crash_starts_the_server_anew() {
         "it names the server: {}",
         crashed.raw
     );
-    let crashes = calls_heard(&home)
+    let crashes = received_calls(&home)
         .iter()
         .filter(|line| line.contains("\"crash\""))
         .count();
@@ -194,7 +200,7 @@ fn a_call_after_a_crash_starts_the_server_anew() {
         client.call("probe__echo", r#"{"back":true}"#).text(),
         r#"{"back":true}"#
     );
-    let rows = store::calls(&home.data_dir()).expect("read the store");
+    let rows = store::read_calls(&home.data_dir()).expect("read the store");
     let crash = rows
         .iter()
         .find(|row| row.tool == "crash")
@@ -203,30 +209,33 @@ fn a_call_after_a_crash_starts_the_server_anew() {
 }
 
 #[test]
-fn a_mute_server_ends_at_its_own_time_and_disturbs_nobody() {
+fn a_mute_server_times_out_and_disturbs_no_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("*", "allow");
-    let program = drawbridge_tests::places::text(drawbridge_tests::places::built("upstream-probe"));
+    hub.set_policy("*", "allow");
+    let program =
+        drawbridge_tests::paths::path_text(drawbridge_tests::paths::built_binary("upstream-probe"));
     let spec = serde_json::json!({"spec": {
         "name": "mute", "command": program, "args": ["--mute"], "timeouts": {"initialize_ms": 1500}
     }});
-    hub.verb("servers.add", &spec);
-    let client = hub.client("desk");
+    hub.run_verb("servers.add", &spec);
+    let client = hub.connect_client("desk");
     assert!(
         !client.call("probe__echo", "{}").is_error(),
         "the other server answers"
     );
     assert_eq!(
-        home.cli(&["servers", "verify", "mute"]).code(),
+        home.cli(&["servers", "verify", "mute"]).exit_code(),
         1,
         "the mute one does not"
     );
-    until("no mute process is left", || {
-        yes(!home
-            .servers()
-            .iter()
-            .any(|process| process.command.contains("--mute")))
+    wait_until("no mute process is left", || {
+        some_if(
+            !home
+                .server_processes()
+                .iter()
+                .any(|process| process.command.contains("--mute")),
+        )
     });
 }

@@ -11,7 +11,7 @@ use drawbridge_tests::{Home, Hub};
 
 /// Starts a proxy that refuses everything. Returns its URL, and a channel with the first line of
 /// each request.
-fn proxy() -> (String, Receiver<String>) {
+fn start_proxy() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let (heard, lines) = mpsc::channel();
@@ -32,21 +32,22 @@ fn proxy() -> (String, Receiver<String>) {
 }
 
 #[test]
-fn a_server_is_asked_by_way_of_the_proxy_of_the_environment_unless_it_is_excepted() {
-    let (proxy, lines) = proxy();
+fn a_server_is_reached_through_the_proxy_of_the_environment_unless_excepted() {
+    let (proxy, lines) = start_proxy();
     let home = Home::new();
     let environment = [
         ("http_proxy", proxy.as_str()),
         ("https_proxy", &proxy),
         ("no_proxy", "excepted.invalid,127.0.0.1"),
     ];
-    let _hub = Hub::serve_in(&home, &environment);
+    let _hub = Hub::serve_with_env(&home, &environment);
     for (name, url) in [
         ("plain", "http://one.invalid/mcp"),
         ("secure", "https://two.invalid/mcp"),
         ("direct", "http://excepted.invalid/mcp"),
     ] {
-        home.cli(&["servers", "add", name, "--url", url]).ok();
+        home.cli(&["servers", "add", name, "--url", url])
+            .expect_success();
         let verified = home.cli(&["servers", "verify", name]);
         assert!(!verified.output.status.success(), "{name} cannot be there");
     }

@@ -4,17 +4,17 @@ use std::{fs, time::Duration};
 
 use drawbridge_tests::{
     Home, Hub, McpClient,
-    hub::{calls_heard, heard, spec_file, write_spec},
-    places, until,
-    wait::yes,
-    within,
+    hub::{received_calls, received_lines, spec_file, write_spec},
+    paths,
+    wait::some_if,
+    wait_until, wait_until_within,
 };
 use serde_json::{Value, json};
 
 /// The README promises a second; a loaded machine gets more.
 const SOON: Duration = Duration::from_secs(5);
 
-fn edit(home: &Home, id: &str, change: impl FnOnce(&mut Value)) {
+fn edit_spec(home: &Home, id: &str, change: impl FnOnce(&mut Value)) {
     let text = fs::read_to_string(spec_file(&home.data_dir(), id)).expect("read the spec");
     let mut spec = serde_json::from_str(&text).expect("a spec is JSON");
     change(&mut spec);
@@ -23,57 +23,57 @@ fn edit(home: &Home, id: &str, change: impl FnOnce(&mut Value)) {
 
 fn sees_probe(client: &McpClient) -> bool {
     client
-        .tools()
+        .list_tools()
         .iter()
         .any(|name| name.starts_with("probe__"))
 }
 
 #[test]
-fn the_tools_of_a_server_go_and_come_as_its_file_is_edited() {
+fn tools_disappear_and_return_as_the_spec_file_is_edited() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     assert!(
         sees_probe(&client),
         "its tools are there: {:?}",
-        client.tools()
+        client.list_tools()
     );
-    edit(&home, "probe", |spec| spec["enabled"] = json!(false));
-    within(SOON, "the tools are gone", || yes(!sees_probe(&client)));
+    edit_spec(&home, "probe", |spec| spec["enabled"] = json!(false));
+    wait_until_within(SOON, "the tools are gone", || some_if(!sees_probe(&client)));
     let answer = client.call("probe__echo", "{}");
     assert!(
         answer.error_code().is_some() || answer.is_error(),
         "nor can they be called: {}",
         answer.raw
     );
-    edit(&home, "probe", |spec| spec["enabled"] = json!(true));
-    within(SOON, "the tools are back", || yes(sees_probe(&client)));
+    edit_spec(&home, "probe", |spec| spec["enabled"] = json!(true));
+    wait_until_within(SOON, "the tools are back", || some_if(sees_probe(&client)));
     fs::remove_file(spec_file(&home.data_dir(), "probe")).expect("remove the spec");
-    within(SOON, "the tools are gone with the file", || {
-        yes(!sees_probe(&client))
+    wait_until_within(SOON, "the tools are gone with the file", || {
+        some_if(!sees_probe(&client))
     });
     assert_eq!(
-        calls_heard(&home),
+        received_calls(&home),
         Vec::<String>::new(),
         "no call reached the server"
     );
 }
 
 #[test]
-fn a_broken_file_names_its_line_and_column_and_disturbs_nobody() {
+fn a_broken_spec_file_is_reported_with_its_position_and_affects_no_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("*", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("*", "allow");
+    let client = hub.connect_client("desk");
     write_spec(
         &home,
         "broken",
         "{\n  \"command\": \"node\",\n  \"args\": [\"1\" \"2\"]\n}\n",
     );
-    let broken = within(SOON, "the broken file is told", || {
-        home.cli(&["servers", "list", "--json"]).json()["broken"]
+    let broken = wait_until_within(SOON, "the broken file is told", || {
+        home.cli(&["servers", "list", "--json"]).expect_json()["broken"]
             .as_array()?
             .first()
             .cloned()
@@ -98,8 +98,8 @@ fn a_broken_file_names_its_line_and_column_and_disturbs_nobody() {
         "broken",
         r#"{"command": "node", "url": "http://127.0.0.1:1/mcp"}"#,
     );
-    let contradiction = until("the contradiction is told", || {
-        let list = home.cli(&["servers", "list", "--json"]).json();
+    let contradiction = wait_until("the contradiction is told", || {
+        let list = home.cli(&["servers", "list", "--json"]).expect_json();
         list["broken"]
             .as_array()?
             .iter()
@@ -111,8 +111,8 @@ fn a_broken_file_names_its_line_and_column_and_disturbs_nobody() {
         "both are named: {contradiction}"
     );
     fs::remove_file(spec_file(&home.data_dir(), "broken")).expect("remove the spec");
-    within(SOON, "it is forgotten", || {
-        yes(home.cli(&["servers", "list", "--json"]).json()["broken"] == json!([]))
+    wait_until_within(SOON, "it is forgotten", || {
+        some_if(home.cli(&["servers", "list", "--json"]).expect_json()["broken"] == json!([]))
     });
     assert!(
         sees_probe(&client),
@@ -121,49 +121,54 @@ fn a_broken_file_names_its_line_and_column_and_disturbs_nobody() {
 }
 
 #[test]
-fn a_file_that_somebody_dropped_there_starts_nothing_until_it_is_accepted() {
+fn a_new_spec_file_starts_nothing_until_it_is_accepted() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let client = hub.client("desk");
-    let program = places::text(places::built("upstream-probe"));
-    let file = places::text(home.file("heard"));
+    let client = hub.connect_client("desk");
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
+    let file = paths::path_text(home.file("heard"));
     let spec =
-        json!({"command": program, "args": ["--heard", file], "trusted": true, "accepted": true});
+        json!({"command": program, "args": ["--record", file], "trusted": true, "accepted": true});
     write_spec(&home, "probe", &spec.to_string());
-    within(SOON, "it waits for the user", || {
-        yes(find(&home, "probe")?["state"] == "needs_acceptance")
+    wait_until_within(SOON, "it waits for the user", || {
+        some_if(find_server(&home, "probe")?["state"] == "needs_acceptance")
     });
     assert!(!sees_probe(&client), "no tool of it is shown");
     assert!(
         client.call("probe__echo", "{}").error_code().is_some(),
         "nor can be called"
     );
-    assert_eq!(heard(&home), Vec::<String>::new(), "it was not started");
-    home.cli(&["servers", "accept", "probe"]).ok();
-    hub.until_synced("probe");
+    assert_eq!(
+        received_lines(&home),
+        Vec::<String>::new(),
+        "it was not started"
+    );
+    home.cli(&["servers", "accept", "probe"]).expect_success();
+    hub.wait_until_synced("probe");
     assert!(sees_probe(&client), "now its tools are there");
 }
 
 #[test]
-fn a_changed_command_waits_until_it_is_accepted_anew() {
+fn a_changed_command_waits_for_acceptance() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("*", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("*", "allow");
+    let client = hub.connect_client("desk");
     assert!(!client.call("probe__echo", "{}").is_error());
-    let before = heard(&home).len();
-    edit(&home, "probe", |spec| {
+    let before = received_lines(&home).len();
+    edit_spec(&home, "probe", |spec| {
         spec["env"] = json!({"LD_PRELOAD": "/tmp/evil.so"})
     });
-    within(SOON, "the change is noticed", || {
-        yes(find(&home, "probe")?["acceptance"] == "changed")
+    wait_until_within(SOON, "the change is noticed", || {
+        some_if(find_server(&home, "probe")?["acceptance"] == "changed")
     });
-    within(SOON, "the old process is ended", || {
-        yes(home
-            .servers()
-            .iter()
-            .all(|p| !p.command.contains("upstream-probe")))
+    wait_until_within(SOON, "the old process is ended", || {
+        some_if(
+            home.server_processes()
+                .iter()
+                .all(|p| !p.command.contains("upstream-probe")),
+        )
     });
     let answer = client.call("probe__echo", "{}");
     assert!(
@@ -172,14 +177,14 @@ fn a_changed_command_waits_until_it_is_accepted_anew() {
         answer.raw
     );
     assert_eq!(
-        heard(&home).len(),
+        received_lines(&home).len(),
         before,
         "nothing reached it, and it was not started anew"
     );
 }
 
-fn find(home: &Home, id: &str) -> Option<Value> {
-    let list = home.cli(&["servers", "list", "--json"]).json();
+fn find_server(home: &Home, id: &str) -> Option<Value> {
+    let list = home.cli(&["servers", "list", "--json"]).expect_json();
     list["servers"]
         .as_array()?
         .iter()
@@ -188,9 +193,9 @@ fn find(home: &Home, id: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_machine_is_provisioned_before_any_hub_runs() {
+fn a_machine_can_be_provisioned_before_any_hub_runs() {
     let home = Home::new();
-    let program = places::text(places::built("upstream-probe"));
+    let program = paths::path_text(paths::built_binary("upstream-probe"));
     home.cli(&[
         "servers",
         "add",
@@ -200,13 +205,16 @@ fn a_machine_is_provisioned_before_any_hub_runs() {
         "--",
         &program,
     ])
-    .ok();
-    home.cli(&["policy", "set", "probe", "allow"]).ok();
-    let added = home.cli(&["clients", "add", "desk", "--json"]).json();
+    .expect_success();
+    home.cli(&["policy", "set", "probe", "allow"])
+        .expect_success();
+    let added = home
+        .cli(&["clients", "add", "desk", "--json"])
+        .expect_json();
     let token = added["token"].as_str().expect("a token").to_owned();
     let hub = Hub::serve(&home);
     let client = McpClient::connect(&hub.url, &token);
-    until("its tools are there", || yes(sees_probe(&client)));
+    wait_until("its tools are there", || some_if(sees_probe(&client)));
     assert_eq!(
         client
             .call("probe__variable", r#"{"name":"GREETING"}"#)
@@ -216,25 +224,25 @@ fn a_machine_is_provisioned_before_any_hub_runs() {
 }
 
 #[test]
-fn a_server_that_cannot_be_started_says_what_to_do() {
+fn a_failed_start_shows_what_to_do() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     hub.add_server("absent", &[], &["/no/such/program"]);
     let verified = home.cli(&["servers", "verify", "absent"]);
-    assert_eq!(verified.code(), 1);
+    assert_eq!(verified.exit_code(), 1);
     assert!(
         verified.stderr().contains("/no/such/program"),
         "it names the program: {}",
         verified.stderr()
     );
-    let server = hub.server("absent");
+    let server = hub.show_server("absent");
     assert!(
         server["tools"].as_array().is_some_and(Vec::is_empty),
         "{server}"
     );
     assert!(
-        sees_probe(&hub.client("desk")),
+        sees_probe(&hub.connect_client("desk")),
         "the other server is not disturbed"
     );
 }

@@ -3,7 +3,8 @@
 use std::net::TcpStream;
 
 use drawbridge_tests::{
-    Home, Hub, McpClient, driver::free_port, places, process::Process, until, wait::yes,
+    Home, Hub, McpClient, paths, process::Process, wait::some_if, wait_until,
+    web_driver::find_free_port,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -16,14 +17,14 @@ fn serve(home: &Home, port: u16) -> Process {
 fn serve_as(home: &Home, port: u16, transport: &str) -> Process {
     let mut command = home.command("node");
     command
-        .arg(places::npm(
+        .arg(paths::npm_file(
             "@modelcontextprotocol/server-everything/dist/index.js",
         ))
         .arg(transport);
     command.env("PORT", port.to_string());
     let process = Process::start(home, "remote", &mut command);
-    until("the remote server listens", || {
-        yes(TcpStream::connect(("127.0.0.1", port)).is_ok())
+    wait_until("the remote server listens", || {
+        some_if(TcpStream::connect(("127.0.0.1", port)).is_ok())
     });
     process
 }
@@ -45,13 +46,13 @@ fn add_as(home: &Home, hub: &Hub<'_>, url: &str, transport: &str) -> McpClient {
         "--header",
         "X-Desk=1",
     ])
-    .ok();
-    hub.until_synced("remote");
-    hub.policy("remote", "allow");
-    hub.client("desk")
+    .expect_success();
+    hub.wait_until_synced("remote");
+    hub.set_policy("remote", "allow");
+    hub.connect_client("desk")
 }
 
-fn echo(client: &McpClient) -> String {
+fn call_echo(client: &McpClient) -> String {
     client
         .call("remote__echo", r#"{"message":"over the water"}"#)
         .text()
@@ -59,29 +60,29 @@ fn echo(client: &McpClient) -> String {
 
 #[test]
 fn a_remote_server_is_listed_and_called() {
-    let (home, port) = (Home::new(), free_port());
+    let (home, port) = (Home::new(), find_free_port());
     let remote = serve(&home, port);
     let hub = Hub::serve(&home);
     let client = add(&home, &hub, port);
     assert!(
-        client.tools().contains(&"remote__get-sum".to_owned()),
+        client.list_tools().contains(&"remote__get-sum".to_owned()),
         "{:?}",
-        client.tools()
+        client.list_tools()
     );
-    assert_eq!(echo(&client), "Echo: over the water");
-    assert_eq!(hub.server("remote")["state"], "active");
+    assert_eq!(call_echo(&client), "Echo: over the water");
+    assert_eq!(hub.show_server("remote")["state"], "active");
     drop(remote);
 }
 
 #[test]
-fn a_remote_server_that_comes_back_is_found_again_though_it_forgot_the_session() {
-    let (home, port) = (Home::new(), free_port());
+fn a_restarted_remote_server_is_reconnected_with_a_new_session() {
+    let (home, port) = (Home::new(), find_free_port());
     let mut remote = serve(&home, port);
     let hub = Hub::serve(&home);
     let client = add(&home, &hub, port);
-    assert_eq!(echo(&client), "Echo: over the water");
-    remote.signal(Signal::SIGKILL);
-    remote.finish(std::time::Duration::from_secs(5));
+    assert_eq!(call_echo(&client), "Echo: over the water");
+    remote.send_signal(Signal::SIGKILL);
+    remote.wait_until_exit(std::time::Duration::from_secs(5));
     let _again = serve(&home, port);
     let first = client.call("remote__echo", r#"{"message":"are you there?"}"#);
     // If Drawbridge reconnects its listening stream before the call, it has already begun a new
@@ -93,36 +94,36 @@ fn a_remote_server_that_comes_back_is_found_again_though_it_forgot_the_session()
         first.raw
     );
     assert_eq!(
-        echo(&client),
+        call_echo(&client),
         "Echo: over the water",
         "the next call begins a new session"
     );
 }
 
 #[test]
-fn a_remote_server_that_forgot_the_session_is_read_anew_at_once() {
-    let (home, port) = (Home::new(), free_port());
+fn a_lost_session_causes_an_immediate_refresh() {
+    let (home, port) = (Home::new(), find_free_port());
     let mut remote = serve(&home, port);
     let hub = Hub::serve(&home);
     let client = add(&home, &hub, port);
     for _ in 0..3 {
-        assert_eq!(echo(&client), "Echo: over the water");
-        remote.signal(Signal::SIGKILL);
-        remote.finish(std::time::Duration::from_secs(5));
+        assert_eq!(call_echo(&client), "Echo: over the water");
+        remote.send_signal(Signal::SIGKILL);
+        remote.wait_until_exit(std::time::Duration::from_secs(5));
         remote = serve(&home, port);
-        home.cli(&["servers", "sync", "remote"]).ok();
+        home.cli(&["servers", "sync", "remote"]).expect_success();
     }
-    assert_eq!(echo(&client), "Echo: over the water");
+    assert_eq!(call_echo(&client), "Echo: over the water");
 }
 
 #[test]
-fn a_remote_server_that_is_away_is_an_error_in_words_and_found_when_it_is_back() {
-    let (home, port) = (Home::new(), free_port());
+fn an_unreachable_remote_server_is_an_error_until_it_returns() {
+    let (home, port) = (Home::new(), find_free_port());
     let mut remote = serve(&home, port);
     let hub = Hub::serve(&home);
     let client = add(&home, &hub, port);
-    remote.signal(Signal::SIGKILL);
-    remote.finish(std::time::Duration::from_secs(5));
+    remote.send_signal(Signal::SIGKILL);
+    remote.wait_until_exit(std::time::Duration::from_secs(5));
     let away = client.call("remote__echo", r#"{"message":"x"}"#);
     assert!(
         away.is_error() && away.text().contains("cannot connect"),
@@ -130,34 +131,34 @@ fn a_remote_server_that_is_away_is_an_error_in_words_and_found_when_it_is_back()
         away.raw
     );
     let _back = serve(&home, port);
-    assert_eq!(echo(&client), "Echo: over the water");
+    assert_eq!(call_echo(&client), "Echo: over the water");
 }
 
 #[test]
-fn a_legacy_server_over_http_and_sse_is_listed_called_and_found_again_when_it_is_back() {
-    let (home, port) = (Home::new(), free_port());
+fn an_http_sse_server_is_listed_called_and_reconnected() {
+    let (home, port) = (Home::new(), find_free_port());
     let mut remote = serve_as(&home, port, "sse");
     let hub = Hub::serve(&home);
     let client = add_as(&home, &hub, &format!("http://127.0.0.1:{port}/sse"), "sse");
     assert!(
-        client.tools().contains(&"remote__get-sum".to_owned()),
+        client.list_tools().contains(&"remote__get-sum".to_owned()),
         "{:?}",
-        client.tools()
+        client.list_tools()
     );
-    assert_eq!(echo(&client), "Echo: over the water");
-    assert_eq!(hub.server("remote")["state"], "active");
-    remote.signal(Signal::SIGKILL);
-    remote.finish(std::time::Duration::from_secs(5));
-    until("its end is seen", || {
-        yes(hub.server("remote")["state"] != "active")
+    assert_eq!(call_echo(&client), "Echo: over the water");
+    assert_eq!(hub.show_server("remote")["state"], "active");
+    remote.send_signal(Signal::SIGKILL);
+    remote.wait_until_exit(std::time::Duration::from_secs(5));
+    wait_until("its end is seen", || {
+        some_if(hub.show_server("remote")["state"] != "active")
     });
     let _again = serve_as(&home, port, "sse");
-    assert_eq!(echo(&client), "Echo: over the water");
+    assert_eq!(call_echo(&client), "Echo: over the water");
 }
 
 /// Starts a server that redirects `/mcp` to `/mcp/`, and refuses every request before `initialize`
 /// with HTTP 400 and the id of a session that does not exist, as the Python SDK 1.x does.
-fn serve_strictly() -> String {
+fn start_strict_server() -> String {
     use axum::{
         Json, Router,
         body::Bytes,
@@ -218,14 +219,15 @@ fn serve_strictly() -> String {
 }
 
 #[test]
-fn a_remote_server_that_redirects_and_knows_nothing_but_sessions_is_listed_and_called() {
+fn a_redirecting_legacy_server_is_listed_and_called() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let url = serve_strictly();
-    home.cli(&["servers", "add", "strict", "--url", &url]).ok();
-    hub.until_synced("strict");
-    hub.policy("strict", "allow");
-    let client = hub.client("desk");
-    assert_eq!(client.tools(), ["strict__here"]);
+    let url = start_strict_server();
+    home.cli(&["servers", "add", "strict", "--url", &url])
+        .expect_success();
+    hub.wait_until_synced("strict");
+    hub.set_policy("strict", "allow");
+    let client = hub.connect_client("desk");
+    assert_eq!(client.list_tools(), ["strict__here"]);
     assert_eq!(client.call("strict__here", "{}").text(), "here");
 }

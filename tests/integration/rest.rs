@@ -4,14 +4,20 @@ use drawbridge_tests::{
     Home, Hub,
     http::{Request, Url},
     hub::ADMIN_TOKEN,
-    places,
+    paths,
 };
 use serde_json::{Value, json};
 
 /// Sends a request to a route. Returns the status and the body.
 #[track_caller]
-fn ask(hub: &Hub<'_>, token: &str, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-    let url = Url::of(&hub.url).at(path);
+fn send_request(
+    hub: &Hub<'_>,
+    token: &str,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> (u16, Value) {
+    let url = Url::parse(&hub.url).with_path(path);
     let bearer = format!("Bearer {token}");
     let headers = [
         ("Authorization", bearer.as_str()),
@@ -36,12 +42,13 @@ fn ask(hub: &Hub<'_>, token: &str, method: &str, path: &str, body: Option<&Value
 }
 
 #[test]
-fn a_server_that_a_script_registers_starts_nothing_until_a_person_has_accepted_it() {
+fn a_server_added_by_a_script_starts_nothing_until_accepted() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let admin =
-        |method: &str, path: &str, body: Option<&Value>| ask(&hub, ADMIN_TOKEN, method, path, body);
-    let program = places::text(places::built("upstream-faulty"));
+    let admin = |method: &str, path: &str, body: Option<&Value>| {
+        send_request(&hub, ADMIN_TOKEN, method, path, body)
+    };
+    let program = paths::path_text(paths::built_binary("upstream-faulty"));
     let spec = json!({"name": "Scripted", "command": program, "args": []});
     let (status, added) = admin("POST", "/registry/servers", Some(&spec));
     assert_eq!(
@@ -54,9 +61,10 @@ fn a_server_that_a_script_registers_starts_nothing_until_a_person_has_accepted_i
         admin("POST", "/api/mcp/servers/scripted/verify", None).0,
         409
     );
-    assert!(home.servers().is_empty(), "nothing was started");
+    assert!(home.server_processes().is_empty(), "nothing was started");
 
-    home.cli(&["servers", "accept", "scripted"]).ok();
+    home.cli(&["servers", "accept", "scripted"])
+        .expect_success();
     let (status, verified) = admin("POST", "/api/mcp/servers/scripted/verify", None);
     assert_eq!(
         (status, &verified["server_name"]),
@@ -116,7 +124,8 @@ fn a_bad_body_is_an_error_that_names_the_field() {
         (json!({"command": "y"}), "name"),
         (json!([]), "body"),
     ] {
-        let (status, answer) = ask(&hub, ADMIN_TOKEN, "POST", "/registry/servers", Some(&body));
+        let (status, answer) =
+            send_request(&hub, ADMIN_TOKEN, "POST", "/registry/servers", Some(&body));
         let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(
             status == 400 && message.contains(says),
@@ -126,10 +135,10 @@ fn a_bad_body_is_an_error_that_names_the_field() {
 }
 
 #[test]
-fn a_client_s_token_opens_none_of_these_routes() {
+fn a_client_token_is_rejected_on_these_routes() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let token = hub.token("desk");
+    let token = hub.add_client("desk");
     for (method, path) in [
         ("GET", "/registry/servers"),
         ("POST", "/registry/servers"),
@@ -142,12 +151,12 @@ fn a_client_s_token_opens_none_of_these_routes() {
         ("GET", "/api/calls"),
     ] {
         assert_eq!(
-            ask(&hub, &token, method, path, None).0,
+            send_request(&hub, &token, method, path, None).0,
             403,
             "{method} {path}"
         );
         assert_eq!(
-            ask(&hub, "nobody", method, path, None).0,
+            send_request(&hub, "nobody", method, path, None).0,
             401,
             "{method} {path}"
         );
@@ -155,15 +164,15 @@ fn a_client_s_token_opens_none_of_these_routes() {
 }
 
 #[test]
-fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called_by_hand() {
+fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let entry = places::text(places::npm(
+    let entry = paths::path_text(paths::npm_file(
         "@modelcontextprotocol/server-everything/dist/index.js",
     ));
     hub.add_server("everything", &[], &["node", &entry]);
-    hub.until_synced("everything");
-    let (status, tools) = ask(&hub, ADMIN_TOKEN, "GET", "/api/tools?format=openai", None);
+    hub.wait_until_synced("everything");
+    let (status, tools) = send_request(&hub, ADMIN_TOKEN, "GET", "/api/tools?format=openai", None);
     assert_eq!(status, 200);
     let tools = tools.as_array().expect("tools");
     let echo = tools
@@ -182,16 +191,16 @@ fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called_by_hand() {
     );
     assert_eq!(
         home.cli(&["tools", "list", "--format", "openai"])
-            .json()
+            .expect_json()
             .as_array()
             .map(Vec::len),
         Some(tools.len())
     );
     assert_eq!(
-        ask(&hub, ADMIN_TOKEN, "GET", "/api/tools?format=xml", None).0,
+        send_request(&hub, ADMIN_TOKEN, "GET", "/api/tools?format=xml", None).0,
         400
     );
-    hub.policy("everything", "allow");
+    hub.set_policy("everything", "allow");
     let said = home
         .cli(&[
             "tools",
@@ -200,9 +209,9 @@ fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called_by_hand() {
             "--args",
             r#"{"message":"by hand"}"#,
         ])
-        .ok();
+        .expect_success();
     assert_eq!(said.stdout().trim(), "Echo: by hand");
-    let record = home.cli(&["calls", "list", "--json"]).json();
+    let record = home.cli(&["calls", "list", "--json"]).expect_json();
     assert_eq!(
         record[0]["client"], "command-line",
         "it is recorded as any call: {record}"
@@ -210,15 +219,19 @@ fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called_by_hand() {
 }
 
 #[test]
-fn a_script_sees_what_waits_decides_it_and_reads_what_came_of_it() {
+fn a_script_lists_and_decides_pending_calls_and_reads_their_outcome() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let admin =
-        |method: &str, path: &str, body: Option<&Value>| ask(&hub, ADMIN_TOKEN, method, path, body);
-    let client = hub.client("desk");
-    let call = client.call_meanwhile("probe__echo", r#"{"n":1}"#);
-    let id = hub.approval()["id"].as_str().expect("an id").to_owned();
+    let admin = |method: &str, path: &str, body: Option<&Value>| {
+        send_request(&hub, ADMIN_TOKEN, method, path, body)
+    };
+    let client = hub.connect_client("desk");
+    let call = client.spawn_call("probe__echo", r#"{"n":1}"#);
+    let id = hub.wait_for_approval()["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let (_, waiting) = admin("GET", "/api/approvals", None);
     assert_eq!(waiting[0]["arguments"], r#"{"n":1}"#, "{waiting}");
     let path = format!("/api/approvals/{id}");

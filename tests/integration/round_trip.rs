@@ -3,18 +3,18 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
-use drawbridge_tests::{Home, Hub, McpClient, hub::calls_heard, places};
-use odd_json::{Choices, nested};
+use arbitrary_json::{Choices, nested_object};
+use drawbridge_tests::{Home, Hub, McpClient, hub::received_calls, paths};
 use serde_json::{json, value::RawValue};
 use sha2::{Digest, Sha256};
 
 const CASES: u32 = 300;
 
 /// The listener accepts 128 levels; the message and its params are two of them.
-const DEEPEST: usize = 126;
+const MAX_DEPTH: usize = 126;
 
 /// Returns pseudorandom bytes that depend only on the seed.
-fn chance(seed: &str) -> Vec<u8> {
+fn pseudorandom_bytes(seed: &str) -> Vec<u8> {
     (0_u8..24)
         .flat_map(|part| Sha256::digest(format!("{seed} {part}")))
         .collect()
@@ -28,13 +28,13 @@ struct Case {
 }
 
 impl Case {
-    fn of(number: u32) -> Self {
-        let bytes = chance(&format!("case {number}"));
+    fn generate(number: u32) -> Self {
+        let bytes = pseudorandom_bytes(&format!("case {number}"));
         let mut choices = Choices::new(&bytes);
         let deep = number.is_multiple_of(10);
         let members = choices.members();
         let arguments = if deep {
-            nested(DEEPEST, &mut choices)
+            nested_object(MAX_DEPTH, &mut choices)
         } else {
             choices.object(&members)
         };
@@ -43,17 +43,17 @@ impl Case {
             ("\"_meta\"".to_owned(), choices.object(&meta)),
             ("\"x-more\"".to_owned(), choices.value()),
         ];
-        more.truncate(choices.of(3));
+        more.truncate(choices.below(3));
         let result = choices.members();
         let result = if deep {
-            nested(DEEPEST, &mut choices)
+            nested_object(MAX_DEPTH, &mut choices)
         } else {
             choices.object(&result)
         };
         Self {
             arguments,
             more,
-            result: one_line(&result),
+            result: join_lines(&result),
         }
     }
 
@@ -71,20 +71,25 @@ impl Case {
 }
 
 /// Replaces line breaks between tokens with spaces, because a message over stdio is a single line.
-fn one_line(text: &str) -> String {
+fn join_lines(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
 type Object = HashMap<String, Box<RawValue>>;
 
-fn object(text: &str) -> Object {
+fn parse_object(text: &str) -> Object {
     serde_json::from_str(text).unwrap_or_else(|e| panic!("not an object ({e}): {text}"))
 }
 
 /// Sends each case and compares what arrives at both ends.
-fn cross(home: &Home, client: &McpClient, result_file: &Path, cases: impl Iterator<Item = u32>) {
+fn assert_round_trip(
+    home: &Home,
+    client: &McpClient,
+    result_file: &Path,
+    cases: impl Iterator<Item = u32>,
+) {
     for number in cases {
-        let case = Case::of(number);
+        let case = Case::generate(number);
         fs::write(result_file, &case.result).expect("write the result");
         let answer = client.request("tools/call", &case.params());
         assert_eq!(
@@ -92,8 +97,8 @@ fn cross(home: &Home, client: &McpClient, result_file: &Path, cases: impl Iterat
             case.result,
             "case {number}: the result"
         );
-        let heard = calls_heard(home).pop().expect("the call was heard");
-        let params = object(object(&heard)["params"].get());
+        let heard = received_calls(home).pop().expect("the call was heard");
+        let params = parse_object(parse_object(&heard)["params"].get());
         assert_eq!(
             params["name"].get(),
             "\"verbatim\"",
@@ -101,12 +106,16 @@ fn cross(home: &Home, client: &McpClient, result_file: &Path, cases: impl Iterat
         );
         assert_eq!(
             params["arguments"].get(),
-            one_line(&case.arguments),
+            join_lines(&case.arguments),
             "case {number}: the arguments"
         );
         for (key, value) in &case.more {
             let key: String = serde_json::from_str(key).expect("a key");
-            assert_eq!(params[&key].get(), one_line(value), "case {number}: {key}");
+            assert_eq!(
+                params[&key].get(),
+                join_lines(value),
+                "case {number}: {key}"
+            );
         }
         assert_eq!(
             params.len(),
@@ -116,32 +125,32 @@ fn cross(home: &Home, client: &McpClient, result_file: &Path, cases: impl Iterat
     }
 }
 
-fn probe(home: &Home) -> Hub<'_> {
+fn start_probe(home: &Home) -> Hub<'_> {
     let hub = Hub::serve(home);
     let file = home.file("result.json");
-    hub.add_probe(&["--result", &places::text(&file)]);
-    hub.policy("probe", "allow");
+    hub.add_probe(&["--result", &paths::path_text(&file)]);
+    hub.set_policy("probe", "allow");
     hub
 }
 
 #[test]
-fn what_a_client_and_a_server_say_arrives_as_it_was_said() {
+fn arguments_and_results_arrive_unchanged() {
     let home = Home::new();
-    let hub = probe(&home);
-    cross(
+    let hub = start_probe(&home);
+    assert_round_trip(
         &home,
-        &hub.client("desk"),
+        &hub.connect_client("desk"),
         &home.file("result.json"),
         0..CASES,
     );
 }
 
 #[test]
-fn a_client_cannot_put_a_line_of_its_own_into_a_servers_stdin() {
+fn a_client_cannot_inject_a_line_into_the_stdin_of_a_server() {
     let home = Home::new();
-    let hub = probe(&home);
-    hub.policy("probe", "deny");
-    let client = hub.client("desk");
+    let hub = start_probe(&home);
+    hub.set_policy("probe", "deny");
+    let client = hub.connect_client("desk");
     let smuggled = r#"{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{}}}"#;
     for line_break in ["\n", "\r\n", "\r"] {
         let hidden = format!(
@@ -156,14 +165,14 @@ fn a_client_cannot_put_a_line_of_its_own_into_a_servers_stdin() {
             client.request(method, &hidden);
         }
     }
-    hub.policy("probe", "allow");
+    hub.set_policy("probe", "allow");
     fs::write(home.file("result.json"), r#"{"content":[]}"#).expect("write the result");
     let arguments = format!("{{\"a\":\n{smuggled}\r\n}}");
     assert_eq!(
         client.call("probe__verbatim", &arguments).result(),
         json!({"content": []})
     );
-    let calls = calls_heard(&home);
+    let calls = received_calls(&home);
     assert_eq!(
         calls.len(),
         1,

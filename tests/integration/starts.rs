@@ -5,32 +5,35 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Faulty, Home, Hub, McpClient, places, until, wait::yes, within};
+use drawbridge_tests::{
+    FaultyServer, Home, Hub, McpClient, paths, wait::some_if, wait_until, wait_until_within,
+};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
 #[test]
-fn a_server_that_refuses_calls_before_initialize_is_called_with_it_also_after_a_restart() {
+fn a_server_that_requires_initialize_works_also_after_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "half", &json!({}), &["--claims-modern"]).synced();
-    let token = hub.token("desk");
+    let faulty =
+        FaultyServer::add(&hub, "half", &json!({}), &["--claims-modern"]).wait_until_synced();
+    let token = hub.add_client("desk");
     let client = McpClient::connect(&hub.url, &token);
     assert_eq!(client.call("half__echo", r#"{"n":1}"#).text(), r#"{"n":1}"#);
     assert_eq!(client.call("half__echo", r#"{"n":2}"#).text(), r#"{"n":2}"#);
     assert_eq!(
-        faulty.calls("echo").len(),
+        faulty.received_calls("echo").len(),
         3,
         "the first one was refused, and sent once more"
     );
-    assert_eq!(faulty.starts(), 2);
-    until("its lists are read again in that revision", || {
-        yes(faulty.heard_of("tools/list").len() >= 2)
+    assert_eq!(faulty.count_starts(), 2);
+    wait_until("its lists are read again in that revision", || {
+        some_if(faulty.received_by_method("tools/list").len() >= 2)
     });
-    until("they are", || {
-        yes(hub.server("half")["sync_status"] == "SYNCED")
+    wait_until("they are", || {
+        some_if(hub.show_server("half")["sync_status"] == "SYNCED")
     });
-    hub.end(Signal::SIGTERM);
+    hub.stop(Signal::SIGTERM);
 
     let hub = Hub::serve(&home);
     let client = McpClient::connect(&hub.url, &token);
@@ -44,33 +47,40 @@ fn a_server_that_refuses_calls_before_initialize_is_called_with_it_also_after_a_
 }
 
 #[test]
-fn a_server_that_names_its_revision_in_a_refusal_is_addressed_in_that() {
+fn a_revision_named_in_an_error_is_used() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "strict", &json!({}), &["--in-two-steps"]).synced();
+    let faulty =
+        FaultyServer::add(&hub, "strict", &json!({}), &["--in-two-steps"]).wait_until_synced();
     assert_eq!(
-        hub.client("desk").call("strict__echo", r#"{"n":1}"#).text(),
+        hub.connect_client("desk")
+            .call("strict__echo", r#"{"n":1}"#)
+            .text(),
         r#"{"n":1}"#
     );
     assert_eq!(
         (
-            faulty.heard_of("server/discover").len(),
-            faulty.heard_of("initialize").len()
+            faulty.received_by_method("server/discover").len(),
+            faulty.received_by_method("initialize").len()
         ),
         (2, 0)
     );
 }
 
 #[test]
-fn a_spec_can_name_the_revision_and_one_that_is_unknown_is_refused() {
+fn a_spec_can_pin_a_known_revision() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "half", &json!({}), &["--claims-modern"]).synced();
-    let mut spec = faulty.seen()["spec"].clone();
+    let faulty =
+        FaultyServer::add(&hub, "half", &json!({}), &["--claims-modern"]).wait_until_synced();
+    let mut spec = faulty.show()["spec"].clone();
     spec["protocol_version"] = json!("2025-03-26");
-    hub.verb("servers.update", &json!({"id": "half", "spec": spec}));
-    assert_eq!(hub.client("desk").call("half__echo", "{}").text(), "{}");
-    let asked: Vec<_> = faulty.heard_of("initialize");
+    hub.run_verb("servers.update", &json!({"id": "half", "spec": spec}));
+    assert_eq!(
+        hub.connect_client("desk").call("half__echo", "{}").text(),
+        "{}"
+    );
+    let asked: Vec<_> = faulty.received_by_method("initialize");
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert_eq!(asked[0]["params"]["protocolVersion"], "2025-03-26");
     spec["protocol_version"] = json!("2025-04-01");
@@ -82,23 +92,23 @@ fn a_spec_can_name_the_revision_and_one_that_is_unknown_is_refused() {
 }
 
 /// Returns the durations of several list requests, with a pause between them.
-fn lists(client: &McpClient, count: usize) -> Vec<Duration> {
+fn time_lists(client: &McpClient, count: usize) -> Vec<Duration> {
     let list = |_| {
         thread::sleep(Duration::from_millis(200));
         let start = Instant::now();
-        client.tools();
+        client.list_tools();
         start.elapsed()
     };
     (0..count).map(list).collect()
 }
 
 #[test]
-fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
+fn slow_starts_among_fifty_servers_block_no_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let fast: Vec<_> = (0..47).map(|number| format!("fast-{number}")).collect();
     // The servers are added while the hub does not run, so that none is read before the first list.
-    let token = hub.token("desk");
+    let token = hub.add_client("desk");
     let slow = [
         ("never", ["--mute", ""]),
         ("late-12", ["--late-start", "12000"]),
@@ -109,8 +119,8 @@ fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
         .map(String::as_str)
         .chain(slow.map(|(name, _)| name))
         .collect();
-    hub.end(Signal::SIGTERM);
-    let program = places::text(places::built("upstream-faulty"));
+    hub.stop(Signal::SIGTERM);
+    let program = paths::path_text(paths::built_binary("upstream-faulty"));
     for name in &names {
         let options = slow
             .iter()
@@ -122,7 +132,7 @@ fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
             .filter(|option| !option.is_empty())
             .collect();
         let command = [&["servers", "add", name, "--", &program][..], &options].concat();
-        home.cli(&command).ok();
+        home.cli(&command).expect_success();
     }
 
     let hub = Hub::serve(&home);
@@ -135,9 +145,9 @@ fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
             .is_some()
     });
     let started = Instant::now();
-    client.tools();
+    client.list_tools();
     let first = started.elapsed();
-    let mut later = lists(&client, 40);
+    let mut later = time_lists(&client, 40);
     later.sort();
     let (median, slowest) = (later[later.len() / 2], later[later.len() - 1]);
     println!(
@@ -153,16 +163,19 @@ fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
     );
     let has = |name: &str| {
         let prefix = format!("{name}__");
-        client.tools().iter().any(|tool| tool.starts_with(&prefix))
+        client
+            .list_tools()
+            .iter()
+            .any(|tool| tool.starts_with(&prefix))
     };
     for name in ["late-12", "late-30"] {
-        within(Duration::from_secs(40), format!("{name} is listed"), || {
+        wait_until_within(Duration::from_secs(40), format!("{name} is listed"), || {
             assert_ne!(
-                hub.server(name)["state"],
+                hub.show_server(name)["state"],
                 "error",
                 "{name} is still starting"
             );
-            yes(has(name))
+            some_if(has(name))
         });
     }
     assert!(
@@ -170,7 +183,7 @@ fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
         "all the fast ones are listed"
     );
     assert_eq!(
-        hub.server("never")["state"],
+        hub.show_server("never")["state"],
         "initializing",
         "it has more time"
     );
@@ -181,19 +194,19 @@ fn fifty_servers_of_which_some_start_slowly_hold_up_nobody_and_all_arrive() {
 }
 
 #[test]
-fn a_call_waits_for_a_start_as_long_as_for_an_answer_and_the_start_goes_on() {
+fn a_call_waits_for_a_start_up_to_its_timeout_and_the_start_continues() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let slow = Faulty::add(
+    let slow = FaultyServer::add(
         &hub,
         "slow",
         &json!({"call_ms": 1000, "idle_ms": 60_000}),
         &["--late-start", "3000"],
     );
-    let slow = slow.synced();
-    home.cli(&["servers", "disable", "slow"]).ok();
-    home.cli(&["servers", "enable", "slow"]).ok();
-    let client = hub.client("desk");
+    let slow = slow.wait_until_synced();
+    home.cli(&["servers", "disable", "slow"]).expect_success();
+    home.cli(&["servers", "enable", "slow"]).expect_success();
+    let client = hub.connect_client("desk");
     let early = client.call("slow__echo", "{}");
     assert!(
         early.is_error() && early.text().contains("still starting"),
@@ -205,13 +218,13 @@ fn a_call_waits_for_a_start_as_long_as_for_an_answer_and_the_start_goes_on() {
         "nothing was sent: {}",
         early.raw
     );
-    until("it runs", || yes(slow.seen()["state"] == "active"));
+    wait_until("it runs", || some_if(slow.show()["state"] == "active"));
     assert_eq!(client.call("slow__echo", "{}").text(), "{}");
-    assert_eq!(slow.calls("echo").len(), 1);
+    assert_eq!(slow.received_calls("echo").len(), 1);
 }
 
 /// A program that does not answer unknown methods.
-const TACITURN: &str = r#"
+const SILENT_SERVER: &str = r#"
 const fs = require("fs"), [heard] = process.argv.slice(2);
 const answers = {
   initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "t", version: "1" } },
@@ -225,18 +238,22 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 "#;
 
 #[test]
-fn a_second_server_of_a_package_that_answers_nothing_unknown_is_not_probed_also_after_a_restart() {
+fn a_second_server_of_a_silent_package_is_not_probed_also_after_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (program, heard) = (home.file("taciturn.js"), |name: &str| {
         home.file(&format!("{name}.heard"))
     });
-    std::fs::write(&program, TACITURN).expect("write the program");
+    std::fs::write(&program, SILENT_SERVER).expect("write the program");
     let add = |hub: &Hub<'_>, name: &str| {
-        let command =
-            ["node", &places::text(&program), &places::text(heard(name))].map(str::to_owned);
+        let command = [
+            "node",
+            &paths::path_text(&program),
+            &paths::path_text(heard(name)),
+        ]
+        .map(str::to_owned);
         hub.add_server(name, &[], &command.each_ref().map(String::as_str));
-        hub.until_synced(name);
+        hub.wait_until_synced(name);
         std::fs::read_to_string(heard(name)).expect("what it heard")
     };
     assert!(
@@ -247,7 +264,7 @@ fn a_second_server_of_a_package_that_answers_nothing_unknown_is_not_probed_also_
         add(&hub, "second").starts_with("initialize\n"),
         "the package is known"
     );
-    hub.end(Signal::SIGTERM);
+    hub.stop(Signal::SIGTERM);
     let hub = Hub::serve(&home);
     assert!(
         add(&hub, "third").starts_with("initialize\n"),

@@ -6,16 +6,16 @@ mod full;
 mod locked;
 
 use drawbridge_tests::{
-    Faulty, Hub, McpClient,
+    FaultyServer, Hub, McpClient,
     http::{Request, Url},
 };
 use serde_json::{Value, json};
 
 /// Checks that the call is denied with a reason, and does not reach the server.
 #[track_caller]
-fn is_denied(client: &McpClient, server: &Faulty<'_>) {
-    let before = server.calls("echo").len();
-    let answer = client.call(&server.tool("echo"), r#"{"n":1}"#);
+fn assert_denied(client: &McpClient, server: &FaultyServer<'_>) {
+    let before = server.received_calls("echo").len();
+    let answer = client.call(&server.exposed_name("echo"), r#"{"n":1}"#);
     let said = answer.text();
     assert!(
         answer.is_error() && said.contains("Denied by Drawbridge"),
@@ -24,7 +24,7 @@ fn is_denied(client: &McpClient, server: &Faulty<'_>) {
     );
     assert!(said.contains("could not be written"), "it says why: {said}");
     assert_eq!(
-        server.calls("echo").len(),
+        server.received_calls("echo").len(),
         before,
         "it never reached the server"
     );
@@ -32,21 +32,23 @@ fn is_denied(client: &McpClient, server: &Faulty<'_>) {
 
 /// Checks that the call runs.
 #[track_caller]
-fn is_done(client: &McpClient, server: &Faulty<'_>) {
+fn assert_runs(client: &McpClient, server: &FaultyServer<'_>) {
     assert_eq!(
-        client.call(&server.tool("echo"), r#"{"n":1}"#).text(),
+        client
+            .call(&server.exposed_name("echo"), r#"{"n":1}"#)
+            .text(),
         r#"{"n":1}"#
     );
 }
 
 /// Checks that the screens can be served.
 #[track_caller]
-fn screens_work(hub: &Hub<'_>) {
-    let url = Url::of(&hub.url);
+fn assert_screens_work(hub: &Hub<'_>) {
+    let url = Url::parse(&hub.url);
     for path in ["/", "/health"] {
         let answer = Request {
             method: "GET",
-            url: &url.at(path),
+            url: &url.with_path(path),
             headers: &[],
             body: &[],
         }
@@ -63,13 +65,13 @@ fn screens_work(hub: &Hub<'_>) {
         ("logs.list", json!({"limit": 10})),
         ("settings.show", json!({})),
     ] {
-        hub.verb(verb, &params);
+        hub.run_verb(verb, &params);
     }
 }
 
 /// Checks that a verb that writes is refused, with `why` in its error.
 #[track_caller]
-fn is_refused(hub: &Hub<'_>, verb: &str, params: &Value, why: &str) {
+fn assert_refused(hub: &Hub<'_>, verb: &str, params: &Value, why: &str) {
     let (status, said) = hub.try_verb(verb, params);
     assert!(
         (400..600).contains(&status) && said.contains(why),

@@ -5,11 +5,12 @@ use std::{io, thread};
 
 use drawbridge_tests::{
     Home, Hub,
-    clients::{Client, Door, Sdk},
+    clients::{Client, Endpoint, Sdk},
     http::{Request, Url},
     mcp::{Events, REVISION},
-    places, until,
-    wait::yes,
+    paths,
+    wait::some_if,
+    wait_until,
 };
 use serde_json::{Value, json};
 
@@ -17,15 +18,15 @@ const JSON: (&str, &str) = ("Content-Type", "application/json");
 const EVENTS: (&str, &str) = ("Accept", "text/event-stream");
 
 #[test]
-fn a_session_has_one_stream_of_its_own_which_ends_with_it() {
+fn a_session_has_one_stream_that_ends_with_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     let mut first = client.listen(None);
     let second = client.listen(Some("7"));
     assert!(first.next().is_none(), "a second stream takes over");
     let told = thread::spawn(move || second.map(|event| event.data).collect::<Vec<_>>());
-    client.end();
+    client.end_session();
     assert_eq!(told.join().expect("the stream ends"), Vec::<String>::new());
     assert!(
         client.request("tools/list", "{}").error_code().is_some(),
@@ -37,21 +38,21 @@ fn a_session_has_one_stream_of_its_own_which_ends_with_it() {
 fn a_stream_ends_when_the_hub_stops() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let mut stream = hub.client("desk").listen(None);
-    hub.end(nix::sys::signal::Signal::SIGTERM);
+    let mut stream = hub.connect_client("desk").listen(None);
+    hub.stop(nix::sys::signal::Signal::SIGTERM);
     assert!(stream.next().is_none());
 }
 
 #[test]
-fn who_asks_wrongly_for_a_stream_is_told_so() {
+fn an_invalid_request_for_a_stream_is_rejected() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let url = Url::of(&hub.url);
-    let client = hub.client("desk");
-    let session = ("Mcp-Session-Id", client.session().expect("a session"));
+    let url = Url::parse(&hub.url);
+    let client = hub.connect_client("desk");
+    let session = ("Mcp-Session-Id", client.session_id().expect("a session"));
     let (one, two) = (
-        format!("Bearer {}", hub.token("one")),
-        format!("Bearer {}", hub.token("two")),
+        format!("Bearer {}", hub.add_client("one")),
+        format!("Bearer {}", hub.add_client("two")),
     );
     let (one, two) = (
         ("Authorization", one.as_str()),
@@ -76,7 +77,7 @@ fn who_asks_wrongly_for_a_stream_is_told_so() {
     ] {
         let status = Request {
             method: "GET",
-            url: &url.at(path),
+            url: &url.with_path(path),
             headers,
             body: &[],
         }
@@ -91,13 +92,13 @@ fn who_asks_wrongly_for_a_stream_is_told_so() {
 fn progress_of_a_call_reaches_the_client_that_asked_for_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let everything = places::text(places::npm(
+    let everything = paths::path_text(paths::npm_file(
         "@modelcontextprotocol/server-everything/dist/index.js",
     ));
     hub.add_server("everything", &[], &["node", &everything]);
-    hub.until_synced("everything");
-    hub.policy("everything", "allow");
-    let mut told = hub.client("desk").stream(
+    hub.wait_until_synced("everything");
+    hub.set_policy("everything", "allow");
+    let mut told = hub.connect_client("desk").request_messages(
         "tools/call",
         r#"{"name":"everything__trigger-long-running-operation","arguments":{"duration":1,"steps":4},
             "_meta":{"progressToken":"the client's own"}}"#,
@@ -119,25 +120,25 @@ fn progress_of_a_call_reaches_the_client_that_asked_for_it() {
 }
 
 /// A client of the older transport.
-struct Legacy {
+struct HttpSseClient {
     token: String,
     messages: Url,
     events: Events,
 }
 
-impl Legacy {
+impl HttpSseClient {
     fn open(hub: &Hub<'_>, name: &str, path: &str) -> Self {
-        let (url, token) = (Url::of(&hub.url), hub.token(name));
+        let (url, token) = (Url::parse(&hub.url), hub.add_client(name));
         let bearer = format!("Bearer {token}");
         let headers = [EVENTS, ("Authorization", bearer.as_str())];
         let response = Request {
             method: "GET",
-            url: &url.at(path),
+            url: &url.with_path(path),
             headers: &headers,
             body: &[],
         }
         .send();
-        let mut events = Events::of(response.expect("an answer"));
+        let mut events = Events::new(response.expect("an answer"));
         let first = events.next().expect("a first event");
         assert_eq!(first.name, "endpoint");
         assert!(
@@ -147,15 +148,15 @@ impl Legacy {
         );
         Self {
             token,
-            messages: url.at(&first.data),
+            messages: url.with_path(&first.data),
             events,
         }
     }
 
     /// Opens the session.
-    fn begin(mut self) -> Self {
+    fn initialize(mut self) -> Self {
         let hello = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
-        let answer = self.ask(0, "initialize", &hello);
+        let answer = self.request(0, "initialize", &hello);
         assert_eq!(answer["result"]["protocolVersion"], REVISION, "{answer}");
         assert_eq!(
             self.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})),
@@ -164,7 +165,7 @@ impl Legacy {
         self
     }
 
-    fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
+    fn request(&mut self, id: u64, method: &str, params: &Value) -> Value {
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         assert_eq!(self.post(&request), (202, String::new()), "{method}");
         let mut messages = self.events.by_ref().map(|event| event.message());
@@ -195,20 +196,20 @@ fn post(url: &Url, token: &str, message: &Value) -> io::Result<(u16, String)> {
 }
 
 #[test]
-fn the_older_transport_lists_and_calls_with_and_without_a_slash() {
+fn http_sse_lists_and_calls_with_and_without_a_trailing_slash() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("probe", "allow");
+    hub.set_policy("probe", "allow");
     for (name, path, messages) in [
         ("one", "/sse", "/messages/?"),
         ("two", "/sse/", "/messages?"),
     ] {
-        let mut client = Legacy::open(&hub, name, path).begin();
+        let mut client = HttpSseClient::open(&hub, name, path).initialize();
         client.messages.path = client.messages.path.replace("/messages/?", messages);
-        let tools = client.ask(1, "tools/list", &json!({}));
+        let tools = client.request(1, "tools/list", &json!({}));
         assert!(tools.to_string().contains("probe__echo"), "{tools}");
-        let answer = client.ask(
+        let answer = client.request(
             2,
             "tools/call",
             &json!({"name": "probe__echo", "arguments": {"via": path}}),
@@ -222,18 +223,18 @@ fn the_older_transport_lists_and_calls_with_and_without_a_slash() {
 }
 
 #[test]
-fn a_message_without_its_stream_is_refused() {
+fn a_message_without_its_stream_is_rejected() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let mut client = Legacy::open(&hub, "desk", "/sse");
-    let early = client.ask(1, "tools/list", &json!({}));
+    let mut client = HttpSseClient::open(&hub, "desk", "/sse");
+    let early = client.request(1, "tools/list", &json!({}));
     assert!(
         early["error"]["message"].to_string().contains("initialize"),
         "{early}"
     );
-    let client = client.begin();
+    let client = client.initialize();
     let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
-    let url = Url::of(&hub.url);
+    let url = Url::parse(&hub.url);
     for (path, expected) in [
         ("/messages/", 400),
         ("/messages", 400),
@@ -241,14 +242,14 @@ fn a_message_without_its_stream_is_refused() {
         ("/messages/?session_id=no", 404),
     ] {
         assert_eq!(
-            post(&url.at(path), &client.token, &ping)
+            post(&url.with_path(path), &client.token, &ping)
                 .expect("an answer")
                 .0,
             expected,
             "{path}"
         );
     }
-    let other = hub.token("other");
+    let other = hub.add_client("other");
     assert_eq!(
         post(&client.messages, &other, &ping).expect("an answer").0,
         404,
@@ -258,27 +259,28 @@ fn a_message_without_its_stream_is_refused() {
 }
 
 #[test]
-fn a_session_of_the_older_transport_ends_with_its_stream_and_so_do_its_calls() {
+fn an_http_sse_session_and_its_calls_end_with_the_stream() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let client = Legacy::open(&hub, "desk", "/sse").begin();
+    let client = HttpSseClient::open(&hub, "desk", "/sse").initialize();
     let call = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
         "params": {"name": "probe__echo", "arguments": {}}});
     assert_eq!(client.post(&call).0, 202);
-    hub.approval();
-    let Legacy {
+    hub.wait_for_approval();
+    let HttpSseClient {
         token,
         messages,
         events,
     } = client;
     drop(events);
-    until("the call waits no more", || {
-        yes(home
-            .cli(&["approvals", "list", "--json"])
-            .json()
-            .as_array()
-            .is_some_and(Vec::is_empty))
+    wait_until("the call waits no more", || {
+        some_if(
+            home.cli(&["approvals", "list", "--json"])
+                .expect_json()
+                .as_array()
+                .is_some_and(Vec::is_empty),
+        )
     });
     assert_eq!(
         post(&messages, &token, &call).expect("an answer").0,
@@ -288,23 +290,23 @@ fn a_session_of_the_older_transport_ends_with_its_stream_and_so_do_its_calls() {
 }
 
 #[test]
-fn a_real_client_lists_and_calls_over_the_older_transport() {
+fn a_real_client_lists_and_calls_over_http_sse() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("probe", "allow");
-    let door = Door {
+    hub.set_policy("probe", "allow");
+    let endpoint = Endpoint {
         url: hub.url.replace("/mcp", "/sse"),
-        token: hub.token("desk"),
+        token: hub.add_client("desk"),
     };
-    let tools = Client::tools(&home, Sdk::TypeScript, &door);
+    let tools = Client::list_tools(&home, Sdk::TypeScript, &endpoint);
     assert!(tools.contains(&"probe__echo".to_owned()), "{tools:?}");
-    let call = Client::call(
+    let call = Client::begin_call(
         &home,
         Sdk::TypeScript,
-        &door,
+        &endpoint,
         "probe__echo",
         &json!({"a": 1}),
     );
-    assert_eq!(call.result().text, r#"{"a":1}"#);
+    assert_eq!(call.wait_for_result().text, r#"{"a":1}"#);
 }

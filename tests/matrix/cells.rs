@@ -17,42 +17,42 @@ pub(crate) struct Note {
     client: Client,
     feature: &'static str,
     pub(crate) is_possible: bool,
-    pub(crate) because: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 pub(crate) const NOTES: &[Note] = &[
     Note {
-        client: Client::Old,
+        client: Client::HttpSse,
         feature: "elicitation",
         is_possible: false,
-        because: "Impossible: a client of 2024-11-05 cannot offer it. Its capabilities are `experimental`, `roots` and \
+        reason: "Impossible: a client of 2024-11-05 cannot offer it. Its capabilities are `experimental`, `roots` and \
                   `sampling`; `elicitation/create` came with 2025-06-18. The call ends with an error that says so.",
     },
     Note {
-        client: Client::Old,
+        client: Client::HttpSse,
         feature: "structured",
         is_possible: true,
-        because: "2024-11-05 does not know `structuredContent` (2025-06-18). It arrives as the server sent it, beside \
+        reason: "2024-11-05 does not know `structuredContent` (2025-06-18). It arrives as the server sent it, beside \
                   the text that says the same.",
     },
     Note {
-        client: Client::Old,
+        client: Client::HttpSse,
         feature: "audio",
         is_possible: true,
-        because: "2024-11-05 does not know `audio` (2025-03-26). It arrives as the server sent it.",
+        reason: "2024-11-05 does not know `audio` (2025-03-26). It arrives as the server sent it.",
     },
 ];
 
 /// Returns the note about a feature, with its number.
-pub(crate) fn note(client: Client, feature: &str) -> Option<(usize, &'static Note)> {
+pub(crate) fn find_note(client: Client, feature: &str) -> Option<(usize, &'static Note)> {
     (1..)
         .zip(NOTES)
         .find(|(_, note)| note.client == client && note.feature == feature)
 }
 
 /// Returns the problem with a cell, if there is one.
-pub(crate) fn wrong(cell: &Cell) -> Option<String> {
-    let is_possible = note(cell.client, cell.feature).is_none_or(|(_, note)| note.is_possible);
+pub(crate) fn find_problem(cell: &Cell) -> Option<String> {
+    let is_possible = find_note(cell.client, cell.feature).is_none_or(|(_, note)| note.is_possible);
     let why = match &cell.failed {
         None if is_possible => return None,
         None => "it works, though it should be impossible",

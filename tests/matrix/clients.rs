@@ -5,7 +5,7 @@ use std::{
     process::{ChildStdin, Stdio},
 };
 
-use drawbridge_tests::{Hub, places, process::Process};
+use drawbridge_tests::{Hub, paths, process::Process};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::{cells::Cell, features, servers::Server};
 pub(crate) enum Client {
     TypeScript,
     Python,
-    Old,
+    HttpSse,
     Bridge,
     Stateless,
     StatelessBridge,
@@ -25,7 +25,7 @@ impl Client {
     pub(crate) const ALL: [Self; 6] = [
         Self::TypeScript,
         Self::Python,
-        Self::Old,
+        Self::HttpSse,
         Self::Bridge,
         Self::Stateless,
         Self::StatelessBridge,
@@ -36,7 +36,7 @@ impl Client {
         match self {
             Self::TypeScript => "TypeScript SDK",
             Self::Python => "Python SDK",
-            Self::Old => "HTTP+SSE",
+            Self::HttpSse => "HTTP+SSE",
             Self::Bridge => "stdio bridge",
             Self::Stateless => "TypeScript SDK 2",
             Self::StatelessBridge => "stdio bridge 2",
@@ -47,7 +47,7 @@ impl Client {
     pub(crate) fn revision(self) -> &'static str {
         match self {
             Self::TypeScript | Self::Bridge => "2025-11-25",
-            Self::Old => "2024-11-05",
+            Self::HttpSse => "2024-11-05",
             Self::Python | Self::Stateless | Self::StatelessBridge => "2026-07-28",
         }
     }
@@ -56,7 +56,7 @@ impl Client {
         match self {
             Self::TypeScript => "typescript",
             Self::Python => "python",
-            Self::Old => "old",
+            Self::HttpSse => "old",
             Self::Bridge => "bridge",
             Self::Stateless => "stateless",
             Self::StatelessBridge => "stateless-bridge",
@@ -65,32 +65,34 @@ impl Client {
 
     /// Adds the client to the hub and starts it.
     #[track_caller]
-    pub(crate) fn connect(self, hub: &Hub<'_>) -> Connected {
-        let token = hub.token(self.name());
+    pub(crate) fn connect(self, hub: &Hub<'_>) -> RunningClient {
+        let token = hub.add_client(self.name());
         let mut way = match self {
             Self::TypeScript | Self::Python | Self::Stateless => {
                 json!({"url": hub.url, "token": token})
             }
-            Self::Old => json!({"url": hub.url.replace("/mcp", "/sse"), "token": token}),
+            Self::HttpSse => json!({"url": hub.url.replace("/mcp", "/sse"), "token": token}),
             Self::Bridge | Self::StatelessBridge => {
-                let program = places::text(places::built("drawbridge"));
-                let data = places::text(hub.home.data_dir());
+                let program = paths::path_text(paths::built_binary("drawbridge"));
+                let data = paths::path_text(hub.home.data_dir());
                 json!({"command": [program, "stdio", "--client", self.name(), "--data-dir", data]})
             }
         };
         way["revision"] = self.revision().into();
         let (program, script) = match self {
-            Self::TypeScript | Self::Old | Self::Bridge => (places::node(), "sessions.mjs"),
-            Self::Python => (places::python(), "client.py"),
-            Self::Stateless | Self::StatelessBridge => (places::node(), "stateless.mjs"),
+            Self::TypeScript | Self::HttpSse | Self::Bridge => {
+                (paths::node_program(), "sessions.mjs")
+            }
+            Self::Python => (paths::python_program(), "client.py"),
+            Self::Stateless | Self::StatelessBridge => (paths::node_program(), "stateless.mjs"),
         };
         let mut command = hub.home.command(program);
         command
-            .arg(places::real().join("matrix").join(script))
+            .arg(paths::pinned_packages_dir().join("matrix").join(script))
             .arg(way.to_string())
             .stdin(Stdio::piped());
         let mut process = Process::start(hub.home, self.name(), &mut command);
-        Connected {
+        RunningClient {
             client: self,
             servers: process.take_stdin(),
             process,
@@ -99,7 +101,7 @@ impl Client {
 }
 
 /// A running client.
-pub(crate) struct Connected {
+pub(crate) struct RunningClient {
     client: Client,
     process: Process,
     /// The stdin of the client, which receives the name of the next server.
@@ -108,26 +110,26 @@ pub(crate) struct Connected {
 
 /// A line of the client's output.
 #[derive(Deserialize)]
-struct Line {
+struct OutputLine {
     feature: String,
     ok: bool,
     detail: Option<String>,
 }
 
-impl Connected {
+impl RunningClient {
     /// Runs every feature once with the server.
     #[track_caller]
-    pub(crate) fn run(&mut self, server: Server) -> Vec<Cell> {
+    pub(crate) fn run_features(&mut self, server: Server) -> Vec<Cell> {
         writeln!(self.servers, "{}", server.id()).expect("the client listens");
         features::ALL
             .iter()
-            .map(|feature| self.cell(server, feature.name))
+            .map(|feature| self.read_cell(server, feature.name))
             .collect()
     }
 
-    fn cell(&mut self, server: Server, feature: &'static str) -> Cell {
-        let line = self.process.line();
-        let line: Line = serde_json::from_str(&line)
+    fn read_cell(&mut self, server: Server, feature: &'static str) -> Cell {
+        let line = self.process.read_line();
+        let line: OutputLine = serde_json::from_str(&line)
             .unwrap_or_else(|e| panic!("{:?} printed {line}: {e}", self.client));
         assert_eq!(line.feature, feature, "what {:?} does next", self.client);
         let failed = (!line.ok).then(|| line.detail.unwrap_or_default());

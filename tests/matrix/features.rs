@@ -5,7 +5,7 @@
 pub(crate) struct Feature {
     pub(crate) name: &'static str,
     /// The description for the docs.
-    pub(crate) what: &'static str,
+    pub(crate) description: &'static str,
 }
 
 pub(crate) const ALL: [Feature; 16] = [
@@ -28,5 +28,8 @@ pub(crate) const ALL: [Feature; 16] = [
 ];
 
 const fn feature(name: &'static str, what: &'static str) -> Feature {
-    Feature { name, what }
+    Feature {
+        name,
+        description: what,
+    }
 }

@@ -19,31 +19,31 @@ use drawbridge_tests::{
 };
 
 use crate::{
-    cells::{Cell, wrong},
+    cells::{Cell, find_problem},
     clients::Client,
     servers::{Server, Servers},
 };
 
 #[test]
-fn every_client_does_everything_with_every_server_as_the_docs_say() {
+fn every_feature_works_for_every_client_and_server_as_documented() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let _servers = Servers::start(&hub);
-    home.cli(&["policy", "default", "allow"]).ok();
-    let wrong: Vec<String> = run(&hub).iter().filter_map(wrong).collect();
+    home.cli(&["policy", "default", "allow"]).expect_success();
+    let wrong: Vec<String> = run_all(&hub).iter().filter_map(find_problem).collect();
     assert!(
         wrong.is_empty(),
         "{} cells are not as they should be:\n{}",
         wrong.len(),
         wrong.join("\n")
     );
-    docs::hold(Part::Matrix, &table::write());
+    docs::check_or_write(Part::Matrix, &table::render());
 }
 
 /// Returns all cells. Clients run in parallel, but each server has one client at a time: a stdio
 /// server's requests go to the client with a request in flight, and to none if two clients have
 /// one.
-fn run(hub: &Hub<'_>) -> Vec<Cell> {
+fn run_all(hub: &Hub<'_>) -> Vec<Cell> {
     let free = Server::ALL.map(Mutex::new);
     thread::scope(|scope| {
         let running = Client::ALL.map(|client| {
@@ -51,8 +51,8 @@ fn run(hub: &Hub<'_>) -> Vec<Cell> {
             let mut left: Vec<&Mutex<Server>> = free.iter().collect();
             scope.spawn(move || {
                 let mut cells = vec![];
-                while let Some(server) = next(&mut left) {
-                    cells.extend(here.run(*server));
+                while let Some(server) = take_free_server(&mut left) {
+                    cells.extend(here.run_features(*server));
                 }
                 cells
             })
@@ -65,7 +65,7 @@ fn run(hub: &Hub<'_>) -> Vec<Cell> {
 }
 
 /// Takes a free server, or else waits for the first that the client has not used yet.
-fn next<'a>(left: &mut Vec<&'a Mutex<Server>>) -> Option<MutexGuard<'a, Server>> {
+fn take_free_server<'a>(left: &mut Vec<&'a Mutex<Server>>) -> Option<MutexGuard<'a, Server>> {
     let free = left
         .iter()
         .enumerate()

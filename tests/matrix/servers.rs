@@ -1,6 +1,6 @@
 //! The servers: the same fixture over every transport.
 
-use drawbridge_tests::{Hub, places, process::Process};
+use drawbridge_tests::{Hub, paths, process::Process};
 
 const FIXTURE: &str = "upstream-conformance";
 
@@ -62,7 +62,7 @@ impl Server {
 
     /// Adds the server to the hub. Returns its process, unless the hub starts the server itself.
     fn add(self, hub: &Hub<'_>) -> Option<Process> {
-        let fixture = places::text(places::built(FIXTURE));
+        let fixture = paths::path_text(paths::built_binary(FIXTURE));
         let stdio = [&[fixture.as_str(), "--stdio"], self.options().as_slice()].concat();
         let (mut command, transport) = match self {
             Self::Stdio | Self::StatelessStdio => {
@@ -70,9 +70,9 @@ impl Server {
                 return None;
             }
             Self::Sse => {
-                let mut command = hub.home.command(places::node());
+                let mut command = hub.home.command(paths::node_program());
                 command
-                    .arg(places::real().join("legacy_sse.mjs"))
+                    .arg(paths::pinned_packages_dir().join("legacy_sse.mjs"))
                     .args(stdio);
                 (command, "sse")
             }
@@ -83,7 +83,7 @@ impl Server {
             }
         };
         let mut process = Process::start(hub.home, self.id(), &mut command);
-        let line = process.line();
+        let line = process.read_line();
         let url = line
             .strip_prefix("listening on ")
             .unwrap_or_else(|| panic!("not where it listens: {line}"));
@@ -97,7 +97,7 @@ impl Server {
                 "--transport",
                 transport,
             ])
-            .ok();
+            .expect_success();
         Some(process)
     }
 }
@@ -115,8 +115,8 @@ impl Servers {
             .filter_map(|server| server.add(hub))
             .collect();
         for server in Server::ALL {
-            hub.until_synced(server.id());
-            let spoken = &hub.server(server.id())["protocol_version"];
+            hub.wait_until_synced(server.id());
+            let spoken = &hub.show_server(server.id())["protocol_version"];
             assert_eq!(
                 *spoken,
                 server.revision(),

@@ -1,6 +1,6 @@
 //! The cells as a page of the docs.
 
-use drawbridge_tests::places;
+use drawbridge_tests::paths;
 
 use crate::{cells, clients::Client, features, servers::Server};
 
@@ -25,7 +25,7 @@ told to nobody.
 ";
 
 /// Returns the page.
-pub(crate) fn write() -> String {
+pub(crate) fn render() -> String {
     let mut page = BEFORE.to_owned();
     for client in Client::ALL {
         page += &format!("- **{}**: {}.\n", client.title(), description(client));
@@ -37,38 +37,38 @@ pub(crate) fn write() -> String {
             server.transport(),
             server.revision()
         );
-        page += &row("", Client::ALL.map(|client| client.title().to_owned()));
-        page += &row("---", Client::ALL.map(|_| "---".to_owned()));
+        page += &render_row("", Client::ALL.map(|client| client.title().to_owned()));
+        page += &render_row("---", Client::ALL.map(|_| "---".to_owned()));
         for feature in features::ALL {
-            page += &row(
-                feature.what,
-                Client::ALL.map(|client| cell(client, feature.name)),
+            page += &render_row(
+                feature.description,
+                Client::ALL.map(|client| render_cell(client, feature.name)),
             );
         }
     }
     page += "\n## Notes\n\n";
     for (number, note) in (1..).zip(cells::NOTES) {
-        page += &format!("{number}. {}\n", note.because);
+        page += &format!("{number}. {}\n", note.reason);
     }
     page
 }
 
 fn description(client: Client) -> String {
     let package = match client {
-        Client::TypeScript | Client::Old | Client::Bridge => npm("@modelcontextprotocol/sdk"),
+        Client::TypeScript | Client::HttpSse | Client::Bridge => npm("@modelcontextprotocol/sdk"),
         Client::Python => pip("mcp"),
         Client::Stateless | Client::StatelessBridge => npm("@modelcontextprotocol/client"),
     };
     let way = match client {
         Client::TypeScript | Client::Python | Client::Stateless => "streamable HTTP",
-        Client::Old => "HTTP+SSE",
+        Client::HttpSse => "HTTP+SSE",
         Client::Bridge | Client::StatelessBridge => "stdio, through `drawbridge stdio`",
     };
     format!("{package} over {way}; speaks {}", client.revision())
 }
 
-fn cell(client: Client, feature: &str) -> String {
-    match cells::note(client, feature) {
+fn render_cell(client: Client, feature: &str) -> String {
+    match cells::find_note(client, feature) {
         None => "✓".to_owned(),
         Some((number, note)) => {
             let sign = if note.is_possible { '✓' } else { '–' };
@@ -77,17 +77,17 @@ fn cell(client: Client, feature: &str) -> String {
     }
 }
 
-fn row(first: &str, others: [String; 6]) -> String {
+fn render_row(first: &str, others: [String; 6]) -> String {
     format!("| {first} | {} |\n", others.join(" | "))
 }
 
 fn npm(package: &str) -> String {
-    format!("`{package}` {}", places::npm_version(package))
+    format!("`{package}` {}", paths::npm_version(package))
 }
 
 fn pip(package: &str) -> String {
     format!(
         "`{package}` {}",
-        places::pip_version("requirements.txt", package)
+        paths::pip_version("requirements.txt", package)
     )
 }

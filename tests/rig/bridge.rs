@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Home, places, process::Process};
+use crate::{Home, paths, process::Process};
 
 /// A running bridge, with its client's session.
 pub struct Bridge {
@@ -26,7 +26,7 @@ impl Bridge {
     /// Like [`Bridge::open`], with further command-line options.
     #[track_caller]
     pub fn open_with(home: &Home, client: &str, options: &[&str]) -> Self {
-        let mut command = home.command(places::built("drawbridge"));
+        let mut command = home.command(paths::built_binary("drawbridge"));
         command.args(["stdio", "--client", client]).args(options);
         command
             .arg("--data-dir")
@@ -39,42 +39,42 @@ impl Bridge {
             stdin: Some(stdin),
         };
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
-        let answer = bridge.ask(1, "initialize", &hello);
+        let answer = bridge.request(1, "initialize", &hello);
         assert_eq!(
             answer["result"]["protocolVersion"], "2025-06-18",
             "{answer}"
         );
-        bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         bridge
     }
 
     /// Closes stdin, as a client does at its end, and waits until the bridge exits.
     #[track_caller]
-    pub fn end(mut self) {
+    pub fn close(mut self) {
         drop(self.stdin.take());
-        let (status, _) = self.process.finish(Duration::from_secs(10));
+        let (status, _) = self.process.wait_until_exit(Duration::from_secs(10));
         assert!(status.success(), "it ends with its client: {status}");
     }
 
     /// Sends a message.
     #[track_caller]
-    pub fn say(&mut self, message: &Value) {
+    pub fn send(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
         writeln!(stdin, "{message}").expect("speak to the bridge");
     }
 
     /// Sends a request and returns the response to it.
     #[track_caller]
-    pub fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        self.answer(id)
+    pub fn request(&mut self, id: u64, method: &str, params: &Value) -> Value {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        self.read_response(id)
     }
 
     /// Returns the next response with this id and skips other messages before it.
     #[track_caller]
-    pub fn answer(&mut self, id: u64) -> Value {
+    pub fn read_response(&mut self, id: u64) -> Value {
         loop {
-            let line = self.process.line();
+            let line = self.process.read_line();
             let message: Value =
                 serde_json::from_str(&line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
             if message["id"] == id {

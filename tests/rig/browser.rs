@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{Home, places, process::Process};
+use crate::{Home, paths, process::Process};
 
 /// The report of a browser about the steps it took.
-pub struct Seen(pub Value);
+pub struct BrowserReport(pub Value);
 
-impl Seen {
+impl BrowserReport {
     fn list(&self, name: &str) -> Vec<String> {
         let list = self.0[name]
             .as_array()
@@ -26,7 +26,7 @@ impl Seen {
     /// Fails if the console reported an error, a content security policy was violated, an element
     /// is not accessible, text does not fit, or foreign text was rendered as markup.
     #[track_caller]
-    pub fn nothing_wrong(&self) {
+    pub fn assert_no_problems(&self) {
         for kind in ["errors", "violations", "barriers", "misfits", "intruders"] {
             let found = self.list(kind);
             assert!(
@@ -39,12 +39,12 @@ impl Seen {
 
     /// Returns the order in which the Tab key reaches elements, as pairs of role and name: one list
     /// for each step that recorded the order.
-    pub fn orders(&self) -> Vec<Vec<String>> {
+    pub fn focus_orders(&self) -> Vec<Vec<String>> {
         serde_json::from_value(self.0["orders"].clone()).expect("lists of texts")
     }
 
     /// Returns the paths of the screenshots.
-    pub fn pictures(&self) -> Vec<String> {
+    pub fn screenshots(&self) -> Vec<String> {
         self.list("pictures")
     }
 }
@@ -52,25 +52,25 @@ impl Seen {
 /// Opens the login link and takes the steps. Each step is an object with `do` and the parameters of
 /// that step.
 #[track_caller]
-pub fn take_steps(home: &Home, link: &str, steps: &Value) -> Seen {
+pub fn take_steps(home: &Home, link: &str, steps: &Value) -> BrowserReport {
     let job = json!({
-        "link": link, "steps": steps, "pictures": places::text(places::output_folder("screens")),
-        "chromium": places::text(places::program("chromium")),
-        "profile": places::text(home.file("chromium")),
+        "link": link, "steps": steps, "pictures": paths::path_text(paths::output_folder("screens")),
+        "chromium": paths::path_text(paths::find_program("chromium")),
+        "profile": paths::path_text(home.file("chromium")),
     });
-    let mut command = home.command(places::program("node"));
+    let mut command = home.command(paths::find_program("node"));
     command
-        .arg(places::real().join("browser.mjs"))
+        .arg(paths::pinned_packages_dir().join("browser.mjs"))
         .arg(job.to_string());
     let mut process = Process::start(home, "browser.mjs", &mut command);
-    let (status, printed) = process.finish(Duration::from_secs(180));
+    let (status, printed) = process.wait_until_exit(Duration::from_secs(180));
     assert!(
         status.success(),
         "the browser failed ({status}): {printed}\n{}",
         process.stderr()
     );
     let last = printed.lines().last().unwrap_or_default();
-    Seen(
+    BrowserReport(
         serde_json::from_str(last)
             .unwrap_or_else(|e| panic!("the browser told no JSON ({e}): {printed}")),
     )

@@ -19,7 +19,7 @@ impl Canary {
 
     /// Wraps a secret that was created elsewhere. Fails if it has fewer than 16 bytes, because a
     /// shorter value may occur by chance.
-    pub fn of(secret: &str) -> Self {
+    pub fn from_secret(secret: &str) -> Self {
         assert!(secret.len() >= 16, "too short to be looked for: {secret}");
         Self(secret.to_owned())
     }
@@ -29,7 +29,7 @@ impl Canary {
     }
 
     /// Returns every encoding in which careless code may leave the value.
-    pub fn shapes(&self) -> Vec<(&'static str, Vec<u8>)> {
+    pub fn encodings(&self) -> Vec<(&'static str, Vec<u8>)> {
         let raw = self.0.as_bytes();
         let hex: String = raw.iter().map(|byte| format!("{byte:02x}")).collect();
         let url: String = raw
@@ -64,9 +64,9 @@ impl Canary {
     }
 
     /// Returns the name of the encoding in which the bytes contain the value, if they do.
-    pub fn found_in(&self, bytes: &[u8]) -> Option<&'static str> {
+    pub fn find_in(&self, bytes: &[u8]) -> Option<&'static str> {
         let holds = |shape: &[u8]| bytes.windows(shape.len()).any(|window| window == shape);
-        self.shapes()
+        self.encodings()
             .into_iter()
             .find(|(_, shape)| holds(shape))
             .map(|(name, _)| name)
@@ -74,8 +74,8 @@ impl Canary {
 
     /// Fails if any file below the folder contains the value.
     #[track_caller]
-    pub fn is_in_no_file_of(&self, folder: &Path) {
-        let files = files_of(folder);
+    pub fn assert_absent_below(&self, folder: &Path) {
+        let files = list_files(folder);
         assert!(
             !files.is_empty(),
             "{} holds no file: nothing was searched",
@@ -83,7 +83,7 @@ impl Canary {
         );
         for file in files {
             let Ok(bytes) = fs::read(&file) else { continue };
-            if let Some(shape) = self.found_in(&bytes) {
+            if let Some(shape) = self.find_in(&bytes) {
                 panic!("the secret stands in {} ({shape})", file.display());
             }
         }
@@ -91,7 +91,7 @@ impl Canary {
 }
 
 /// Returns the files below a folder, without sockets and links.
-pub fn files_of(folder: &Path) -> Vec<PathBuf> {
+pub fn list_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{Home, mcp::text_of, places, process::Process};
+use crate::{Home, mcp::join_text_blocks, paths, process::Process};
 
 /// Longer than an approval may wait.
-const BOUND: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The SDK that a client uses.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +18,7 @@ pub enum Sdk {
 
 /// The endpoint and the token that a client connects with.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct Endpoint {
     pub url: String,
     pub token: String,
 }
@@ -36,18 +36,18 @@ pub struct ToolResult {
 }
 
 impl Client {
-    fn start(home: &Home, sdk: Sdk, door: &Door, job: &Value) -> Self {
+    fn start(home: &Home, sdk: Sdk, endpoint: &Endpoint, job: &Value) -> Self {
         let (program, script) = match sdk {
-            Sdk::TypeScript => (places::program("node"), "client.mjs"),
-            Sdk::Python => (places::python(), "client.py"),
+            Sdk::TypeScript => (paths::find_program("node"), "client.mjs"),
+            Sdk::Python => (paths::python_program(), "client.py"),
         };
         let mut command = home.command(program);
         command
-            .arg(places::real().join(script))
+            .arg(paths::pinned_packages_dir().join(script))
             .arg(job.to_string());
         command
-            .env("MCP_URL", &door.url)
-            .env("MCP_TOKEN", &door.token);
+            .env("MCP_URL", &endpoint.url)
+            .env("MCP_TOKEN", &endpoint.token);
         Self {
             process: Process::start(home, script, &mut command),
         }
@@ -55,8 +55,8 @@ impl Client {
 
     /// Returns the names of the tools that the client sees.
     #[track_caller]
-    pub fn tools(home: &Home, sdk: Sdk, door: &Door) -> Vec<String> {
-        let answer = Self::start(home, sdk, door, &json!({"op": "list"})).answer();
+    pub fn list_tools(home: &Home, sdk: Sdk, endpoint: &Endpoint) -> Vec<String> {
+        let answer = Self::start(home, sdk, endpoint, &json!({"op": "list"})).read_output();
         let tools = answer["tools"]
             .as_array()
             .unwrap_or_else(|| panic!("no tools: {answer}"));
@@ -67,28 +67,34 @@ impl Client {
     }
 
     /// Begins a call, which may wait for a person.
-    pub fn call(home: &Home, sdk: Sdk, door: &Door, tool: &str, arguments: &Value) -> Self {
+    pub fn begin_call(
+        home: &Home,
+        sdk: Sdk,
+        endpoint: &Endpoint,
+        tool: &str,
+        arguments: &Value,
+    ) -> Self {
         Self::start(
             home,
             sdk,
-            door,
+            endpoint,
             &json!({"op": "call", "name": tool, "arguments": arguments}),
         )
     }
 
     /// Waits for the result of the call.
     #[track_caller]
-    pub fn result(self) -> ToolResult {
-        let answer = self.answer();
+    pub fn wait_for_result(self) -> ToolResult {
+        let answer = self.read_output();
         ToolResult {
             is_error: answer["isError"].as_bool().unwrap_or(false),
-            text: text_of(&answer),
+            text: join_text_blocks(&answer),
         }
     }
 
     #[track_caller]
-    fn answer(mut self) -> Value {
-        let (status, printed) = self.process.finish(BOUND);
+    fn read_output(mut self) -> Value {
+        let (status, printed) = self.process.wait_until_exit(TIMEOUT);
         assert!(
             status.success(),
             "the client failed ({status}): {printed}\n{}",

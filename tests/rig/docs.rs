@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use crate::places;
+use crate::paths;
 
 /// A part of the page, in order of appearance. A part begins with its heading and ends before the
 /// next part.
@@ -26,23 +26,23 @@ impl Part {
 }
 
 /// The variable that is set if the page is to be written instead of compared.
-const WRITE: &str = "DRAWBRIDGE_WRITE_COMPATIBILITY";
+const WRITE_VARIABLE: &str = "DRAWBRIDGE_WRITE_COMPATIBILITY";
 
 /// Compares a part of the page with `text`, which begins with the part's heading. Writes the part
 /// instead if `cargo xtask compatibility` runs the test.
 #[track_caller]
-pub fn hold(part: Part, text: &str) {
+pub fn check_or_write(part: Part, text: &str) {
     assert!(
         text.starts_with(part.heading()),
         "{part:?} begins with its heading"
     );
-    let file = places::root().join("docs/compatibility.md");
+    let file = paths::repository_root().join("docs/compatibility.md");
     let page = fs::read_to_string(&file).unwrap_or_default();
     let parts = Part::ALL.map(|known| {
         if known == part {
             text.trim_end()
         } else {
-            find(&page, known).trim_end()
+            find_part(&page, known).trim_end()
         }
     });
     let wanted = parts
@@ -50,7 +50,7 @@ pub fn hold(part: Part, text: &str) {
         .filter(|part| !part.is_empty())
         .map(|part| format!("{part}\n"));
     let wanted = wanted.collect::<Vec<_>>().join("\n");
-    if env::var_os(WRITE).is_some() {
+    if env::var_os(WRITE_VARIABLE).is_some() {
         fs::write(&file, wanted).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
     } else {
         assert!(
@@ -62,7 +62,7 @@ pub fn hold(part: Part, text: &str) {
 }
 
 /// Returns a part of the page, or an empty text if the page does not have it.
-fn find(page: &str, part: Part) -> &str {
+fn find_part(page: &str, part: Part) -> &str {
     let start = |part: Part| {
         let heading = part.heading();
         if page.starts_with(heading) {

@@ -28,7 +28,7 @@ pub struct Events(Box<dyn BufRead + Send>);
 
 impl Events {
     #[track_caller]
-    pub fn of(response: Response) -> Self {
+    pub fn new(response: Response) -> Self {
         let kind = response.header("Content-Type").unwrap_or_default();
         assert!(
             response.status == 200 && kind.starts_with("text/event-stream"),

@@ -4,109 +4,114 @@ use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::{Hub, places, process::Running};
+use crate::{Hub, paths, process::RunningProcess};
 
 /// A faulty server.
-pub struct Faulty<'a> {
+pub struct FaultyServer<'a> {
     hub: &'a Hub<'a>,
     pub name: String,
-    heard: PathBuf,
+    record: PathBuf,
 }
 
-impl<'a> Faulty<'a> {
+impl<'a> FaultyServer<'a> {
     /// Adds a faulty server under this name and allows calls of its tools. The tools are known only
     /// after [`Faulty::synced`].
     #[track_caller]
     pub fn add(hub: &'a Hub<'a>, name: &str, timeouts: &Value, options: &[&str]) -> Self {
-        Self::add_behind(hub, name, timeouts, &[], options)
+        Self::add_with_starter(hub, name, timeouts, &[], options)
     }
 
     /// Like [`Faulty::add`], but started through the command `starter`, which finally execs the
     /// server.
     #[track_caller]
-    pub fn add_behind(
+    pub fn add_with_starter(
         hub: &'a Hub<'a>,
         name: &str,
         timeouts: &Value,
         starter: &[&str],
         options: &[&str],
     ) -> Self {
-        let heard = hub.home.file(&format!("{name}.heard"));
+        let record = hub.home.file(&format!("{name}.heard"));
         let (program, file) = (
-            places::text(places::built("upstream-faulty")),
-            places::text(&heard),
+            paths::path_text(paths::built_binary("upstream-faulty")),
+            paths::path_text(&record),
         );
         let command = [
             starter,
-            &[program.as_str(), "--heard", file.as_str()],
+            &[program.as_str(), "--record", file.as_str()],
             options,
         ]
         .concat();
         let spec = json!({"name": name, "command": command[0], "args": command[1..], "timeouts": timeouts});
-        hub.verb("servers.add", &json!({"spec": spec}));
-        hub.policy(name, "allow");
+        hub.run_verb("servers.add", &json!({"spec": spec}));
+        hub.set_policy(name, "allow");
         Self {
             hub,
             name: name.to_owned(),
-            heard,
+            record,
         }
     }
 
     /// Waits until the tools of the server are known.
     #[track_caller]
-    pub fn synced(self) -> Self {
-        self.hub.until_synced(&self.name);
+    pub fn wait_until_synced(self) -> Self {
+        self.hub.wait_until_synced(&self.name);
         self
     }
 
     /// Returns the exposed name of a tool.
-    pub fn tool(&self, name: &str) -> String {
+    pub fn exposed_name(&self, name: &str) -> String {
         format!("{}__{name}", self.name)
     }
 
     /// Returns the server as `drawbridge servers show` reports it.
     #[track_caller]
-    pub fn seen(&self) -> Value {
-        self.hub.server(&self.name)
+    pub fn show(&self) -> Value {
+        self.hub.show_server(&self.name)
     }
 
     /// Returns how many processes of the server, and of its children, are left.
-    pub fn processes(&self) -> usize {
-        let file = places::text(&self.heard);
-        let is_of_it = |process: &&Running| {
+    pub fn count_processes(&self) -> usize {
+        let file = paths::path_text(&self.record);
+        let is_of_it = |process: &&RunningProcess| {
             process.command.contains(&file)
                 || process.variable("FAULTY_CHILD_OF") == Some(file.as_str())
         };
-        self.hub.home.servers().iter().filter(is_of_it).count()
+        self.hub
+            .home
+            .server_processes()
+            .iter()
+            .filter(is_of_it)
+            .count()
     }
 
     /// Returns the messages that the server received in all its runs.
-    pub fn heard(&self) -> Vec<Value> {
-        let text = fs::read_to_string(&self.heard).unwrap_or_default();
+    pub fn received(&self) -> Vec<Value> {
+        let text = fs::read_to_string(&self.record).unwrap_or_default();
         text.lines()
             .map(|line| serde_json::from_str(line).unwrap_or_else(|_| line.into()))
             .collect()
     }
 
     /// Returns the received messages with this method.
-    pub fn heard_of(&self, method: &str) -> Vec<Value> {
-        self.heard()
+    pub fn received_by_method(&self, method: &str) -> Vec<Value> {
+        self.received()
             .into_iter()
             .filter(|message| message["method"] == method)
             .collect()
     }
 
     /// Returns the received calls of a tool.
-    pub fn calls(&self, tool: &str) -> Vec<Value> {
-        self.heard_of("tools/call")
+    pub fn received_calls(&self, tool: &str) -> Vec<Value> {
+        self.received_by_method("tools/call")
             .into_iter()
             .filter(|call| call["params"]["name"] == tool)
             .collect()
     }
 
     /// Returns how often the server was started.
-    pub fn starts(&self) -> usize {
-        self.heard()
+    pub fn count_starts(&self) -> usize {
+        self.received()
             .iter()
             .filter(|line| line["pid"].is_u64())
             .count()

@@ -13,13 +13,13 @@ use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use crate::{
-    places,
-    process::{self, Running},
-    wait::{within, yes},
+    paths,
+    process::{self, RunningProcess},
+    wait::{some_if, wait_until_within},
 };
 
 /// The longest time that a process of the hub may outlive it.
-pub const GRACE: Duration = Duration::from_secs(2);
+pub const EXIT_GRACE_PERIOD: Duration = Duration::from_secs(2);
 
 pub struct Home {
     folder: TempDir,
@@ -44,7 +44,7 @@ impl Home {
             fs::create_dir_all(&path).expect("a folder of the home");
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
                 .expect("a private folder");
-            places::text(&path)
+            paths::path_text(&path)
         };
         let nowhere = format!("unix:path={}/no-bus", folder.path().display());
         let environment = [
@@ -84,7 +84,7 @@ impl Home {
     }
 
     /// Sets a variable for all processes that are started from now on.
-    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+    pub fn set_variable(&mut self, name: &str, value: impl Into<String>) {
         self.environment.retain(|(known, _)| known != name);
         self.environment.push((name.to_owned(), value.into()));
     }
@@ -108,12 +108,12 @@ impl Home {
     }
 
     /// Runs the command line on this home's data folder.
-    pub fn cli(&self, arguments: &[&str]) -> Ran {
+    pub fn cli(&self, arguments: &[&str]) -> CliOutput {
         let (own, rest) = match arguments.iter().position(|argument| *argument == "--") {
             Some(at) => arguments.split_at(at),
             None => (arguments, &[][..]),
         };
-        let mut command = self.command(places::built("drawbridge"));
+        let mut command = self.command(paths::built_binary("drawbridge"));
         command
             .args(own)
             .arg("--data-dir")
@@ -122,19 +122,19 @@ impl Home {
         let output = command
             .output()
             .unwrap_or_else(|e| panic!("start drawbridge: {e}"));
-        Ran {
-            line: format!("drawbridge {}", arguments.join(" ")),
+        CliOutput {
+            command_line: format!("drawbridge {}", arguments.join(" ")),
             output,
         }
     }
 
     /// Returns the running processes that were started in this home.
-    pub fn processes(&self) -> Vec<Running> {
-        process::of_folder(self.path())
+    pub fn processes(&self) -> Vec<RunningProcess> {
+        process::find_processes(self.path())
     }
 
     /// Returns the servers that the hub started, and their descendants.
-    pub fn servers(&self) -> Vec<Running> {
+    pub fn server_processes(&self) -> Vec<RunningProcess> {
         self.processes()
             .into_iter()
             .filter(|process| process.variable("DRAWBRIDGE_RUN").is_some())
@@ -143,9 +143,9 @@ impl Home {
 
     /// Fails if a child of the hub outlives it.
     #[track_caller]
-    pub fn nothing_outlives_the_hub(&self) {
-        within(GRACE, "no child of the hub is left", || {
-            yes(self.servers().is_empty())
+    pub fn assert_no_survivors(&self) {
+        wait_until_within(EXIT_GRACE_PERIOD, "no child of the hub is left", || {
+            some_if(self.server_processes().is_empty())
         });
     }
 }
@@ -158,7 +158,7 @@ impl Drop for Home {
                 return;
             }
             for process in left {
-                process::signal_to(process.pid, Signal::SIGKILL);
+                process::signal_process(process.pid, Signal::SIGKILL);
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -166,12 +166,12 @@ impl Drop for Home {
 }
 
 /// A finished run of the command line.
-pub struct Ran {
-    line: String,
+pub struct CliOutput {
+    command_line: String,
     pub output: Output,
 }
 
-impl Ran {
+impl CliOutput {
     pub fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
@@ -180,18 +180,18 @@ impl Ran {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 
-    pub fn code(&self) -> i32 {
+    pub fn exit_code(&self) -> i32 {
         self.output.status.code().unwrap_or(-1)
     }
 
     /// Fails unless the command succeeded.
     #[track_caller]
-    pub fn ok(self) -> Self {
+    pub fn expect_success(self) -> Self {
         assert!(
-            self.code() == 0,
+            self.exit_code() == 0,
             "`{}` exited {}: {}{}",
-            self.line,
-            self.code(),
+            self.command_line,
+            self.exit_code(),
             self.stdout(),
             self.stderr()
         );
@@ -200,9 +200,14 @@ impl Ran {
 
     /// Returns the one JSON document on stdout. Fails unless the command succeeded.
     #[track_caller]
-    pub fn json(self) -> serde_json::Value {
-        let ran = self.ok();
-        serde_json::from_str(&ran.stdout())
-            .unwrap_or_else(|e| panic!("`{}` printed no JSON ({e}): {}", ran.line, ran.stdout()))
+    pub fn expect_json(self) -> serde_json::Value {
+        let ran = self.expect_success();
+        serde_json::from_str(&ran.stdout()).unwrap_or_else(|e| {
+            panic!(
+                "`{}` printed no JSON ({e}): {}",
+                ran.command_line,
+                ran.stdout()
+            )
+        })
     }
 }

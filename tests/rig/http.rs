@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Longer than an approval may wait.
-const BOUND: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// A URL of the form `http://HOST:PORT/PATH`.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct Url {
 
 impl Url {
     #[track_caller]
-    pub fn of(url: &str) -> Self {
+    pub fn parse(url: &str) -> Self {
         let rest = url
             .strip_prefix("http://")
             .unwrap_or_else(|| panic!("not an http URL: {url}"));
@@ -31,7 +31,7 @@ impl Url {
     }
 
     /// Returns the URL of another path on the same listener.
-    pub fn at(&self, path: &str) -> Self {
+    pub fn with_path(&self, path: &str) -> Self {
         Self {
             authority: self.authority.clone(),
             path: path.to_owned(),
@@ -66,14 +66,14 @@ impl Request<'_> {
     /// Returns an error if nothing listens.
     pub fn begin(&self) -> io::Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.url.authority)?;
-        stream.set_read_timeout(Some(BOUND))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_nodelay(true)?;
-        stream.write_all(&self.head())?;
+        stream.write_all(&self.write_head())?;
         stream.write_all(self.body)?;
         Ok(stream)
     }
 
-    fn head(&self) -> Vec<u8> {
+    fn write_head(&self) -> Vec<u8> {
         let mut head = format!(
             "{} {} HTTP/1.1\r\nConnection: close\r\n",
             self.method, self.url.path
@@ -131,12 +131,12 @@ impl Response {
     ///
     /// Returns an error if the connection breaks, or if the response is not HTTP.
     pub fn read(mut stream: BufReader<TcpStream>) -> io::Result<Self> {
-        let status = line(&mut stream)?;
+        let status = read_line(&mut stream)?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
         let status = status.ok_or_else(|| io::Error::other("no status line"))?;
         let mut headers = Vec::new();
         loop {
-            let line = line(&mut stream)?;
+            let line = read_line(&mut stream)?;
             let Some((name, value)) = line.split_once(':') else {
                 break;
             };
@@ -168,7 +168,7 @@ impl Response {
     }
 }
 
-fn line(stream: &mut impl BufRead) -> io::Result<String> {
+fn read_line(stream: &mut impl BufRead) -> io::Result<String> {
     let mut line = String::new();
     if stream.read_line(&mut line)? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -188,7 +188,7 @@ impl Read for Chunked {
             return Ok(0);
         }
         if self.left == 0 {
-            let size = line(&mut self.stream)?;
+            let size = read_line(&mut self.stream)?;
             let size = size.split(';').next().unwrap_or_default();
             self.left = usize::from_str_radix(size, 16).map_err(io::Error::other)?;
             if self.left == 0 {
@@ -203,7 +203,7 @@ impl Read for Chunked {
         }
         self.left -= count;
         if self.left == 0 {
-            line(&mut self.stream)?;
+            read_line(&mut self.stream)?;
         }
         Ok(count)
     }

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::{
     Home, McpClient,
     http::{Request, Url},
-    places,
+    paths,
     process::Process,
-    wait::{self, until},
+    wait::{self, wait_until},
 };
 
 /// The administrator's token of every hub in the tests.
@@ -28,24 +28,24 @@ impl<'a> Hub<'a> {
     /// Starts a hub on the home's data folder and waits until it listens.
     #[track_caller]
     pub fn serve(home: &'a Home) -> Self {
-        Self::serve_in(home, &[])
+        Self::serve_with_env(home, &[])
     }
 
     /// Like [`Hub::serve`], with additional environment variables.
     #[track_caller]
-    pub fn serve_in(home: &'a Home, environment: &[(&str, &str)]) -> Self {
-        Self::at_work(home, Self::spawn_behind(home, &[], environment))
+    pub fn serve_with_env(home: &'a Home, environment: &[(&str, &str)]) -> Self {
+        Self::wait_until_listening(home, Self::spawn_with(home, &[], environment))
     }
 
     /// Like [`Hub::serve`], but started through the command `starter`, which finally execs the hub.
     #[track_caller]
-    pub fn serve_behind(home: &'a Home, starter: &[&str]) -> Self {
-        Self::at_work(home, Self::spawn_behind(home, starter, &[]))
+    pub fn serve_with_starter(home: &'a Home, starter: &[&str]) -> Self {
+        Self::wait_until_listening(home, Self::spawn_with(home, starter, &[]))
     }
 
     #[track_caller]
-    fn at_work(home: &'a Home, mut process: Process) -> Self {
-        let line = process.line();
+    fn wait_until_listening(home: &'a Home, mut process: Process) -> Self {
+        let line = process.read_line();
         let url = line
             .strip_prefix("listening on ")
             .unwrap_or_else(|| panic!("not where it listens: {line}"));
@@ -58,13 +58,13 @@ impl<'a> Hub<'a> {
 
     /// Starts a hub and does not wait until it listens.
     pub fn spawn(home: &Home) -> Process {
-        Self::spawn_behind(home, &[], &[])
+        Self::spawn_with(home, &[], &[])
     }
 
     /// Like [`Hub::spawn`], but started through the command `starter`, which finally execs the hub,
     /// and with additional environment variables.
-    pub fn spawn_behind(home: &Home, starter: &[&str], environment: &[(&str, &str)]) -> Process {
-        let program = places::text(places::built("drawbridge"));
+    pub fn spawn_with(home: &Home, starter: &[&str], environment: &[(&str, &str)]) -> Process {
+        let program = paths::path_text(paths::built_binary("drawbridge"));
         let line = [starter, &[program.as_str()]].concat();
         let mut command = home.command(line[0]);
         command.args(&line[1..]);
@@ -77,8 +77,8 @@ impl<'a> Hub<'a> {
         Process::start(home, "serve", &mut command)
     }
 
-    pub fn id(&self) -> u32 {
-        self.process.id()
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
     }
 
     pub fn stderr(&self) -> String {
@@ -87,9 +87,9 @@ impl<'a> Hub<'a> {
 
     /// Stops the hub and waits until it exits: gracefully with `SIGTERM`, at once with `SIGKILL`.
     #[track_caller]
-    pub fn end(mut self, signal: Signal) {
-        self.process.signal(signal);
-        let (status, _) = self.process.finish(Duration::from_secs(15));
+    pub fn stop(mut self, signal: Signal) {
+        self.process.send_signal(signal);
+        let (status, _) = self.process.wait_until_exit(Duration::from_secs(15));
         if signal == Signal::SIGTERM {
             assert!(
                 status.success(),
@@ -109,19 +109,22 @@ impl<'a> Hub<'a> {
             command,
         ]
         .concat();
-        self.home.cli(&arguments).ok();
+        self.home.cli(&arguments).expect_success();
     }
 
     /// Adds a client and opens a session for it.
     #[track_caller]
-    pub fn client(&self, name: &str) -> McpClient {
-        McpClient::connect(&self.url, &self.token(name))
+    pub fn connect_client(&self, name: &str) -> McpClient {
+        McpClient::connect(&self.url, &self.add_client(name))
     }
 
     /// Adds a client and returns its token.
     #[track_caller]
-    pub fn token(&self, name: &str) -> String {
-        let added = self.home.cli(&["clients", "add", name, "--json"]).json();
+    pub fn add_client(&self, name: &str) -> String {
+        let added = self
+            .home
+            .cli(&["clients", "add", name, "--json"])
+            .expect_json();
         added["token"]
             .as_str()
             .expect("a new client has a token")
@@ -132,45 +135,52 @@ impl<'a> Hub<'a> {
     /// tools are known.
     #[track_caller]
     pub fn add_probe(&self, options: &[&str]) {
-        let program = places::text(places::built("upstream-probe"));
-        let heard = places::text(heard_file(self.home));
-        let command = [&[program.as_str(), "--heard", heard.as_str()], options].concat();
+        let program = paths::path_text(paths::built_binary("upstream-probe"));
+        let heard = paths::path_text(record_file(self.home));
+        let command = [&[program.as_str(), "--record", heard.as_str()], options].concat();
         self.add_server("probe", &[], &command);
-        self.until_synced("probe");
+        self.wait_until_synced("probe");
     }
 
     /// Sets a policy for all clients.
     #[track_caller]
-    pub fn policy(&self, scope: &str, effect: &str) {
-        self.home.cli(&["policy", "set", scope, effect]).ok();
+    pub fn set_policy(&self, scope: &str, effect: &str) {
+        self.home
+            .cli(&["policy", "set", scope, effect])
+            .expect_success();
     }
 
     /// Waits until a call waits for a person, and returns that approval.
     #[track_caller]
-    pub fn approval(&self) -> Value {
-        until("a call waits for a person", || {
-            let waiting = self.home.cli(&["approvals", "list", "--json"]).json();
+    pub fn wait_for_approval(&self) -> Value {
+        wait_until("a call waits for a person", || {
+            let waiting = self
+                .home
+                .cli(&["approvals", "list", "--json"])
+                .expect_json();
             waiting.as_array()?.first().cloned()
         })
     }
 
     /// Returns a server as `drawbridge servers show` reports it.
     #[track_caller]
-    pub fn server(&self, id: &str) -> Value {
-        self.home.cli(&["servers", "show", id, "--json"]).json()
+    pub fn show_server(&self, id: &str) -> Value {
+        self.home
+            .cli(&["servers", "show", id, "--json"])
+            .expect_json()
     }
 
     /// Waits until the catalog knows the tools of a server.
     #[track_caller]
-    pub fn until_synced(&self, id: &str) {
-        until(format!("the catalog knows the tools of {id}"), || {
-            wait::yes(self.server(id)["sync_status"] == "SYNCED")
+    pub fn wait_until_synced(&self, id: &str) {
+        wait_until(format!("the catalog knows the tools of {id}"), || {
+            wait::some_if(self.show_server(id)["sync_status"] == "SYNCED")
         });
     }
 
     /// Runs a verb over HTTP, as the web UI does, and returns the result.
     #[track_caller]
-    pub fn verb(&self, name: &str, params: &Value) -> Value {
+    pub fn run_verb(&self, name: &str, params: &Value) -> Value {
         let (status, text) = self.try_verb(name, params);
         assert!(status == 200, "{name} was answered with {status}: {text}");
         serde_json::from_str(&text)
@@ -185,8 +195,8 @@ impl<'a> Hub<'a> {
 
     /// Sets the time that a person has to decide.
     #[track_caller]
-    pub fn approval_timeout(&self, seconds: u32) {
-        self.verb("settings.change", &json!({"approval_timeout_s": seconds}));
+    pub fn set_approval_timeout(&self, seconds: u32) {
+        self.run_verb("settings.change", &json!({"approval_timeout_s": seconds}));
     }
 }
 
@@ -194,7 +204,7 @@ impl<'a> Hub<'a> {
 /// refused.
 #[track_caller]
 pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {
-    let url = Url::of(url).at(&format!("/api/verbs/{name}"));
+    let url = Url::parse(url).with_path(&format!("/api/verbs/{name}"));
     let bearer = format!("Bearer {ADMIN_TOKEN}");
     let headers = [
         ("Authorization", bearer.as_str()),
@@ -224,19 +234,19 @@ pub fn spec_file(data_dir: &Path, id: &str) -> std::path::PathBuf {
     data_dir.join("servers").join(format!("{id}.json"))
 }
 
-fn heard_file(home: &Home) -> std::path::PathBuf {
+fn record_file(home: &Home) -> std::path::PathBuf {
     home.file("heard")
 }
 
 /// Returns the lines that the fixture server received in all its runs.
-pub fn heard(home: &Home) -> Vec<String> {
-    let text = std::fs::read_to_string(heard_file(home)).unwrap_or_default();
+pub fn received_lines(home: &Home) -> Vec<String> {
+    let text = std::fs::read_to_string(record_file(home)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
 /// Returns the calls that the fixture server received.
-pub fn calls_heard(home: &Home) -> Vec<String> {
-    heard(home)
+pub fn received_calls(home: &Home) -> Vec<String> {
+    received_lines(home)
         .into_iter()
         .filter(|line| line.contains("\"tools/call\""))
         .collect()

@@ -11,7 +11,7 @@ const SERVICE: &str = "org.freedesktop.secrets";
 
 /// An item of the keyring.
 #[derive(Debug, Clone)]
-pub struct Item {
+pub struct KeyringItem {
     pub label: String,
     pub attributes: HashMap<String, String>,
     pub value: String,
@@ -28,8 +28,8 @@ impl<'a> Keyring<'a> {
 
     /// Returns all items of all collections.
     #[track_caller]
-    pub fn items(&self) -> Vec<Item> {
-        self.read()
+    pub fn items(&self) -> Vec<KeyringItem> {
+        self.read_items()
             .unwrap_or_else(|e| panic!("read the keyring: {e}"))
     }
 
@@ -47,7 +47,7 @@ impl<'a> Keyring<'a> {
         Ok(())
     }
 
-    fn read(&self) -> zbus::Result<Vec<Item>> {
+    fn read_items(&self) -> zbus::Result<Vec<KeyringItem>> {
         let service = self.proxy("/org/freedesktop/secrets", "Service")?;
         let (_, session): (OwnedValue, OwnedObjectPath) =
             service.call("OpenSession", &("plain", Value::from("")))?;
@@ -61,7 +61,7 @@ impl<'a> Keyring<'a> {
                 let item = self.proxy(path.as_str(), "Item")?;
                 let secret: (OwnedObjectPath, Vec<u8>, Vec<u8>, String) =
                     item.call("GetSecret", &session)?;
-                items.push(Item {
+                items.push(KeyringItem {
                     label: item.get_property("Label")?,
                     attributes: item.get_property("Attributes")?,
                     value: String::from_utf8_lossy(&secret.2).into_owned(),

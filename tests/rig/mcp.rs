@@ -39,7 +39,7 @@ pub struct Answer {
 impl Answer {
     /// Reads a JSON-RPC message.
     #[track_caller]
-    pub fn of(raw: String) -> Self {
+    pub fn parse(raw: String) -> Self {
         let parts = serde_json::from_str(&raw)
             .unwrap_or_else(|e| panic!("an answer that is no JSON ({e}): {raw}"));
         Self { raw, parts }
@@ -50,8 +50,8 @@ impl Answer {
     /// # Errors
     ///
     /// Returns an error if there is none.
-    pub fn read(response: Response, id: u64) -> io::Result<Self> {
-        message_of(response, id)
+    pub fn read_from(response: Response, id: u64) -> io::Result<Self> {
+        read_message(response, id)
     }
 
     /// Returns whether this is the response to the request with this id.
@@ -83,7 +83,7 @@ impl Answer {
     /// Returns the items of a list in the result, byte for byte. Returns an empty list if the
     /// result has no such member.
     #[track_caller]
-    pub fn members(&self, key: &str) -> Vec<Box<RawValue>> {
+    pub fn result_items(&self, key: &str) -> Vec<Box<RawValue>> {
         let mut result: BTreeMap<String, Box<RawValue>> = serde_json::from_str(self.result_text())
             .unwrap_or_else(|e| panic!("not an object ({e}): {}", self.raw));
         let list = result.remove(key);
@@ -114,7 +114,7 @@ impl Answer {
     /// Returns the text blocks of a tool result.
     #[track_caller]
     pub fn text(&self) -> String {
-        text_of(&self.result())
+        join_text_blocks(&self.result())
     }
 
     /// Returns the names in a result of `tools/list`.
@@ -132,7 +132,7 @@ impl Answer {
 }
 
 /// Returns the text blocks of a tool result, joined.
-pub fn text_of(result: &Value) -> String {
+pub fn join_text_blocks(result: &Value) -> String {
     let blocks = result["content"]
         .as_array()
         .map(Vec::as_slice)
@@ -158,13 +158,13 @@ impl McpClient {
     /// Opens a session with this `clientInfo`.
     #[track_caller]
     pub fn connect_as(url: &str, token: &str, says: &Value) -> Self {
-        Self::introduce(url, token, says, &json!({}))
+        Self::initialize(url, token, says, &json!({}))
     }
 
     /// Opens a session with these client capabilities.
     #[track_caller]
     pub fn connect_with(url: &str, token: &str, capabilities: &Value) -> Self {
-        Self::introduce(
+        Self::initialize(
             url,
             token,
             &json!({"name": "drawbridge-tests", "version": "1"}),
@@ -173,9 +173,9 @@ impl McpClient {
     }
 
     #[track_caller]
-    fn introduce(url: &str, token: &str, says: &Value, capabilities: &Value) -> Self {
+    fn initialize(url: &str, token: &str, says: &Value, capabilities: &Value) -> Self {
         let mut client = Self {
-            url: Url::of(url),
+            url: Url::parse(url),
             token: token.to_owned(),
             session: None,
             next_id: AtomicU64::new(1),
@@ -188,7 +188,7 @@ impl McpClient {
             .unwrap_or_else(|e| panic!("connect to {url}: {e}"));
         let status = response.status;
         client.session = response.header("Mcp-Session-Id").map(str::to_owned);
-        let answer = message_of(response, 0)
+        let answer = read_message(response, 0)
             .unwrap_or_else(|e| panic!("initialize was answered with {status}: {e}"));
         assert!(
             status == 200,
@@ -212,7 +212,7 @@ impl McpClient {
     }
 
     /// Returns the session id that the hub assigned.
-    pub fn session(&self) -> Option<&str> {
+    pub fn session_id(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
@@ -232,12 +232,12 @@ impl McpClient {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let body =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
-        message_of(self.post_text(&body)?, id)
+        read_message(self.post_text(&body)?, id)
     }
 
     /// Sends `tools/list` and returns the names of the tools on the first page.
     #[track_caller]
-    pub fn tools(&self) -> Vec<String> {
+    pub fn list_tools(&self) -> Vec<String> {
         self.request("tools/list", "{}").tool_names()
     }
 
@@ -251,7 +251,7 @@ impl McpClient {
     }
 
     /// Returns a second handle on the same session, whose request ids do not overlap.
-    pub fn again(&self) -> Self {
+    pub fn second_handle(&self) -> Self {
         let next_id = (self.next_id.fetch_add(1, Ordering::Relaxed) + 1) * 1_000_000;
         let (url, token, session) = (self.url.clone(), self.token.clone(), self.session.clone());
         Self {
@@ -264,21 +264,21 @@ impl McpClient {
 
     /// Like [`McpClient::call`], on a thread of its own, so that the test can decide the call
     /// meanwhile.
-    pub fn call_meanwhile(&self, tool: &str, arguments: &str) -> JoinHandle<Answer> {
-        let client = self.again();
+    pub fn spawn_call(&self, tool: &str, arguments: &str) -> JoinHandle<Answer> {
+        let client = self.second_handle();
         let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
         thread::spawn(move || client.call(&tool, &arguments))
     }
 
     /// Sends a request and returns all messages of the event stream, up to the response.
     #[track_caller]
-    pub fn stream(&self, method: &str, params: &str) -> Vec<Value> {
+    pub fn request_messages(&self, method: &str, params: &str) -> Vec<Value> {
         let body =
             format!(r#"{{"jsonrpc":"2.0","id":"streamed","method":"{method}","params":{params}}}"#);
         let response = self
             .post_text(&body)
             .unwrap_or_else(|e| panic!("{method}: {e}"));
-        Events::of(response).map(|event| event.message()).collect()
+        Events::new(response).map(|event| event.message()).collect()
     }
 
     /// Sends a message and reads the head of the response.
@@ -296,7 +296,7 @@ impl McpClient {
     /// # Errors
     ///
     /// Returns an error if nothing listens.
-    pub fn begin(&self, message: &Value) -> io::Result<TcpStream> {
+    pub fn begin_post(&self, message: &Value) -> io::Result<TcpStream> {
         self.with_request("POST", &JSON_OR_EVENTS, &message.to_string(), |request| {
             request.begin()
         })
@@ -307,7 +307,7 @@ impl McpClient {
     /// # Errors
     ///
     /// Returns an error if nothing listens.
-    pub fn begin_call(&self, tool: &str, arguments: &str) -> io::Result<Pending> {
+    pub fn begin_call(&self, tool: &str, arguments: &str) -> io::Result<PendingCall> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
         let body =
@@ -315,8 +315,8 @@ impl McpClient {
         let connection =
             self.with_request("POST", &JSON_OR_EVENTS, &body, |request| request.begin())?;
         let stream = BufReader::new(connection.try_clone()?);
-        let answer = thread::spawn(move || message_of(Response::read(stream)?, id));
-        Ok(Pending { connection, answer })
+        let answer = thread::spawn(move || read_message(Response::read(stream)?, id));
+        Ok(PendingCall { connection, answer })
     }
 
     /// Opens the stream of the hub's own messages, resumed after the event with the id `last` if
@@ -325,7 +325,7 @@ impl McpClient {
     pub fn listen(&self, last: Option<&str>) -> Events {
         let mut headers = vec![("Accept", "text/event-stream")];
         headers.extend(last.map(|last| ("Last-Event-ID", last)));
-        Events::of(
+        Events::new(
             self.send("GET", &headers, "")
                 .unwrap_or_else(|e| panic!("listen: {e}")),
         )
@@ -333,7 +333,7 @@ impl McpClient {
 
     /// Ends the session.
     #[track_caller]
-    pub fn end(&self) {
+    pub fn end_session(&self) {
         let response = self
             .send("DELETE", &[], "")
             .unwrap_or_else(|e| panic!("end the session: {e}"));
@@ -371,19 +371,19 @@ impl McpClient {
 }
 
 /// A call in flight.
-pub struct Pending {
+pub struct PendingCall {
     connection: TcpStream,
     answer: JoinHandle<io::Result<Answer>>,
 }
 
-impl Pending {
+impl PendingCall {
     /// Returns whether the call was answered or its connection broke.
     pub fn has_ended(&self) -> bool {
         self.answer.is_finished()
     }
 
     /// Disconnects the client.
-    pub fn leave(&self) {
+    pub fn disconnect(&self) {
         // The connection may be broken already.
         let _ = self.connection.shutdown(Shutdown::Both);
     }
@@ -393,13 +393,13 @@ impl Pending {
     /// # Errors
     ///
     /// Returns an error if none arrives.
-    pub fn answer(self) -> io::Result<Answer> {
+    pub fn wait_for_answer(self) -> io::Result<Answer> {
         self.answer.join().expect("the answer is read")
     }
 }
 
 /// Returns the message with this id from a JSON body or from an event stream.
-pub(crate) fn message_of(response: Response, id: u64) -> io::Result<Answer> {
+pub(crate) fn read_message(response: Response, id: u64) -> io::Result<Answer> {
     if !response
         .header("Content-Type")
         .is_some_and(|kind| kind.starts_with("text/event-stream"))
@@ -409,9 +409,9 @@ pub(crate) fn message_of(response: Response, id: u64) -> io::Result<Answer> {
         if text.trim().is_empty() {
             return Err(io::Error::other(format!("HTTP {status} without a body")));
         }
-        return Ok(Answer::of(text));
+        return Ok(Answer::parse(text));
     }
-    let mut answers = Events::of(response).map(|event| Answer::of(event.data));
+    let mut answers = Events::new(response).map(|event| Answer::parse(event.data));
     answers
         .find(|answer| answer.has_id(id))
         .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())

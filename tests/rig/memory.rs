@@ -3,33 +3,33 @@
 use std::fs;
 
 /// The memory usage of a process since a moment.
-pub struct Memory {
+pub struct MemoryGrowth {
     pid: u32,
     before: u64,
 }
 
-impl Memory {
+impl MemoryGrowth {
     /// Starts the measurement.
     #[track_caller]
-    pub fn of(pid: u32) -> Self {
+    pub fn new(pid: u32) -> Self {
         // Writing 5 resets the peak to the memory that is resident now.
         fs::write(format!("/proc/{pid}/clear_refs"), "5")
             .unwrap_or_else(|e| panic!("reset the peak of {pid}: {e}"));
         Self {
             pid,
-            before: kib(pid, "VmRSS"),
+            before: read_kib(pid, "VmRSS"),
         }
     }
 
     /// Returns the largest rise since the start in MiB, even if the usage fell again.
     #[track_caller]
-    pub fn rise(&self) -> u64 {
-        kib(self.pid, "VmHWM").saturating_sub(self.before) >> 10
+    pub fn peak_growth_mib(&self) -> u64 {
+        read_kib(self.pid, "VmHWM").saturating_sub(self.before) >> 10
     }
 }
 
 #[track_caller]
-fn kib(pid: u32, what: &str) -> u64 {
+fn read_kib(pid: u32, what: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))
         .unwrap_or_else(|e| panic!("{pid} is gone: {e}"));
     let line = status

@@ -11,14 +11,14 @@ use zbus::{
     zvariant::OwnedValue,
 };
 
-use crate::wait::{until, yes};
+use crate::wait::{some_if, wait_until};
 
 const PATH: &str = "/org/freedesktop/Notifications";
 const NAME: &str = "org.freedesktop.Notifications";
 
 /// A notification that was shown.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct ShownNotification {
     pub id: u32,
     pub summary: String,
     pub body: String,
@@ -30,7 +30,7 @@ pub struct Shown {
 /// The notifications that were shown in a desktop session.
 #[derive(Default)]
 pub struct Notifications {
-    shown: Arc<Mutex<Vec<Shown>>>,
+    shown: Arc<Mutex<Vec<ShownNotification>>>,
     connection: OnceLock<Connection>,
 }
 
@@ -48,15 +48,15 @@ impl Notifications {
         let _ = self.connection.set(connection.clone());
     }
 
-    pub fn shown(&self) -> Vec<Shown> {
+    pub fn shown(&self) -> Vec<ShownNotification> {
         lock(&self.shown).clone()
     }
 
     /// Waits until the only open notification has this summary.
     #[track_caller]
-    pub fn until_says(&self, summary: &str) -> Shown {
-        until(format!("a notification says '{summary}'"), || {
-            let open: Vec<Shown> = self
+    pub fn wait_for_summary(&self, summary: &str) -> ShownNotification {
+        wait_until(format!("a notification says '{summary}'"), || {
+            let open: Vec<ShownNotification> = self
                 .shown()
                 .into_iter()
                 .filter(|shown| !shown.closed)
@@ -71,16 +71,16 @@ impl Notifications {
 
     /// Waits until no notification is open.
     #[track_caller]
-    pub fn until_none(&self) {
-        until("no notification is open", || {
-            yes(self.shown().iter().all(|shown| shown.closed))
+    pub fn wait_until_none(&self) {
+        wait_until("no notification is open", || {
+            some_if(self.shown().iter().all(|shown| shown.closed))
         });
     }
 
     /// Clicks an action of a notification.
     #[track_caller]
     pub fn click(&self, id: u32, action: &str) {
-        let connection = self.connection.get().expect("the desk is on its bus");
+        let connection = self.connection.get().expect("the desktop is on its bus");
         connection
             .emit_signal(None::<&str>, PATH, NAME, "ActionInvoked", &(id, action))
             .and_then(|()| {
@@ -97,14 +97,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn close(shown: &Mutex<Vec<Shown>>, id: u32) {
+fn close(shown: &Mutex<Vec<ShownNotification>>, id: u32) {
     for shown in lock(shown).iter_mut().filter(|shown| shown.id == id) {
         shown.closed = true;
     }
 }
 
 struct Service {
-    shown: Arc<Mutex<Vec<Shown>>>,
+    shown: Arc<Mutex<Vec<ShownNotification>>>,
 }
 
 #[interface(name = "org.freedesktop.Notifications")]
@@ -136,7 +136,7 @@ impl Service {
         let next = u32::try_from(shown.len()).unwrap_or(u32::MAX - 1) + 1;
         let id = if replaces == 0 { next } else { replaces };
         let actions = actions.into_iter().step_by(2).collect();
-        shown.push(Shown {
+        shown.push(ShownNotification {
             id,
             summary: summary.to_owned(),
             body: body.to_owned(),

@@ -18,7 +18,7 @@ use nix::{
 
 use crate::{
     home::Home,
-    wait::{PATIENCE, within},
+    wait::{DEFAULT_TIMEOUT, wait_until_within},
 };
 
 /// A child process. Its stderr goes to a file; its stdout is read line by line.
@@ -64,14 +64,14 @@ impl Process {
         self.child.stdin.take().expect("stdin is piped")
     }
 
-    pub fn id(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Returns the next line of the stdout. Fails if the process ends, or prints nothing in time.
     #[track_caller]
-    pub fn line(&mut self) -> String {
-        match self.lines.recv_timeout(PATIENCE) {
+    pub fn read_line(&mut self) -> String {
+        match self.lines.recv_timeout(DEFAULT_TIMEOUT) {
             Ok(line) => line,
             Err(why) => panic!(
                 "{} printed no line ({why}); its errors:\n{}",
@@ -83,13 +83,13 @@ impl Process {
 
     /// Waits until the process ends by itself. Returns its exit status and the rest of its stdout.
     #[track_caller]
-    pub fn finish(&mut self, bound: Duration) -> (ExitStatus, String) {
-        let status = within(bound, format!("{} ends", self.name), || self.ended());
+    pub fn wait_until_exit(&mut self, bound: Duration) -> (ExitStatus, String) {
+        let status = wait_until_within(bound, format!("{} ends", self.name), || self.exit_status());
         (status, self.lines.iter().collect::<Vec<_>>().join("\n"))
     }
 
     /// Returns the exit status, or `None` while the process runs.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("ask for the exit status")
     }
 
@@ -97,14 +97,14 @@ impl Process {
         fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 
-    pub fn signal(&self, signal: Signal) {
-        signal_to(self.id(), signal);
+    pub fn send_signal(&self, signal: Signal) {
+        signal_process(self.pid(), signal);
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if self.ended().is_none() {
+        if self.exit_status().is_none() {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -112,7 +112,7 @@ impl Drop for Process {
 }
 
 /// Sends a signal. Ignores a process that has already exited.
-pub fn signal_to(pid: u32, signal: Signal) {
+pub fn signal_process(pid: u32, signal: Signal) {
     if let Ok(pid) = i32::try_from(pid) {
         let _ = kill(Pid::from_raw(pid), signal);
     }
@@ -120,13 +120,13 @@ pub fn signal_to(pid: u32, signal: Signal) {
 
 /// A running process, read from `/proc`.
 #[derive(Debug, Clone)]
-pub struct Running {
+pub struct RunningProcess {
     pub pid: u32,
     pub command: String,
     environment: String,
 }
 
-impl Running {
+impl RunningProcess {
     /// Returns the value of a variable in the environment of the process.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment
@@ -136,7 +136,7 @@ impl Running {
 }
 
 /// Returns the processes, other than this one, whose environment contains the folder.
-pub fn of_folder(folder: &Path) -> Vec<Running> {
+pub fn find_processes(folder: &Path) -> Vec<RunningProcess> {
     let folder = folder.to_string_lossy().into_owned();
     let Ok(entries) = fs::read_dir("/proc") else {
         panic!("/proc is needed to find processes")
@@ -152,7 +152,7 @@ pub fn of_folder(folder: &Path) -> Vec<Running> {
                 .replace('\0', " ")
                 .trim()
                 .to_owned();
-            environment.contains(&folder).then_some(Running {
+            environment.contains(&folder).then_some(RunningProcess {
                 pid,
                 command,
                 environment,

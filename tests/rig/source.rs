@@ -7,17 +7,17 @@ use std::{
     process::Command,
 };
 
-use crate::{canary::files_of, places};
+use crate::{canary::list_files, paths};
 
 /// A file of the repository.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct SourceFile {
     /// The path from the root, with `/` as separator.
     pub path: String,
     pub text: String,
 }
 
-impl Source {
+impl SourceFile {
     /// Returns whether the file contains only tests.
     pub fn is_test(&self) -> bool {
         let name = self.path.rsplit('/').next().unwrap_or_default();
@@ -27,7 +27,7 @@ impl Source {
 
     /// Returns the module that the file belongs to: the first path component below `folder`,
     /// without its extension.
-    pub fn room(&self, folder: &str) -> String {
+    pub fn module(&self, folder: &str) -> String {
         let below = self
             .path
             .strip_prefix(folder)
@@ -40,9 +40,9 @@ impl Source {
 
 /// Returns the files below a folder that have one of the extensions, except those in folders of
 /// dependencies and build output. Returns nothing if the folder does not exist.
-pub fn below(folder: &str, endings: &[&str]) -> Vec<Source> {
-    let root = places::root();
-    let mut sources: Vec<Source> = files_of(&root.join(folder))
+pub fn list_sources(folder: &str, endings: &[&str]) -> Vec<SourceFile> {
+    let root = paths::repository_root();
+    let mut sources: Vec<SourceFile> = list_files(&root.join(folder))
         .into_iter()
         .filter(|path| {
             path.extension()
@@ -61,8 +61,8 @@ pub fn below(folder: &str, endings: &[&str]) -> Vec<Source> {
 
 /// Returns all text files that are tracked, or untracked and not ignored.
 #[track_caller]
-pub fn committed() -> Vec<Source> {
-    let root = places::root();
+pub fn list_committed_files() -> Vec<SourceFile> {
+    let root = paths::repository_root();
     let mut command = Command::new("git");
     command
         .args([
@@ -88,14 +88,14 @@ pub fn committed() -> Vec<Source> {
         .collect()
 }
 
-fn read(root: &Path, path: &PathBuf) -> Option<Source> {
+fn read(root: &Path, path: &PathBuf) -> Option<SourceFile> {
     let text = fs::read_to_string(path).ok()?;
     let path = path
         .strip_prefix(root)
         .ok()?
         .to_string_lossy()
         .replace('\\', "/");
-    Some(Source { path, text })
+    Some(SourceFile { path, text })
 }
 
 /// Returns Rust code without its comments. String literals are kept.
@@ -108,7 +108,7 @@ pub fn without_comments(text: &str) -> String {
         } else if rest.starts_with("/*") {
             rest = rest.find("*/").map_or("", |end| &rest[end + 2..]);
         } else if first == '"' {
-            let end = end_of_string(rest);
+            let end = find_end_of_string(rest);
             code.push_str(&rest[..end]);
             rest = &rest[end..];
         } else {
@@ -125,7 +125,7 @@ pub fn without_comments(text: &str) -> String {
     code
 }
 
-fn end_of_string(text: &str) -> usize {
+fn find_end_of_string(text: &str) -> usize {
     let mut escaped = false;
     for (at, character) in text.char_indices().skip(1) {
         match character {
@@ -147,7 +147,7 @@ pub fn without_tests(code: &str) -> &str {
 
 /// Returns whether `name` occurs as a whole word. A name that ends with `::` also matches as the
 /// beginning of a path.
-pub fn names(code: &str, name: &str) -> bool {
+pub fn contains_word(code: &str, name: &str) -> bool {
     let inside = |character: char| character.is_alphanumeric() || character == '_';
     let is_path = name.ends_with("::");
     code.match_indices(name).any(|(at, _)| {
@@ -159,14 +159,14 @@ pub fn names(code: &str, name: &str) -> bool {
 
 /// Returns the first components of all paths that begin with `crate::`, for `crate::a::b` and
 /// `crate::{a, b::c}` alike.
-pub fn rooms_used(code: &str) -> Vec<String> {
+pub fn used_modules(code: &str) -> Vec<String> {
     let mut rooms = Vec::new();
     for (at, found) in code.match_indices("crate::") {
         let rest = &code[at + found.len()..];
         if let Some(group) = rest.strip_prefix('{') {
-            rooms.extend(heads(group));
+            rooms.extend(first_components(group));
         } else {
-            rooms.push(head(rest));
+            rooms.push(first_component(rest));
         }
     }
     rooms.retain(|room| !room.is_empty());
@@ -176,22 +176,22 @@ pub fn rooms_used(code: &str) -> Vec<String> {
 }
 
 /// Returns the first component of each entry of a use group, up to its closing brace.
-fn heads(group: &str) -> Vec<String> {
-    let mut heads = vec![head(group.trim_start())];
+fn first_components(group: &str) -> Vec<String> {
+    let mut heads = vec![first_component(group.trim_start())];
     let mut depth = 0;
     for (at, character) in group.char_indices() {
         match character {
             '{' => depth += 1,
             '}' if depth == 0 => break,
             '}' => depth -= 1,
-            ',' if depth == 0 => heads.push(head(group[at + 1..].trim_start())),
+            ',' if depth == 0 => heads.push(first_component(group[at + 1..].trim_start())),
             _ => {}
         }
     }
     heads
 }
 
-fn head(text: &str) -> String {
+fn first_component(text: &str) -> String {
     text.chars()
         .take_while(|character| character.is_alphanumeric() || *character == '_')
         .collect()

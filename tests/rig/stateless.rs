@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     http::{Request, Response, Url},
-    mcp::{Answer, Events, message_of},
+    mcp::{Answer, Events, read_message},
 };
 
 const REVISION: &str = "2026-07-28";
@@ -22,7 +22,7 @@ pub struct StatelessClient {
 impl StatelessClient {
     pub fn new(url: &str, token: &str, capabilities: Value) -> Self {
         Self {
-            url: Url::of(url),
+            url: Url::parse(url),
             token: token.to_owned(),
             capabilities,
             next_id: AtomicU64::new(1),
@@ -33,7 +33,7 @@ impl StatelessClient {
     #[track_caller]
     pub fn request(&self, method: &str, params: &Value) -> Answer {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        message_of(self.post(id, method, params), id).unwrap_or_else(|e| panic!("{method}: {e}"))
+        read_message(self.post(id, method, params), id).unwrap_or_else(|e| panic!("{method}: {e}"))
     }
 
     /// Sends `tools/call`.
@@ -45,7 +45,7 @@ impl StatelessClient {
     /// Repeats a call that was answered with `input_required`, with these answers to the server's
     /// requests.
     #[track_caller]
-    pub fn call_again(
+    pub fn retry_call(
         &self,
         tool: &str,
         arguments: &Value,
@@ -61,7 +61,7 @@ impl StatelessClient {
     #[track_caller]
     pub fn listen(&self, notifications: &Value) -> Events {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        Events::of(self.post(
+        Events::new(self.post(
             id,
             "subscriptions/listen",
             &json!({"notifications": notifications}),

@@ -30,13 +30,13 @@ pub struct CallRow {
 /// # Errors
 ///
 /// Returns an error if the database cannot be read.
-pub fn calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
+pub fn read_calls(data_dir: &Path) -> Result<Vec<CallRow>, sqlx::Error> {
     let query = async |connection: &mut _| {
         sqlx::query("SELECT * FROM call ORDER BY id")
             .fetch_all(connection)
             .await
     };
-    ask(data_dir, query)?.iter().map(read).collect()
+    run_query(data_dir, query)?.iter().map(read_row).collect()
 }
 
 /// Returns whether one of the newest 2,000 calls has arguments with this digest and was allowed.
@@ -54,13 +54,13 @@ pub fn is_allowed(data_dir: &Path, arguments_digest: &str) -> Result<bool, sqlx:
             .fetch_one(connection)
             .await
     };
-    ask(data_dir, query).map(|found: i64| found > 0)
+    run_query(data_dir, query).map(|found: i64| found > 0)
 }
 
 /// Checks the invariant that no call reaches a server without a recorded decision. A server calls
 /// this when it receives a call with these arguments; the result is the violation to record, or
 /// `None`.
-pub fn undecided(data_dir: &Path, arguments: &str) -> Option<Value> {
+pub fn find_undecided(data_dir: &Path, arguments: &str) -> Option<Value> {
     let digest = digest(arguments);
     match is_allowed(data_dir, &digest) {
         Ok(true) => None,
@@ -82,7 +82,7 @@ pub fn digest(text: &str) -> String {
 /// # Errors
 ///
 /// Returns an error if the database cannot be opened, or has no such table.
-pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Error> {
+pub fn find_root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Error> {
     let file = data_dir.join("drawbridge.db");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -113,9 +113,9 @@ pub fn root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx::Err
 /// # Errors
 ///
 /// Returns an error if the database cannot be read.
-pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
+pub fn read_audit_kinds(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
     const QUERY: &str = "SELECT kind FROM audit ORDER BY seq";
-    ask(data_dir, async |connection: &mut _| {
+    run_query(data_dir, async |connection: &mut _| {
         sqlx::query_scalar(QUERY).fetch_all(connection).await
     })
 }
@@ -125,16 +125,16 @@ pub fn audited(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
 /// # Errors
 ///
 /// Returns an error if the database cannot be read.
-pub fn is_sound(data_dir: &Path) -> Result<bool, sqlx::Error> {
+pub fn passes_integrity_check(data_dir: &Path) -> Result<bool, sqlx::Error> {
     const QUERY: &str = "PRAGMA integrity_check";
-    let verdict = ask(data_dir, async |connection: &mut _| {
+    let verdict = run_query(data_dir, async |connection: &mut _| {
         sqlx::query_scalar(QUERY).fetch_one(connection).await
     });
     verdict.map(|verdict: String| verdict == "ok")
 }
 
 /// Runs a query on the database, which is opened read-only.
-fn ask<T>(
+fn run_query<T>(
     data_dir: &Path,
     query: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, sqlx::Error>,
 ) -> Result<T, sqlx::Error> {
@@ -151,7 +151,7 @@ fn ask<T>(
     })
 }
 
-fn read(row: &SqliteRow) -> Result<CallRow, sqlx::Error> {
+fn read_row(row: &SqliteRow) -> Result<CallRow, sqlx::Error> {
     Ok(CallRow {
         id: row.try_get("id")?,
         client: row.try_get("client")?,

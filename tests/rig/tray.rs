@@ -14,7 +14,7 @@ use zbus::{
     zvariant::{OwnedObjectPath, OwnedValue, Value},
 };
 
-use crate::wait::until;
+use crate::wait::wait_until;
 
 const WATCHER: &str = "org.kde.StatusNotifierWatcher";
 const ITEM: &str = "org.kde.StatusNotifierItem";
@@ -45,7 +45,7 @@ pub struct MenuItem {
 
 impl MenuItem {
     /// Returns the labels of the submenu of this item.
-    pub fn lines(&self) -> Vec<&str> {
+    pub fn child_labels(&self) -> Vec<&str> {
         self.children
             .iter()
             .map(|line| line.label.as_str())
@@ -69,16 +69,16 @@ impl Tray {
 
     /// Waits for an icon of a program that still runs, and returns its current menu.
     #[track_caller]
-    pub fn menu(&self) -> Vec<MenuItem> {
-        until("the app has a tray icon with a menu", || {
-            self.look().filter(|menu| !menu.is_empty())
+    pub fn wait_for_menu(&self) -> Vec<MenuItem> {
+        wait_until("the app has a tray icon with a menu", || {
+            self.read_menu().filter(|menu| !menu.is_empty())
         })
     }
 
     /// Returns all labels of the menu and of its submenus.
     #[track_caller]
-    pub fn labels(&self) -> Vec<String> {
-        flat(&self.menu())
+    pub fn all_labels(&self) -> Vec<String> {
+        flatten(&self.wait_for_menu())
             .into_iter()
             .map(|item| item.label)
             .filter(|label| !label.is_empty())
@@ -87,9 +87,9 @@ impl Tray {
 
     /// Waits until an item of the menu contains `text`.
     #[track_caller]
-    pub fn until_shows(&self, text: &str) -> MenuItem {
-        until(format!("the tray menu shows '{text}'"), || {
-            flat(&self.look()?)
+    pub fn wait_for_item(&self, text: &str) -> MenuItem {
+        wait_until(format!("the tray menu shows '{text}'"), || {
+            flatten(&self.read_menu()?)
                 .into_iter()
                 .find(|item| item.label.contains(text))
         })
@@ -98,10 +98,10 @@ impl Tray {
     /// Clicks the item with this text.
     #[track_caller]
     pub fn click(&self, text: &str) {
-        let item = self.until_shows(text);
+        let item = self.wait_for_item(text);
         assert!(item.enabled, "'{}' cannot be clicked", item.label);
         let icon = self.icon().expect("an icon");
-        let menu = self.menu_of(&icon).expect("a menu");
+        let menu = self.menu_path(&icon).expect("a menu");
         let proxy = self
             .proxy(&icon.owner, menu.as_str(), MENU)
             .expect("the menu's proxy");
@@ -110,21 +110,21 @@ impl Tray {
         clicked.unwrap_or_else(|e| panic!("click '{text}' in the tray: {e}"));
     }
 
-    fn look(&self) -> Option<Vec<MenuItem>> {
+    fn read_menu(&self) -> Option<Vec<MenuItem>> {
         let icon = self.icon()?;
-        let menu = self.menu_of(&icon)?;
+        let menu = self.menu_path(&icon)?;
         let proxy = self.proxy(&icon.owner, menu.as_str(), MENU).ok()?;
         let _: zbus::Result<bool> = proxy.call("AboutToShow", &0_i32);
         let none: Vec<&str> = Vec::new();
         let layout: zbus::Result<(u32, Node)> = proxy.call("GetLayout", &(0_i32, -1_i32, none));
-        Some(children_of(layout.ok()?.1.2))
+        Some(parse_children(layout.ok()?.1.2))
     }
 
     fn icon(&self) -> Option<Icon> {
         lock(&self.icons).last().cloned()
     }
 
-    fn menu_of(&self, icon: &Icon) -> Option<OwnedObjectPath> {
+    fn menu_path(&self, icon: &Icon) -> Option<OwnedObjectPath> {
         self.proxy(&icon.owner, &icon.path, ITEM)
             .ok()?
             .get_property("Menu")
@@ -132,7 +132,7 @@ impl Tray {
     }
 
     fn proxy(&self, owner: &str, path: &str, interface: &str) -> zbus::Result<Proxy<'static>> {
-        let connection = self.connection.get().expect("the desk is on its bus");
+        let connection = self.connection.get().expect("the desktop is on its bus");
         Proxy::new(
             connection,
             owner.to_owned(),
@@ -144,14 +144,14 @@ impl Tray {
 
 type Node = (i32, HashMap<String, OwnedValue>, Vec<OwnedValue>);
 
-fn children_of(children: Vec<OwnedValue>) -> Vec<MenuItem> {
+fn parse_children(children: Vec<OwnedValue>) -> Vec<MenuItem> {
     children
         .into_iter()
-        .filter_map(|child| item_of(Value::from(child)))
+        .filter_map(|child| parse_item(Value::from(child)))
         .collect()
 }
 
-fn item_of(value: Value<'static>) -> Option<MenuItem> {
+fn parse_item(value: Value<'static>) -> Option<MenuItem> {
     let value = if let Value::Value(inner) = value {
         *inner
     } else {
@@ -178,7 +178,7 @@ fn item_of(value: Value<'static>) -> Option<MenuItem> {
         id,
         label: without_mnemonics(&text("label").unwrap_or_default()),
         enabled: truth("enabled").unwrap_or(true),
-        children: children_of(children),
+        children: parse_children(children),
     })
 }
 
@@ -192,10 +192,10 @@ fn without_mnemonics(label: &str) -> String {
         .join("_")
 }
 
-fn flat(items: &[MenuItem]) -> Vec<MenuItem> {
+fn flatten(items: &[MenuItem]) -> Vec<MenuItem> {
     items
         .iter()
-        .flat_map(|item| [vec![item.clone()], flat(&item.children)].concat())
+        .flat_map(|item| [vec![item.clone()], flatten(&item.children)].concat())
         .collect()
 }
 

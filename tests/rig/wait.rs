@@ -6,20 +6,24 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-const PAUSE: Duration = Duration::from_millis(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// How long a person waits before they consider the app broken; ample on a loaded machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Polls `look` until it returns a value. Fails with `what` after [`PATIENCE`].
 #[track_caller]
-pub fn until<T>(what: impl Display, look: impl FnMut() -> Option<T>) -> T {
-    within(PATIENCE, what, look)
+pub fn wait_until<T>(what: impl Display, look: impl FnMut() -> Option<T>) -> T {
+    wait_until_within(DEFAULT_TIMEOUT, what, look)
 }
 
 /// Polls `look` until it returns a value. Fails with `what` after `bound`.
 #[track_caller]
-pub fn within<T>(bound: Duration, what: impl Display, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_until_within<T>(
+    bound: Duration,
+    what: impl Display,
+    mut look: impl FnMut() -> Option<T>,
+) -> T {
     let end = Instant::now() + bound;
     loop {
         if let Some(seen) = look() {
@@ -29,7 +33,7 @@ pub fn within<T>(bound: Duration, what: impl Display, mut look: impl FnMut() -> 
             Instant::now() < end,
             "waited {bound:?} in vain until {what}"
         );
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -38,7 +42,7 @@ pub fn within<T>(bound: Duration, what: impl Display, mut look: impl FnMut() -> 
     clippy::disallowed_methods,
     reason = "the time is compared with that of another process"
 )]
-pub fn micros() -> u128 {
+pub fn unix_micros() -> u128 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .expect("it is after 1970")
@@ -46,6 +50,6 @@ pub fn micros() -> u128 {
 }
 
 /// Returns `condition.then_some(())`, so that a test can wait for a plain condition.
-pub fn yes(condition: bool) -> Option<()> {
+pub fn some_if(condition: bool) -> Option<()> {
     condition.then_some(())
 }

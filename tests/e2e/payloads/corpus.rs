@@ -200,7 +200,7 @@ const HIDDEN: &[u32] = &[
 ];
 
 /// Returns all payloads, always in the same order.
-pub(crate) fn all() -> Vec<String> {
+pub(crate) fn all_payloads() -> Vec<String> {
     let written = [MARKUP, ESCAPES, SENTENCES]
         .concat()
         .into_iter()
@@ -224,14 +224,14 @@ pub(crate) fn all() -> Vec<String> {
 
 /// Returns whether a character must not be shown unescaped, because it is invisible or changes the
 /// rendering.
-pub(crate) fn is_raw(c: char) -> bool {
+pub(crate) fn must_be_escaped(c: char) -> bool {
     (c.is_control() && c != '\n')
         || HIDDEN.contains(&u32::from(c))
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
 /// Unpaired surrogates and other JSON strings that Rust's strings cannot hold, as JSON.
-pub(crate) const HALVES: &[&str] = &[
+pub(crate) const INVALID_STRINGS: &[&str] = &[
     r#""\ud800""#,
     r#""\udc00\ud800""#,
     r#""a\ud83db""#,

@@ -1,21 +1,24 @@
 //! Responses that break the rules of JSON-RPC, and responses with other text on their line.
 
-use drawbridge_tests::{Faulty, Home, Hub, McpClient};
+use drawbridge_tests::{FaultyServer, Home, Hub, McpClient};
 use serde_json::json;
 
-use super::{AT_ONCE, timed};
+use super::{IMMEDIATE, measure};
 
 /// Lets the server write a line instead of its answer. `$ID` stands for the id of the call.
-fn say(client: &McpClient, line: &str) -> (drawbridge_tests::mcp::Answer, std::time::Duration) {
-    timed(|| client.call("faulty__say", &json!({ "line": line }).to_string()))
+fn answer_with_line(
+    client: &McpClient,
+    line: &str,
+) -> (drawbridge_tests::mcp::Answer, std::time::Duration) {
+    measure(|| client.call("faulty__say", &json!({ "line": line }).to_string()))
 }
 
 #[test]
-fn an_answer_that_breaks_the_rules_is_an_error_at_once_that_says_which_rule() {
+fn a_malformed_answer_is_an_immediate_error_that_names_the_violation() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let _faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let client = hub.client("desk");
+    let _faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
     for (line, rule) in [
         (
             r#"{"id":$ID,"result":{"content":[]}}"#,
@@ -38,8 +41,8 @@ fn an_answer_that_breaks_the_rules_is_an_error_at_once_that_says_which_rule() {
             "neither a result nor an error",
         ),
     ] {
-        let (answer, took) = say(&client, line);
-        assert!(took < AT_ONCE, "{line} took {took:?}");
+        let (answer, took) = answer_with_line(&client, line);
+        assert!(took < IMMEDIATE, "{line} took {took:?}");
         assert!(
             answer.is_error() && answer.text().contains(rule),
             "{line}: {}",
@@ -54,11 +57,11 @@ fn an_answer_that_breaks_the_rules_is_an_error_at_once_that_says_which_rule() {
 }
 
 #[test]
-fn an_answer_that_shares_its_line_with_other_text_arrives() {
+fn an_answer_on_a_line_with_other_text_arrives() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let client = hub.client("desk");
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
     let message =
         r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"here"}]}}"#;
     for line in [
@@ -66,12 +69,12 @@ fn an_answer_that_shares_its_line_with_other_text_arrives() {
         format!("{message}done"),
         format!(r#"{{half {{"level":"info"}} {message} and {{more}}"#),
     ] {
-        let (answer, took) = say(&client, &line);
-        assert!(took < AT_ONCE, "{line} took {took:?}");
+        let (answer, took) = answer_with_line(&client, &line);
+        assert!(took < IMMEDIATE, "{line} took {took:?}");
         assert_eq!(answer.text(), "here", "{line}: {}", answer.raw);
     }
     assert_eq!(
-        faulty.seen()["non_jsonrpc_lines"],
+        faulty.show()["non_jsonrpc_lines"],
         3,
         "the other text is counted"
     );

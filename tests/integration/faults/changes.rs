@@ -6,17 +6,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Faulty, Home, Hub, McpClient, until, wait::yes, within};
+use drawbridge_tests::{
+    FaultyServer, Home, Hub, McpClient, wait::some_if, wait_until, wait_until_within,
+};
 use serde_json::json;
 
-use super::timed;
+use super::measure;
 
 /// How long a test watches for messages that must not arrive.
-const WATCHED: Duration = Duration::from_secs(3);
+const WATCH_TIME: Duration = Duration::from_secs(3);
 
 /// Returns a channel with the times at which the client learns that the tools changed. The thread
 /// behind it runs until the hub ends.
-fn tells(client: &McpClient) -> mpsc::Receiver<Instant> {
+fn watch_list_changes(client: &McpClient) -> mpsc::Receiver<Instant> {
     let (told, tells) = mpsc::channel();
     let listening = client.listen(None);
     thread::spawn(move || {
@@ -32,7 +34,7 @@ fn tells(client: &McpClient) -> mpsc::Receiver<Instant> {
 /// Checks that the client is notified once a second at most. The bound is lower because the times
 /// are taken at arrival.
 #[track_caller]
-fn are_apart(told: &[Instant]) {
+fn assert_rate_limited(told: &[Instant]) {
     for pair in told.windows(2) {
         let apart = pair[1] - pair[0];
         assert!(
@@ -43,22 +45,22 @@ fn are_apart(told: &[Instant]) {
 }
 
 #[test]
-fn ten_thousand_changes_are_read_at_most_twice_and_told_to_a_client_no_more_often() {
+fn ten_thousand_changes_cause_at_most_two_refreshes_and_notifications() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &["--grow"]).synced();
-    let client = hub.client("desk");
-    let tells = tells(&client);
-    assert!(!client.tools().contains(&"faulty__grown-1".to_owned()));
-    let before = faulty.heard_of("tools/list").len();
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &["--grow"]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    let tells = watch_list_changes(&client);
+    assert!(!client.list_tools().contains(&"faulty__grown-1".to_owned()));
+    let before = faulty.received_by_method("tools/list").len();
     let flood = json!({"kind": "list_changed", "count": 10_000}).to_string();
-    let (answer, took) = timed(|| client.call("faulty__flood", &flood));
+    let (answer, took) = measure(|| client.call("faulty__flood", &flood));
     assert_eq!(answer.text(), "the flood is over");
-    until("the change is seen", || {
-        yes(client.tools().contains(&"faulty__grown-1".to_owned()))
+    wait_until("the change is seen", || {
+        some_if(client.list_tools().contains(&"faulty__grown-1".to_owned()))
     });
-    thread::sleep(WATCHED);
-    let reads = faulty.heard_of("tools/list").len() - before;
+    thread::sleep(WATCH_TIME);
+    let reads = faulty.received_by_method("tools/list").len() - before;
     let told: Vec<_> = tells.try_iter().collect();
     println!(
         "10,000 changes in {took:?} were read {reads} times and told {} times",
@@ -70,22 +72,22 @@ fn ten_thousand_changes_are_read_at_most_twice_and_told_to_a_client_no_more_ofte
         "{reads} reads were told {} times",
         told.len()
     );
-    are_apart(&told);
+    assert_rate_limited(&told);
 }
 
 #[test]
-fn changes_without_end_are_read_and_told_once_a_second_at_most() {
+fn endless_changes_are_refreshed_and_notified_at_most_once_a_second() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &["--grow"]).synced();
-    let client = hub.client("desk");
-    let tells = tells(&client);
-    let before = faulty.heard_of("tools/list").len();
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &["--grow"]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    let tells = watch_list_changes(&client);
+    let before = faulty.received_by_method("tools/list").len();
     let start = Instant::now();
-    while start.elapsed() < WATCHED {
+    while start.elapsed() < WATCH_TIME {
         client.call("faulty__flood", r#"{"kind":"list_changed","count":1000}"#);
     }
-    let reads = faulty.heard_of("tools/list").len() - before;
+    let reads = faulty.received_by_method("tools/list").len() - before;
     let most = usize::try_from(start.elapsed().as_millis() / 1000).expect("a short time") + 1;
     let told: Vec<_> = tells.try_iter().collect();
     println!(
@@ -99,20 +101,20 @@ fn changes_without_end_are_read_and_told_once_a_second_at_most() {
         start.elapsed()
     );
     assert!(told.len() >= 2, "the client is told while it goes on");
-    are_apart(&told);
+    assert_rate_limited(&told);
 }
 
 #[test]
-fn a_change_that_is_told_while_the_list_is_being_read_is_read_too() {
+fn a_change_during_a_refresh_is_read_too() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let options = ["--grow", "--change-while-listed", "1500"];
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &options).synced();
-    let client = hub.client("desk");
-    within(
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &options).wait_until_synced();
+    let client = hub.connect_client("desk");
+    wait_until_within(
         Duration::from_secs(10),
         "what changed meanwhile is there",
-        || yes(client.tools().contains(&"faulty__grown-1".to_owned())),
+        || some_if(client.list_tools().contains(&"faulty__grown-1".to_owned())),
     );
-    assert_eq!(faulty.heard_of("tools/list").len(), 2);
+    assert_eq!(faulty.received_by_method("tools/list").len(), 2);
 }

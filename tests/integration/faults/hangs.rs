@@ -2,48 +2,46 @@
 
 use std::time::Duration;
 
-use drawbridge_tests::{Faulty, Home, Hub, places, until, wait::yes, within};
+use drawbridge_tests::{
+    FaultyServer, Home, Hub, paths, wait::some_if, wait_until, wait_until_within,
+};
 use serde_json::json;
 
-use super::{meanwhile, neighbour, outcomes, timed};
+use super::{add_neighbour, call_neighbour_during, measure, read_outcomes};
 
 /// The extra time that a loaded machine gets beyond a timeout.
 const SLACK: Duration = Duration::from_secs(2);
 
 #[test]
-fn a_server_that_hangs_at_its_start_is_shown_as_starting_then_as_failed_and_its_whole_tree_is_ended()
- {
+fn a_server_that_hangs_at_its_start_fails_and_its_process_tree_is_killed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, client) = neighbour(&hub);
+    let (_neighbour, client) = add_neighbour(&hub);
     let patience = Duration::from_millis(4000);
-    let ((), took) = meanwhile(&client, || {
-        let mute = Faulty::add(
+    let ((), took) = call_neighbour_during(&client, || {
+        let mute = FaultyServer::add(
             &hub,
             "mute",
             &json!({"initialize_ms": 4000}),
             &["--mute", "--child"],
         );
-        until("it is shown as starting", || {
-            yes(mute.seen()["state"] == "initializing")
+        wait_until("it is shown as starting", || {
+            some_if(mute.show()["state"] == "initializing")
         });
-        until(
-            "it runs, and what it started",
-            || yes(mute.processes() >= 2),
-        );
-        let failed = within(patience + SLACK, "it is shown as failed", || {
-            Some(mute.seen()).filter(|seen| seen["state"] == "error")
+        wait_until("it runs, and what it started", || {
+            some_if(mute.count_processes() >= 2)
+        });
+        let failed = wait_until_within(patience + SLACK, "it is shown as failed", || {
+            Some(mute.show()).filter(|seen| seen["state"] == "error")
         });
         assert!(
             failed["reason"].to_string().contains("4 s"),
             "it says how long it was waited for: {failed}"
         );
-        within(
-            SLACK,
-            "nothing of it is left",
-            || yes(mute.processes() == 0),
-        );
-        assert_eq!(mute.starts(), 1, "it had its time");
+        wait_until_within(SLACK, "nothing of it is left", || {
+            some_if(mute.count_processes() == 0)
+        });
+        assert_eq!(mute.count_starts(), 1, "it had its time");
     });
     let slowest = took.iter().max().expect("some calls");
     assert!(
@@ -54,34 +52,36 @@ fn a_server_that_hangs_at_its_start_is_shown_as_starting_then_as_failed_and_its_
 }
 
 #[test]
-fn a_server_that_hangs_at_its_start_and_will_not_end_is_shown_as_failed_at_its_time_all_the_same() {
+fn a_server_that_hangs_at_its_start_and_ignores_termination_fails_on_time() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let starter = ["sh", "-c", "trap '' TERM INT HUP; exec \"$0\" \"$@\""];
     let options = ["--mute", "--stay", "--child"];
-    let stubborn = Faulty::add_behind(
+    let stubborn = FaultyServer::add_with_starter(
         &hub,
         "stubborn",
         &json!({"initialize_ms": 1000}),
         &starter,
         &options,
     );
-    until("it runs", || yes(stubborn.processes() >= 2));
+    wait_until("it runs", || some_if(stubborn.count_processes() >= 2));
     let bound = Duration::from_millis(1000) + SLACK;
-    within(bound, "it is shown as failed", || {
-        yes(stubborn.seen()["state"] == "error")
+    wait_until_within(bound, "it is shown as failed", || {
+        some_if(stubborn.show()["state"] == "error")
     });
-    until("nothing of it is left", || yes(stubborn.processes() == 0));
+    wait_until("nothing of it is left", || {
+        some_if(stubborn.count_processes() == 0)
+    });
 }
 
 #[test]
-fn a_call_that_hangs_ends_at_the_servers_own_time_is_cancelled_there_once_and_its_late_answer_is_dropped()
- {
+fn a_hanging_call_times_out_is_cancelled_once_and_its_late_answer_is_dropped() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({"call_ms": 1000}), &[]).synced();
-    let client = hub.client("desk");
-    let (answer, took) = timed(|| client.call("faulty__hang", "{}"));
+    let faulty =
+        FaultyServer::add(&hub, "faulty", &json!({"call_ms": 1000}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    let (answer, took) = measure(|| client.call("faulty__hang", "{}"));
     assert!(
         answer.is_error() && answer.text().contains("did not answer in time"),
         "{}",
@@ -96,11 +96,11 @@ fn a_call_that_hangs_ends_at_the_servers_own_time_is_cancelled_there_once_and_it
         took >= Duration::from_secs(1) && took < Duration::from_secs(1) + SLACK,
         "it took {took:?}"
     );
-    until(
+    wait_until(
         "the late answer is dropped, which the server's log says",
         || {
             let log = home.cli(&["logs", "--server", "faulty", "--json"]).stdout();
-            yes(log.contains("an answer that nobody waits for was dropped"))
+            some_if(log.contains("an answer that nobody waits for was dropped"))
         },
     );
     assert_eq!(
@@ -108,35 +108,35 @@ fn a_call_that_hangs_ends_at_the_servers_own_time_is_cancelled_there_once_and_it
         r#"{"n":1}"#,
         "the next call has its own answer"
     );
-    let call = faulty.calls("hang");
-    let cancelled = faulty.heard_of("notifications/cancelled");
+    let call = faulty.received_calls("hang");
+    let cancelled = faulty.received_by_method("notifications/cancelled");
     assert_eq!((call.len(), cancelled.len()), (1, 1), "{cancelled:?}");
     assert_eq!(
         cancelled[0]["params"]["requestId"], call[0]["id"],
         "with the id that the server knows"
     );
-    assert_eq!(faulty.starts(), 1, "it is not started anew");
-    until("it is written down", || {
-        yes(outcomes(&home, "hang") == ["timed_out"])
+    assert_eq!(faulty.count_starts(), 1, "it is not started anew");
+    wait_until("it is written down", || {
+        some_if(read_outcomes(&home, "hang") == ["timed_out"])
     });
 }
 
 #[test]
-fn a_public_server_whose_call_takes_too_long_is_told_so_and_answers_the_next_one() {
+fn a_public_server_gets_the_cancellation_of_a_timed_out_call_and_answers_the_next() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let program = places::text(places::npm(
+    let program = paths::path_text(paths::npm_file(
         "@modelcontextprotocol/server-everything/dist/index.js",
     ));
     let spec = json!({"name": "everything", "command": "node", "args": [program], "timeouts": {"call_ms": 1500}});
-    hub.verb("servers.add", &json!({"spec": spec}));
-    hub.until_synced("everything");
-    hub.policy("everything", "allow");
-    let client = hub.client("desk");
-    let pid = hub.server("everything")["pid"].clone();
+    hub.run_verb("servers.add", &json!({"spec": spec}));
+    hub.wait_until_synced("everything");
+    hub.set_policy("everything", "allow");
+    let client = hub.connect_client("desk");
+    let pid = hub.show_server("everything")["pid"].clone();
     let arguments = r#"{"duration":3,"steps":1}"#;
     let (answer, took) =
-        timed(|| client.call("everything__trigger-long-running-operation", arguments));
+        measure(|| client.call("everything__trigger-long-running-operation", arguments));
     assert!(
         answer.is_error() && answer.text().contains("unknown"),
         "{}",
@@ -151,7 +151,7 @@ fn a_public_server_whose_call_takes_too_long_is_told_so_and_answers_the_next_one
         "Echo: 1"
     );
     assert_eq!(
-        hub.server("everything")["pid"],
+        hub.show_server("everything")["pid"],
         pid,
         "it is the same process"
     );

@@ -6,28 +6,29 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_tests::{Bridge, Faulty, Home, Hub, McpClient, Memory, http::Url};
+use drawbridge_tests::{Bridge, FaultyServer, Home, Hub, McpClient, MemoryGrowth, http::Url};
 use serde_json::json;
 
-use super::{meanwhile, neighbour, timed};
+use super::{add_neighbour, call_neighbour_during, measure};
 
 const MIB: usize = 1 << 20;
 /// The longest message of a client and of a server.
-const LONGEST: usize = 16 * MIB;
+const MAX_MESSAGE: usize = 16 * MIB;
 /// The largest growth of the hub in MiB for messages that it refuses.
-const MOST: u64 = 32;
+const MAX_GROWTH_MIB: u64 = 32;
 const LEVELS: usize = 100_000;
 /// The timeout of the server's calls, in milliseconds.
-const PATIENCE: u32 = 8_000;
+const CALL_TIMEOUT_MS: u32 = 8_000;
 
-fn faulty<'a>(hub: &'a Hub<'a>) -> (Faulty<'a>, McpClient) {
-    let faulty = Faulty::add(hub, "faulty", &json!({"call_ms": PATIENCE}), &[]).synced();
-    (faulty, hub.client("desk"))
+fn add_faulty_server<'a>(hub: &'a Hub<'a>) -> (FaultyServer<'a>, McpClient) {
+    let faulty = FaultyServer::add(hub, "faulty", &json!({"call_ms": CALL_TIMEOUT_MS}), &[])
+        .wait_until_synced();
+    (faulty, hub.connect_client("desk"))
 }
 
 /// Sends the head of a request with this length, or with a chunked body if there is none.
-fn head(hub: &Hub<'_>, token: &str, length: Option<usize>) -> TcpStream {
-    let url = Url::of(&hub.url);
+fn send_head(hub: &Hub<'_>, token: &str, length: Option<usize>) -> TcpStream {
+    let url = Url::parse(&hub.url);
     let length = length.map_or("Transfer-Encoding: chunked".to_owned(), |length| {
         format!("Content-Length: {length}")
     });
@@ -46,15 +47,15 @@ fn head(hub: &Hub<'_>, token: &str, length: Option<usize>) -> TcpStream {
 
 /// Sends a chunked body longer than the limit. Returns the status of the response.
 fn send_in_pieces(hub: &Hub<'_>, token: &str) -> String {
-    let mut stream = head(hub, token, None);
+    let mut stream = send_head(hub, token, None);
     let piece = format!("{MIB:x}\r\n{}\r\n", " ".repeat(MIB));
     // The hub may close the connection before the end of the body; its response arrives all the
     // same.
-    let _ = (0..4 * LONGEST / MIB).try_for_each(|_| stream.write_all(piece.as_bytes()));
-    status(stream)
+    let _ = (0..4 * MAX_MESSAGE / MIB).try_for_each(|_| stream.write_all(piece.as_bytes()));
+    read_status(stream)
 }
 
-fn status(stream: impl Read) -> String {
+fn read_status(stream: impl Read) -> String {
     let mut line = String::new();
     BufReader::new(stream)
         .read_line(&mut line)
@@ -63,73 +64,86 @@ fn status(stream: impl Read) -> String {
 }
 
 #[test]
-fn a_body_that_is_said_to_be_too_long_is_refused_before_it_comes() {
+fn a_body_with_too_large_a_content_length_is_rejected_before_it_is_read() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let memory = Memory::of(hub.id());
-    let token = hub.token("desk");
-    assert_eq!(status(head(&hub, &token, Some(LONGEST))), "413");
-    assert!(memory.rise() <= MOST, "it grew by {} MiB", memory.rise());
+    let memory = MemoryGrowth::new(hub.pid());
+    let token = hub.add_client("desk");
+    assert_eq!(
+        read_status(send_head(&hub, &token, Some(MAX_MESSAGE))),
+        "413"
+    );
+    assert!(
+        memory.peak_growth_mib() <= MAX_GROWTH_MIB,
+        "it grew by {} MiB",
+        memory.peak_growth_mib()
+    );
 }
 
 #[test]
-fn a_body_that_grows_too_long_is_refused_and_nobody_else_hears_of_it() {
+fn a_chunked_body_that_grows_too_long_is_rejected_and_affects_no_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = neighbour(&hub);
-    let token = hub.token("desk");
-    let memory = Memory::of(hub.id());
-    let (status, others) = meanwhile(&other, || send_in_pieces(&hub, &token));
-    let (slowest, rise) = (others.iter().max().expect("some calls"), memory.rise());
+    let (_neighbour, other) = add_neighbour(&hub);
+    let token = hub.add_client("desk");
+    let memory = MemoryGrowth::new(hub.pid());
+    let (status, others) = call_neighbour_during(&other, || send_in_pieces(&hub, &token));
+    let (slowest, rise) = (
+        others.iter().max().expect("some calls"),
+        memory.peak_growth_mib(),
+    );
     println!("the hub grew by {rise} MiB; other calls took up to {slowest:?}");
     assert_eq!(status, "413");
     assert!(
         *slowest < Duration::from_secs(2),
         "another call took {slowest:?}"
     );
-    assert!(rise <= MOST, "it grew by {rise} MiB");
+    assert!(rise <= MAX_GROWTH_MIB, "it grew by {rise} MiB");
 }
 
 #[test]
-fn a_line_that_is_too_long_for_the_bridge_is_one_error_and_the_next_line_is_heard() {
+fn a_line_too_long_for_the_bridge_is_one_error_and_the_next_line_is_read() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let mut bridge = Bridge::open(&home, "editor");
-    let (memory, of_the_hub) = (Memory::of(bridge.process.id()), Memory::of(hub.id()));
+    let (memory, of_the_hub) = (
+        MemoryGrowth::new(bridge.process.pid()),
+        MemoryGrowth::new(hub.pid()),
+    );
     let mut stdin = bridge.stdin.take().expect("stdin is open");
     let piece = " ".repeat(MIB);
-    for _ in 0..LONGEST / MIB + 1 {
+    for _ in 0..MAX_MESSAGE / MIB + 1 {
         stdin
             .write_all(piece.as_bytes())
             .expect("speak to the bridge");
     }
     stdin.write_all(b"\n").expect("speak to the bridge");
     bridge.stdin = Some(stdin);
-    assert!(bridge.process.line().contains("longer than 16 MiB"));
-    assert_eq!(bridge.ask(9, "ping", &json!({}))["result"], json!({}));
+    assert!(bridge.process.read_line().contains("longer than 16 MiB"));
+    assert_eq!(bridge.request(9, "ping", &json!({}))["result"], json!({}));
     println!(
         "the bridge grew by {} MiB, the hub by {}",
-        memory.rise(),
-        of_the_hub.rise()
+        memory.peak_growth_mib(),
+        of_the_hub.peak_growth_mib()
     );
     assert!(
-        of_the_hub.rise() <= MOST,
+        of_the_hub.peak_growth_mib() <= MAX_GROWTH_MIB,
         "the hub grew by {} MiB",
-        of_the_hub.rise()
+        of_the_hub.peak_growth_mib()
     );
     assert!(
-        memory.rise() <= MOST,
+        memory.peak_growth_mib() <= MAX_GROWTH_MIB,
         "the bridge grew by {} MiB",
-        memory.rise()
+        memory.peak_growth_mib()
     );
 }
 
 #[test]
-fn what_a_client_nests_too_deep_is_an_error_to_it_alone() {
+fn too_deeply_nested_client_json_is_an_error_for_that_client_only() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (faulty, client) = faulty(&hub);
-    let memory = Memory::of(hub.id());
+    let (faulty, client) = add_faulty_server(&hub);
+    let memory = MemoryGrowth::new(hub.pid());
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
         let inner = if open == "[" { "" } else { "1" };
         let deep = format!("{}{inner}{}", open.repeat(LEVELS), close.repeat(LEVELS));
@@ -147,16 +161,24 @@ fn what_a_client_nests_too_deep_is_an_error_to_it_alone() {
         "{}",
         "the next one is answered"
     );
-    assert_eq!(faulty.calls("measure").len(), 0, "none reached the server");
-    assert!(memory.rise() <= MOST, "it grew by {} MiB", memory.rise());
+    assert_eq!(
+        faulty.received_calls("measure").len(),
+        0,
+        "none reached the server"
+    );
+    assert!(
+        memory.peak_growth_mib() <= MAX_GROWTH_MIB,
+        "it grew by {} MiB",
+        memory.peak_growth_mib()
+    );
 }
 
 #[test]
-fn what_a_server_nests_deep_harms_nobody() {
+fn deeply_nested_server_json_is_harmless() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (faulty, client) = faulty(&hub);
-    let memory = Memory::of(hub.id());
+    let (faulty, client) = add_faulty_server(&hub);
+    let memory = MemoryGrowth::new(hub.pid());
     client.call("faulty__deep", &json!({"levels": LEVELS}).to_string());
     assert_eq!(
         client.call("faulty__echo", "{}").text(),
@@ -165,18 +187,24 @@ fn what_a_server_nests_deep_harms_nobody() {
     );
     let noise = json!({"kind": "deep", "lines": 3, "levels": LEVELS});
     assert_eq!(
-        client.call("faulty__noise", &noise.to_string()).text(),
+        client
+            .call("faulty__non_jsonrpc_lines", &noise.to_string())
+            .text(),
         "after the noise"
     );
-    assert_eq!(faulty.starts(), 1, "it runs still");
-    assert!(memory.rise() <= MOST, "it grew by {} MiB", memory.rise());
+    assert_eq!(faulty.count_starts(), 1, "it runs still");
+    assert!(
+        memory.peak_growth_mib() <= MAX_GROWTH_MIB,
+        "it grew by {} MiB",
+        memory.peak_growth_mib()
+    );
 }
 
 #[test]
-fn what_a_server_nests_too_deep_is_an_error_to_its_caller() {
+fn too_deeply_nested_server_json_is_an_error_for_the_caller() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_faulty, client) = faulty(&hub);
+    let (_faulty, client) = add_faulty_server(&hub);
     let answer = client.call("faulty__deep", &json!({"levels": LEVELS}).to_string());
     assert!(
         answer.raw.len() < LEVELS,
@@ -191,47 +219,50 @@ fn what_a_server_nests_too_deep_is_an_error_to_its_caller() {
 }
 
 #[test]
-fn a_message_that_is_too_long_costs_little_whichever_way_it_comes() {
+fn a_message_that_is_too_long_needs_little_memory_in_each_direction() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_faulty, client) = faulty(&hub);
-    let token = hub.token("other");
-    let memory = Memory::of(hub.id());
+    let (_faulty, client) = add_faulty_server(&hub);
+    let token = hub.add_client("other");
+    let memory = MemoryGrowth::new(hub.pid());
     assert_eq!(send_in_pieces(&hub, &token), "413");
-    let body = memory.rise();
-    let memory = Memory::of(hub.id());
+    let body = memory.peak_growth_mib();
+    let memory = MemoryGrowth::new(hub.pid());
     client.call(
-        "faulty__noise",
-        &json!({"kind": "endless", "lines": 1, "bytes": 4 * LONGEST}).to_string(),
+        "faulty__non_jsonrpc_lines",
+        &json!({"kind": "endless", "lines": 1, "bytes": 4 * MAX_MESSAGE}).to_string(),
     );
-    let line = memory.rise();
+    let line = memory.peak_growth_mib();
     assert!(
-        body <= MOST && line <= MOST,
+        body <= MAX_GROWTH_MIB && line <= MAX_GROWTH_MIB,
         "a body made it grow by {body} MiB, a server's line by {line}"
     );
 }
 
 #[test]
-fn the_longest_answer_arrives_whole_and_a_longer_one_is_an_error_to_its_caller_alone() {
+fn the_longest_answer_arrives_and_a_longer_one_is_an_error_for_its_caller_only() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = neighbour(&hub);
-    let (faulty, client) = faulty(&hub);
+    let (_neighbour, other) = add_neighbour(&hub);
+    let (faulty, client) = add_faulty_server(&hub);
     let long = client.call(
         "faulty__large",
-        &json!({"bytes": LONGEST - 1024}).to_string(),
+        &json!({"bytes": MAX_MESSAGE - 1024}).to_string(),
     );
-    assert_eq!(long.text().len(), LONGEST - 1024);
-    let memory = Memory::of(hub.id());
-    let ((answer, took), others) = meanwhile(&other, || {
-        timed(|| {
+    assert_eq!(long.text().len(), MAX_MESSAGE - 1024);
+    let memory = MemoryGrowth::new(hub.pid());
+    let ((answer, took), others) = call_neighbour_during(&other, || {
+        measure(|| {
             client.call(
                 "faulty__large",
-                &json!({"bytes": LONGEST + 1024}).to_string(),
+                &json!({"bytes": MAX_MESSAGE + 1024}).to_string(),
             )
         })
     });
-    let (slowest, rise) = (others.iter().max().expect("some calls"), memory.rise());
+    let (slowest, rise) = (
+        others.iter().max().expect("some calls"),
+        memory.peak_growth_mib(),
+    );
     println!("told after {took:?}; the hub grew by {rise} MiB; other calls took up to {slowest:?}");
     assert!(
         answer.is_error() || answer.error_code().is_some(),
@@ -242,34 +273,42 @@ fn the_longest_answer_arrives_whole_and_a_longer_one_is_an_error_to_its_caller_a
         *slowest < Duration::from_secs(2),
         "another call took {slowest:?}"
     );
-    assert!(rise <= MOST, "it grew by {rise} MiB");
+    assert!(rise <= MAX_GROWTH_MIB, "it grew by {rise} MiB");
     assert_eq!(
         client.call("faulty__echo", "{}").text(),
         "{}",
         "the next one is answered"
     );
-    assert_eq!(faulty.starts(), 1);
+    assert_eq!(faulty.count_starts(), 1);
 }
 
 #[test]
-fn a_line_without_end_is_dropped_in_bounded_memory_and_the_next_one_is_found() {
+fn an_endless_line_is_dropped_in_bounded_memory_and_the_next_one_is_read() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = neighbour(&hub);
-    let (faulty, client) = faulty(&hub);
-    let memory = Memory::of(hub.id());
-    let noise = json!({"kind": "endless", "lines": 1, "bytes": 4 * LONGEST});
-    let (answer, others) = meanwhile(&other, || client.call("faulty__noise", &noise.to_string()));
-    let (slowest, rise) = (others.iter().max().expect("some calls"), memory.rise());
+    let (_neighbour, other) = add_neighbour(&hub);
+    let (faulty, client) = add_faulty_server(&hub);
+    let memory = MemoryGrowth::new(hub.pid());
+    let noise = json!({"kind": "endless", "lines": 1, "bytes": 4 * MAX_MESSAGE});
+    let (answer, others) = call_neighbour_during(&other, || {
+        client.call("faulty__non_jsonrpc_lines", &noise.to_string())
+    });
+    let (slowest, rise) = (
+        others.iter().max().expect("some calls"),
+        memory.peak_growth_mib(),
+    );
     println!("the hub grew by {rise} MiB; other calls took up to {slowest:?}");
     assert_eq!(answer.text(), "after the noise");
     assert!(
         *slowest < Duration::from_secs(2),
         "another call took {slowest:?}"
     );
-    assert!(rise <= MOST, "it grew by {rise} MiB");
+    assert!(rise <= MAX_GROWTH_MIB, "it grew by {rise} MiB");
     assert_eq!(
-        (faulty.starts(), faulty.seen()["non_jsonrpc_lines"].as_u64()),
+        (
+            faulty.count_starts(),
+            faulty.show()["non_jsonrpc_lines"].as_u64()
+        ),
         (1, Some(1))
     );
 }

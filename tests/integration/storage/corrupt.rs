@@ -8,39 +8,39 @@ use std::{
 };
 
 use drawbridge_tests::{
-    Faulty, Home, Hub, McpClient,
+    FaultyServer, Home, Hub, McpClient,
     http::{Request, Url},
     hub::{spec_file, write_spec},
     store,
-    wait::yes,
-    within,
+    wait::some_if,
+    wait_until_within,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-fn database(home: &Home) -> PathBuf {
+fn database_file(home: &Home) -> PathBuf {
     home.data_dir().join("drawbridge.db")
 }
 
 /// Damages the database of a hub that has stored an allow, restarts the hub, and checks that
 /// nothing is allowed by default.
-fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
+fn assert_nothing_allowed_after(damage: impl FnOnce(&Home)) {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let token = hub.token("desk");
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let token = hub.add_client("desk");
     let before = McpClient::connect(&hub.url, &token);
     assert!(
         !before.call("faulty__echo", "{}").is_error(),
         "it is allowed"
     );
-    let starts = faulty.starts();
+    let starts = faulty.count_starts();
     drop(faulty);
-    hub.end(Signal::SIGTERM);
+    hub.stop(Signal::SIGTERM);
     // The checkpoint moves everything from the WAL into the database file.
-    store::root_page(&home.data_dir(), "call").expect("write everything into the file");
+    store::find_root_page(&home.data_dir(), "call").expect("write everything into the file");
     damage(&home);
-    let damaged = fs::read(database(&home)).expect("read it");
+    let damaged = fs::read(database_file(&home)).expect("read it");
 
     let hub = Hub::serve(&home);
     let moved: Vec<PathBuf> = fs::read_dir(home.data_dir())
@@ -57,7 +57,7 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
         "as it was"
     );
     assert!(
-        store::is_sound(&home.data_dir()).expect("read the store"),
+        store::passes_integrity_check(&home.data_dir()).expect("read the store"),
         "the new one is sound"
     );
     let notice = home.cli(&["logs", "--level", "error", "--json"]).stdout();
@@ -67,12 +67,12 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
     );
 
     assert_eq!(
-        hub.server("faulty")["state"],
+        hub.show_server("faulty")["state"],
         "needs_acceptance",
         "what would be started is to be accepted anew"
     );
     assert!(
-        !hub.verb("policy.list", &json!({}))
+        !hub.run_verb("policy.list", &json!({}))
             .to_string()
             .contains("faulty"),
         "no rule is remembered"
@@ -84,7 +84,7 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
     ];
     let knock = Request {
         method: "POST",
-        url: &Url::of(&hub.url),
+        url: &Url::parse(&hub.url),
         headers: &headers,
         body: b"{}",
     }
@@ -94,21 +94,21 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
         401,
         "no client is remembered"
     );
-    let client = hub.client("new");
+    let client = hub.connect_client("new");
     assert!(
         client.call("faulty__echo", "{}").error_code().is_some(),
         "no tool is there to be called"
     );
-    home.cli(&["servers", "accept", "faulty"]).ok();
-    hub.until_synced("faulty");
+    home.cli(&["servers", "accept", "faulty"]).expect_success();
+    hub.wait_until_synced("faulty");
     assert!(
-        client.tools().contains(&"faulty__echo".to_owned()),
+        client.list_tools().contains(&"faulty__echo".to_owned()),
         "the catalog is read anew"
     );
-    let waiting = client.call_meanwhile("faulty__echo", "{}");
-    let asked = hub.approval();
+    let waiting = client.spawn_call("faulty__echo", "{}");
+    let asked = hub.wait_for_approval();
     home.cli(&["approvals", "deny", asked["id"].as_str().expect("an id")])
-        .ok();
+        .expect_success();
     assert!(
         waiting.join().expect("an answer").is_error(),
         "a person is asked again"
@@ -125,22 +125,22 @@ fn nothing_is_assumed_after(damage: impl FnOnce(&Home)) {
 fn overwrite(home: &Home, at: u64, bytes: &[u8]) {
     let file = OpenOptions::new()
         .write(true)
-        .open(database(home))
+        .open(database_file(home))
         .expect("open it");
     file.write_all_at(bytes, at).expect("damage it");
 }
 
 #[test]
-fn a_database_that_is_none_is_moved_aside_and_nothing_of_it_is_assumed() {
-    nothing_is_assumed_after(|home| overwrite(home, 0, &[b'x'; 4096]));
+fn a_file_that_is_no_database_is_moved_aside_and_allows_nothing() {
+    assert_nothing_allowed_after(|home| overwrite(home, 0, &[b'x'; 4096]));
 }
 
 #[test]
-fn a_database_that_was_cut_short_is_moved_aside_and_nothing_of_it_is_assumed() {
-    nothing_is_assumed_after(|home| {
+fn a_truncated_database_is_moved_aside_and_allows_nothing() {
+    assert_nothing_allowed_after(|home| {
         let file = OpenOptions::new()
             .write(true)
-            .open(database(home))
+            .open(database_file(home))
             .expect("open it");
         file.set_len(6000).expect("cut it");
     });
@@ -148,51 +148,51 @@ fn a_database_that_was_cut_short_is_moved_aside_and_nothing_of_it_is_assumed() {
 
 /// Overwrites the root page of a table.
 fn damage_table(home: &Home, table: &str) {
-    let (at, size) = store::root_page(&home.data_dir(), table).expect("find its page");
+    let (at, size) = store::find_root_page(&home.data_dir(), table).expect("find its page");
     overwrite(home, at, &vec![0xa5; size]);
 }
 
 #[test]
-fn a_database_with_one_damaged_table_is_moved_aside_and_nothing_of_it_is_assumed() {
+fn a_database_with_a_damaged_table_is_moved_aside_and_allows_nothing() {
     for table in ["call", "rule", "server", "client", "setting"] {
-        nothing_is_assumed_after(|home| damage_table(home, table));
+        assert_nothing_allowed_after(|home| damage_table(home, table));
     }
 }
 
 #[test]
-fn a_hub_whose_copy_of_the_catalog_is_damaged_starts_and_reads_it_anew() {
+fn a_hub_with_a_damaged_catalog_cache_starts_and_refreshes() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    drop(Faulty::add(&hub, "faulty", &json!({}), &[]).synced());
-    hub.end(Signal::SIGTERM);
+    drop(FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced());
+    hub.stop(Signal::SIGTERM);
     damage_table(&home, "capability");
     let hub = Hub::serve(&home);
-    home.cli(&["servers", "accept", "faulty"]).ok();
-    home.cli(&["servers", "sync", "faulty"]).ok();
-    let tools = hub.client("desk").tools();
+    home.cli(&["servers", "accept", "faulty"]).expect_success();
+    home.cli(&["servers", "sync", "faulty"]).expect_success();
+    let tools = hub.connect_client("desk").list_tools();
     assert!(tools.contains(&"faulty__echo".to_owned()), "{tools:?}");
 }
 
 /// Returns the broken spec files that the command line reports.
-fn broken(home: &Home) -> Vec<Value> {
-    home.cli(&["servers", "list", "--json"]).json()["broken"]
+fn list_broken(home: &Home) -> Vec<Value> {
+    home.cli(&["servers", "list", "--json"]).expect_json()["broken"]
         .as_array()
         .cloned()
         .unwrap_or_default()
 }
 
 #[test]
-fn a_server_whose_spec_is_broken_by_hand_goes_on_as_it_was_accepted_and_the_place_is_told() {
+fn a_server_with_a_broken_spec_continues_as_accepted_and_the_error_is_reported() {
     const SOON: Duration = Duration::from_secs(5);
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let client = hub.client("desk");
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
     let whole = fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read the spec");
     let half = &whole[..whole.len() / 2];
     write_spec(&home, "faulty", half);
-    let told = within(SOON, "the broken file is told", || {
-        broken(&home).first().cloned()
+    let told = wait_until_within(SOON, "the broken file is told", || {
+        list_broken(&home).first().cloned()
     });
     assert!(
         told["file"]
@@ -214,17 +214,23 @@ fn a_server_whose_spec_is_broken_by_hand_goes_on_as_it_was_accepted_and_the_plac
         r#"{"n":1}"#,
         "it goes on"
     );
-    assert_eq!(faulty.starts(), 1);
+    assert_eq!(faulty.count_starts(), 1);
     assert_eq!(
         fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read it"),
         half,
         "nobody mends it"
     );
     write_spec(&home, "faulty", &whole);
-    within(SOON, "it is told no more", || yes(broken(&home).is_empty()));
+    wait_until_within(SOON, "it is told no more", || {
+        some_if(list_broken(&home).is_empty())
+    });
     assert_eq!(
         client.call("faulty__echo", r#"{"n":2}"#).text(),
         r#"{"n":2}"#
     );
-    assert_eq!(faulty.starts(), 1, "what is as it was is not started anew");
+    assert_eq!(
+        faulty.count_starts(),
+        1,
+        "what is as it was is not started anew"
+    );
 }

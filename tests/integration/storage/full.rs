@@ -4,22 +4,23 @@
 use std::fs;
 
 use drawbridge_tests::{
-    Faulty, Home, Hub, canary::files_of, hub::spec_file, places, store, until, wait::yes,
+    FaultyServer, Home, Hub, canary::list_files, hub::spec_file, paths, store, wait::some_if,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::{is_denied, is_done, is_refused, screens_work};
+use super::{assert_denied, assert_refused, assert_runs, assert_screens_work};
 
 /// Ignores `SIGXFSZ`, so that exceeding the limit is an error instead of the end of the process.
 const STARTER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 
 /// Limits the size of all files that the hub writes from now on.
 #[track_caller]
-fn limit(hub: &Hub<'_>, bytes: &str) {
-    let mut command = hub.home.command(places::program("prlimit"));
+fn limit_file_size(hub: &Hub<'_>, bytes: &str) {
+    let mut command = hub.home.command(paths::find_program("prlimit"));
     let set = command
-        .arg(format!("--pid={}", hub.id()))
+        .arg(format!("--pid={}", hub.pid()))
         .arg(format!("--fsize={bytes}:"))
         .status();
     assert!(
@@ -29,44 +30,44 @@ fn limit(hub: &Hub<'_>, bytes: &str) {
 }
 
 #[test]
-fn while_the_disk_is_full_calls_are_denied_with_the_reason_the_screens_work_and_then_all_goes_on() {
+fn on_a_full_disk_calls_are_denied_and_the_screens_work_until_there_is_space() {
     let home = Home::new();
-    let hub = Hub::serve_behind(&home, &STARTER);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let client = hub.client("desk");
-    is_done(&client, &faulty);
-    limit(&hub, "0");
+    let hub = Hub::serve_with_starter(&home, &STARTER);
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    assert_runs(&client, &faulty);
+    limit_file_size(&hub, "0");
     for _ in 0..5 {
-        is_denied(&client, &faulty);
+        assert_denied(&client, &faulty);
     }
-    screens_work(&hub);
-    is_refused(
+    assert_screens_work(&hub);
+    assert_refused(
         &hub,
         "policy.set",
         &json!({"server": "faulty", "effect": "deny"}),
         "database",
     );
     let spec = json!({"spec": {"name": "new", "command": "true"}});
-    is_refused(&hub, "servers.add", &spec, "new.json");
+    assert_refused(&hub, "servers.add", &spec, "new.json");
     assert!(
         !spec_file(&home.data_dir(), "new").exists(),
         "no half of a file is left in its place"
     );
-    limit(&hub, "unlimited");
-    is_done(&client, &faulty);
-    assert_eq!(faulty.starts(), 1, "nothing was restarted");
-    hub.verb("servers.add", &spec);
+    limit_file_size(&hub, "unlimited");
+    assert_runs(&client, &faulty);
+    assert_eq!(faulty.count_starts(), 1, "nothing was restarted");
+    hub.run_verb("servers.add", &spec);
     let marker = "a line after the flood";
     hub.add_server(marker, &[], &["true"]);
-    until("the log is written again", || {
-        let logs = files_of(&home.data_dir().join("logs"));
-        yes(logs.iter().any(|file| {
+    wait_until("the log is written again", || {
+        let logs = list_files(&home.data_dir().join("logs"));
+        some_if(logs.iter().any(|file| {
             fs::read_to_string(file).is_ok_and(|text| text.contains("a-line-after-the-flood"))
         }))
     });
-    hub.end(Signal::SIGTERM);
-    assert!(store::is_sound(&home.data_dir()).expect("read the store"));
-    let rows = store::calls(&home.data_dir()).expect("read the store");
+    hub.stop(Signal::SIGTERM);
+    assert!(store::passes_integrity_check(&home.data_dir()).expect("read the store"));
+    let rows = store::read_calls(&home.data_dir()).expect("read the store");
     let allowed = rows.iter().filter(|row| row.decision == "allowed").count();
     assert_eq!(
         allowed, 2,
@@ -75,14 +76,14 @@ fn while_the_disk_is_full_calls_are_denied_with_the_reason_the_screens_work_and_
 }
 
 #[test]
-fn what_a_person_approves_while_the_disk_is_full_is_denied_with_the_reason() {
+fn an_approval_on_a_full_disk_is_denied_with_the_reason() {
     let home = Home::new();
-    let hub = Hub::serve_behind(&home, &STARTER);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    hub.policy("faulty", "ask");
-    let waiting = hub.client("desk").call_meanwhile("faulty__echo", "{}");
-    let asked = hub.approval();
-    limit(&hub, "0");
+    let hub = Hub::serve_with_starter(&home, &STARTER);
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    hub.set_policy("faulty", "ask");
+    let waiting = hub.connect_client("desk").spawn_call("faulty__echo", "{}");
+    let asked = hub.wait_for_approval();
+    limit_file_size(&hub, "0");
     home.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")]);
     let answer = waiting.join().expect("an answer");
     assert!(
@@ -90,5 +91,9 @@ fn what_a_person_approves_while_the_disk_is_full_is_denied_with_the_reason() {
         "{}",
         answer.raw
     );
-    assert_eq!(faulty.calls("echo").len(), 0, "it never reached the server");
+    assert_eq!(
+        faulty.received_calls("echo").len(),
+        0,
+        "it never reached the server"
+    );
 }

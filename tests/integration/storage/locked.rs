@@ -7,14 +7,14 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_tests::{Faulty, Home, Hub, canary::files_of, store};
+use drawbridge_tests::{FaultyServer, Home, Hub, canary::list_files, store};
 use nix::{sys::signal::Signal, unistd::Uid};
 use serde_json::json;
 
-use super::{is_done, screens_work};
+use super::{assert_runs, assert_screens_work};
 
 /// Returns a command that drops an administrator's capability to write read-only files.
-fn starter() -> Vec<&'static str> {
+fn starter_command() -> Vec<&'static str> {
     let drop = [
         "setpriv",
         "--bounding-set=-dac_override,-dac_read_search",
@@ -28,7 +28,7 @@ fn starter() -> Vec<&'static str> {
 }
 
 /// Makes the data folder read-only, or writable again.
-fn lock(data_dir: &Path, is_locked: bool) {
+fn set_read_only(data_dir: &Path, is_locked: bool) {
     let folders: Vec<PathBuf> = ["", "logs", "servers"]
         .iter()
         .map(|name| data_dir.join(name))
@@ -41,7 +41,7 @@ fn lock(data_dir: &Path, is_locked: bool) {
     let set = |path: &Path, mode: u32| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode")
     };
-    files_of(data_dir)
+    list_files(data_dir)
         .iter()
         .for_each(|file| set(file, of_files));
     folders
@@ -51,38 +51,37 @@ fn lock(data_dir: &Path, is_locked: bool) {
 }
 
 #[test]
-fn while_the_data_folder_is_read_only_no_call_crosses_unwritten_the_screens_work_and_then_all_goes_on()
- {
+fn with_a_read_only_data_folder_no_unrecorded_call_runs_and_the_screens_work() {
     let home = Home::new();
-    let hub = Hub::serve_behind(&home, &starter());
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let client = hub.client("desk");
-    lock(&home.data_dir(), true);
+    let hub = Hub::serve_with_starter(&home, &starter_command());
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    set_read_only(&home.data_dir(), true);
     // The journal opened its file at the start and may still write to it, so these calls are
     // decided and recorded.
     for _ in 0..3 {
-        is_done(&client, &faulty);
+        assert_runs(&client, &faulty);
     }
-    screens_work(&hub);
-    lock(&home.data_dir(), false);
-    is_done(&client, &faulty);
-    let rows = store::calls(&home.data_dir()).expect("read the store");
+    assert_screens_work(&hub);
+    set_read_only(&home.data_dir(), false);
+    assert_runs(&client, &faulty);
+    let rows = store::read_calls(&home.data_dir()).expect("read the store");
     assert_eq!(
         rows.len(),
         4,
         "each call that crossed is written: {rows:#?}"
     );
-    home.cli(&["audit", "verify"]).ok();
-    assert_eq!(faulty.starts(), 1, "nothing was restarted");
+    home.cli(&["audit", "verify"]).expect_success();
+    assert_eq!(faulty.count_starts(), 1, "nothing was restarted");
 }
 
 #[test]
-fn a_hub_on_a_read_only_data_folder_says_so_and_ends() {
+fn a_hub_on_a_read_only_data_folder_exits_with_an_error() {
     let home = Home::new();
-    Hub::serve_behind(&home, &starter()).end(Signal::SIGTERM);
-    lock(&home.data_dir(), true);
-    let mut hub = Hub::spawn_behind(&home, &starter(), &[]);
-    let (status, printed) = hub.finish(Duration::from_secs(10));
+    Hub::serve_with_starter(&home, &starter_command()).stop(Signal::SIGTERM);
+    set_read_only(&home.data_dir(), true);
+    let mut hub = Hub::spawn_with(&home, &starter_command(), &[]);
+    let (status, printed) = hub.wait_until_exit(Duration::from_secs(10));
     let said = hub.stderr();
     assert_eq!(
         (status.code(), printed.as_str()),
@@ -94,6 +93,6 @@ fn a_hub_on_a_read_only_data_folder_says_so_and_ends() {
         said.contains(&folder.display().to_string()) && said.contains("denied"),
         "it says where and why: {said}"
     );
-    lock(&folder, false);
-    Hub::serve_behind(&home, &starter()).end(Signal::SIGTERM);
+    set_read_only(&folder, false);
+    Hub::serve_with_starter(&home, &starter_command()).stop(Signal::SIGTERM);
 }

@@ -17,7 +17,7 @@ use tokio::sync::broadcast;
 pub(crate) enum Change {
     Tools,
     Prompts,
-    Watched,
+    WatchedResource,
 }
 
 /// The current state of the lists, which have an extra tool and an extra prompt if their flag is
@@ -41,8 +41,8 @@ impl Default for Changes {
 
 impl Changes {
     /// Toggles the extra entry of the list and notifies all receivers.
-    pub(crate) fn make(&self, change: Change) {
-        if let Some(list) = self.list(change) {
+    pub(crate) fn toggle(&self, change: Change) {
+        if let Some(list) = self.extra_entry_flag(change) {
             list.fetch_xor(true, Ordering::SeqCst);
         }
         drop(self.told.send(change));
@@ -50,25 +50,25 @@ impl Changes {
 
     /// Returns whether the list contains its extra entry now.
     pub(crate) fn has_more(&self, change: Change) -> bool {
-        self.list(change)
+        self.extra_entry_flag(change)
             .is_some_and(|list| list.load(Ordering::SeqCst))
     }
 
-    fn list(&self, change: Change) -> Option<&AtomicBool> {
+    fn extra_entry_flag(&self, change: Change) -> Option<&AtomicBool> {
         match change {
             Change::Tools => Some(&self.tools),
             Change::Prompts => Some(&self.prompts),
-            Change::Watched => None,
+            Change::WatchedResource => None,
         }
     }
 
-    pub(crate) fn follow(&self) -> broadcast::Receiver<Change> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
         self.told.subscribe()
     }
 }
 
 /// Notifies the client of a session about changes until the client disconnects.
-pub(crate) async fn tell(
+pub(crate) async fn notify_session(
     peer: Peer<RoleServer>,
     mut changes: broadcast::Receiver<Change>,
     watches: Arc<AtomicBool>,
@@ -78,11 +78,11 @@ pub(crate) async fn tell(
         let told = match change {
             Change::Tools => peer.notify_tool_list_changed().await,
             Change::Prompts => peer.notify_prompt_list_changed().await,
-            Change::Watched if watches.load(Ordering::SeqCst) => {
+            Change::WatchedResource if watches.load(Ordering::SeqCst) => {
                 peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(&watched))
                     .await
             }
-            Change::Watched => Ok(()),
+            Change::WatchedResource => Ok(()),
         };
         if told.is_err() {
             return;
@@ -91,7 +91,7 @@ pub(crate) async fn tell(
 }
 
 /// Notifies a subscription about the changes that it requested, until it is cancelled.
-pub(crate) async fn tell_subscription(
+pub(crate) async fn notify_subscription(
     subscription: &SubscriptionContext,
     mut changes: broadcast::Receiver<Change>,
     watched: &str,
@@ -104,7 +104,9 @@ pub(crate) async fn tell_subscription(
         let told = match change {
             Ok(Change::Tools) => subscription.sink().notify_tool_list_changed().await,
             Ok(Change::Prompts) => subscription.sink().notify_prompt_list_changed().await,
-            Ok(Change::Watched) => subscription.sink().notify_resource_updated(watched).await,
+            Ok(Change::WatchedResource) => {
+                subscription.sink().notify_resource_updated(watched).await
+            }
             Err(_) => return Ok(()),
         };
         match told {

@@ -30,25 +30,24 @@ use tokio::sync::Notify;
 
 use crate::{
     changes::{self, Change, Changes},
-    logging::Level,
-    prompts,
-    questions::{Call, open},
-    resources, tools,
+    client_input::{Call, open_state},
+    logging::LogLevel,
+    prompts, resources, tools,
 };
 
 /// The advertised lifetime of a cached list, in milliseconds.
-const FRESH: u64 = 1000;
+const CACHE_TTL_MS: u64 = 1000;
 
 #[derive(Clone)]
 pub(crate) struct Fixture {
     pub(crate) changes: Arc<Changes>,
     pub(crate) codec: Arc<RequestStateCodec>,
-    pub(crate) level: Level,
+    pub(crate) level: LogLevel,
     pub(crate) tasks: TaskManager,
     /// Notified once for each cancelled call of the tool that waits for its cancellation.
     pub(crate) cancelled: Arc<Notify>,
     /// Whether the client of this session subscribed to the watched resource.
-    watches: Arc<AtomicBool>,
+    is_subscribed: Arc<AtomicBool>,
     eras: Eras,
     /// The scheme of the resource URIs.
     pub(crate) scheme: Arc<str>,
@@ -69,10 +68,10 @@ impl Fixture {
             codec: Arc::new(RequestStateCodec::new(
                 "a key of no worth, for the tests alone",
             )),
-            level: Level::default(),
+            level: LogLevel::default(),
             tasks: TaskManager::new(),
             cancelled: Arc::default(),
-            watches: Arc::default(),
+            is_subscribed: Arc::default(),
             eras,
             scheme: scheme.into(),
         }
@@ -81,8 +80,8 @@ impl Fixture {
     /// Returns the server for another session or request, with its own log level and subscription.
     pub(crate) fn for_one_peer(&self) -> Self {
         Self {
-            level: Level::default(),
-            watches: Arc::default(),
+            level: LogLevel::default(),
+            is_subscribed: Arc::default(),
             ..self.clone()
         }
     }
@@ -99,8 +98,8 @@ impl Fixture {
         Ok(Call {
             context,
             arguments,
-            given,
-            state: open(&self.codec, state.as_deref())?,
+            responses: given,
+            state: open_state(&self.codec, state.as_deref())?,
         })
     }
 
@@ -142,7 +141,7 @@ impl ServerHandler for Fixture {
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = ListToolsResult::with_all_items(self.tools());
         Ok(tools
-            .with_ttl_ms(FRESH)
+            .with_ttl_ms(CACHE_TTL_MS)
             .with_cache_scope(CacheScope::Private))
     }
 
@@ -174,7 +173,7 @@ impl ServerHandler for Fixture {
             self.changes.has_more(Change::Prompts),
         ));
         Ok(prompts
-            .with_ttl_ms(FRESH)
+            .with_ttl_ms(CACHE_TTL_MS)
             .with_cache_scope(CacheScope::Private))
     }
 
@@ -199,7 +198,7 @@ impl ServerHandler for Fixture {
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources = ListResourcesResult::with_all_items(resources::list(&self.scheme));
         Ok(resources
-            .with_ttl_ms(FRESH)
+            .with_ttl_ms(CACHE_TTL_MS)
             .with_cache_scope(CacheScope::Private))
     }
 
@@ -211,7 +210,7 @@ impl ServerHandler for Fixture {
         let templates =
             ListResourceTemplatesResult::with_all_items(resources::templates(&self.scheme));
         Ok(templates
-            .with_ttl_ms(FRESH)
+            .with_ttl_ms(CACHE_TTL_MS)
             .with_cache_scope(CacheScope::Private))
     }
 
@@ -222,7 +221,7 @@ impl ServerHandler for Fixture {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let read = resources::read(&self.scheme, &request.uri)?;
         Ok(read
-            .with_ttl_ms(FRESH)
+            .with_ttl_ms(CACHE_TTL_MS)
             .with_cache_scope(CacheScope::Private)
             .into())
     }
@@ -233,7 +232,7 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if to.uri == resources::watched(&self.scheme) {
-            self.watches.store(true, Ordering::SeqCst);
+            self.is_subscribed.store(true, Ordering::SeqCst);
         }
         Ok(())
     }
@@ -244,7 +243,7 @@ impl ServerHandler for Fixture {
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if to.uri == resources::watched(&self.scheme) {
-            self.watches.store(false, Ordering::SeqCst);
+            self.is_subscribed.store(false, Ordering::SeqCst);
         }
         Ok(())
     }
@@ -275,10 +274,10 @@ impl ServerHandler for Fixture {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let uri = resources::watched(&self.scheme);
-        tokio::spawn(changes::tell(
+        tokio::spawn(changes::notify_session(
             context.peer,
-            self.changes.follow(),
-            Arc::clone(&self.watches),
+            self.changes.subscribe(),
+            Arc::clone(&self.is_subscribed),
             uri,
         ));
     }
@@ -316,9 +315,9 @@ impl ServerHandler for Fixture {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        changes::tell_subscription(
+        changes::notify_subscription(
             &subscription,
-            self.changes.follow(),
+            self.changes.subscribe(),
             &resources::watched(&self.scheme),
         )
         .await

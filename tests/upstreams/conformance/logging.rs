@@ -11,19 +11,19 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::questions::is_modern;
+use crate::client_input::is_modern;
 
 /// The log level that the client of a session set; `info` if it set none.
 #[derive(Debug, Clone)]
-pub(crate) struct Level(Arc<Mutex<LoggingLevel>>);
+pub(crate) struct LogLevel(Arc<Mutex<LoggingLevel>>);
 
-impl Default for Level {
+impl Default for LogLevel {
     fn default() -> Self {
         Self(Arc::new(Mutex::new(LoggingLevel::Info)))
     }
 }
 
-impl Level {
+impl LogLevel {
     pub(crate) fn set(&self, level: LoggingLevel) {
         *self.0.lock().expect("nobody panics with the level") = level;
     }
@@ -34,7 +34,7 @@ impl Level {
 
     /// Sends a message at `info`. In the modern era, only a request that names a level gets
     /// messages.
-    pub(crate) async fn info(&self, context: &RequestContext<RoleServer>, text: &str) {
+    pub(crate) async fn log_info(&self, context: &RequestContext<RoleServer>, text: &str) {
         let wanted = if is_modern(context) {
             context.meta.log_level()
         } else {

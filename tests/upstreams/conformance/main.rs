@@ -12,10 +12,10 @@
 #![expect(clippy::print_stdout, reason = "a test reads the URL from stdout")]
 
 mod changes;
+mod client_input;
 mod fixture;
 mod logging;
 mod prompts;
-mod questions;
 mod resources;
 mod samples;
 mod sessions;
@@ -58,13 +58,13 @@ async fn main() -> anyhow::Result<()> {
     }
     let fixture = Fixture::new(eras, scheme);
     match place.as_deref() {
-        Some("--stdio") => speak(fixture).await,
-        Some(port) => listen(fixture, port.parse()?).await,
+        Some("--stdio") => serve_stdio(fixture).await,
+        Some(port) => serve_http(fixture, port.parse()?).await,
         None => anyhow::bail!("say a port, or --stdio"),
     }
 }
 
-async fn speak(fixture: Fixture) -> anyhow::Result<()> {
+async fn serve_stdio(fixture: Fixture) -> anyhow::Result<()> {
     match fixture.serve(stdio()).await {
         Ok(session) => drop(session.waiting().await?),
         // The client disconnected after it read the supported revisions.
@@ -74,7 +74,7 @@ async fn speak(fixture: Fixture) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn listen(fixture: Fixture, port: u16) -> anyhow::Result<()> {
+async fn serve_http(fixture: Fixture, port: u16) -> anyhow::Result<()> {
     let mut config = StreamableHttpServerConfig::default();
     config.sse_retry = Some(RETRY);
     let service = StreamableHttpService::new(

@@ -7,7 +7,7 @@ use rmcp::{
 use serde_json::{Value, json};
 
 use crate::{
-    questions::{Asked, Call, form, read},
+    client_input::{Call, ClientInput, form_request, from_json},
     samples::PNG,
 };
 
@@ -42,26 +42,26 @@ pub(crate) fn list(more: bool) -> Vec<Prompt> {
 pub(crate) async fn get(name: &str, call: &Call<'_>) -> Result<GetPromptResponse, ErrorData> {
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default();
     match name {
-        "test_simple_prompt" => said(&[text("This is a simple prompt for testing.")]),
+        "test_simple_prompt" => user_messages(&[text("This is a simple prompt for testing.")]),
         "test_prompt_with_arguments" => {
             let (first, second) = (argument("arg1"), argument("arg2"));
-            said(&[text(&format!(
+            user_messages(&[text(&format!(
                 "Prompt with arguments: arg1='{first}', arg2='{second}'"
             ))])
         }
         "test_prompt_with_embedded_resource" => {
             let resource = json!({"uri": argument("resourceUri"), "mimeType": "text/plain", "text": "Embedded resource content for testing."});
-            said(&[
+            user_messages(&[
                 json!({"type": "resource", "resource": resource}),
                 text("Please process the embedded resource above."),
             ])
         }
-        "test_prompt_with_image" => said(&[
+        "test_prompt_with_image" => user_messages(&[
             json!({"type": "image", "data": PNG, "mimeType": "image/png"}),
             text("Please analyze the image above."),
         ]),
-        "test_input_required_result_prompt" => with_context(call).await,
-        "test_added_prompt" => said(&[text("It was added.")]),
+        "test_input_required_result_prompt" => prompt_with_context(call).await,
+        "test_added_prompt" => user_messages(&[text("It was added.")]),
         other => Err(ErrorData::invalid_params(
             format!("no prompt {other}"),
             None,
@@ -69,20 +69,20 @@ pub(crate) async fn get(name: &str, call: &Call<'_>) -> Result<GetPromptResponse
     }
 }
 
-async fn with_context(call: &Call<'_>) -> Result<GetPromptResponse, ErrorData> {
+async fn prompt_with_context(call: &Call<'_>) -> Result<GetPromptResponse, ErrorData> {
     let properties = json!({"context": {"type": "string"}});
-    let question = form(
+    let question = form_request(
         "What context should the prompt use?",
         properties,
         &["context"],
     )?;
     match call
-        .ask([("user_context".to_owned(), question)].into(), None)
+        .request_input([("user_context".to_owned(), question)].into(), None)
         .await?
     {
-        Asked::Required(required) => Ok(required.into()),
-        Asked::Answered(answers) => {
-            said(&[text(&format!("With context: {}", answers["user_context"]))])
+        ClientInput::Required(required) => Ok(required.into()),
+        ClientInput::Answered(answers) => {
+            user_messages(&[text(&format!("With context: {}", answers["user_context"]))])
         }
     }
 }
@@ -92,10 +92,10 @@ fn text(text: &str) -> Value {
 }
 
 /// Returns one user message for each content.
-fn said(contents: &[Value]) -> Result<GetPromptResponse, ErrorData> {
+fn user_messages(contents: &[Value]) -> Result<GetPromptResponse, ErrorData> {
     let messages: Vec<Value> = contents
         .iter()
         .map(|content| json!({"role": "user", "content": content}))
         .collect();
-    Ok(GetPromptResult::new(read(Value::Array(messages))?).into())
+    Ok(GetPromptResult::new(from_json(Value::Array(messages))?).into())
 }

@@ -6,7 +6,7 @@ use rmcp::{
 };
 use serde_json::json;
 
-use crate::{questions::read as model, samples::PNG};
+use crate::{client_input::from_json as model, samples::PNG};
 
 /// Returns the URI of the resource that supports subscriptions.
 pub(crate) fn watched(scheme: &str) -> String {

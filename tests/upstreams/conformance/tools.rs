@@ -1,8 +1,8 @@
 //! The tools: their list, and those that need no input from the client.
 
-mod asking;
-mod jobs;
-mod more;
+mod extra_tools;
+mod input_tools;
+mod task_tools;
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,8 +15,8 @@ use tokio::time::sleep;
 
 use crate::{
     changes::Change,
+    client_input::{Call, from_json},
     fixture::Fixture,
-    questions::{Call, read},
     samples::{PNG, WAV},
 };
 
@@ -56,9 +56,9 @@ pub(crate) fn list(more: bool) -> Vec<Tool> {
         .into_iter()
         .map(|(name, what)| tool(name, what, json!({})))
         .collect();
-    tools.extend(asking::list());
-    tools.extend(jobs::list());
-    tools.extend(more::list());
+    tools.extend(input_tools::list());
+    tools.extend(task_tools::list());
+    tools.extend(extra_tools::list());
     let header = json!({"region": {"type": "string", "description": "Comes in a header too", "x-mcp-header": "Region"}});
     tools.push(tool(
         "test_custom_header",
@@ -123,14 +123,14 @@ pub(crate) async fn call(
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
     match name {
-        "test_simple_text" => said("This is a simple text response for testing."),
-        "test_image_content" => content(json!([picture()])),
+        "test_simple_text" => text_result("This is a simple text response for testing."),
+        "test_image_content" => content_result(json!([image_block()])),
         "test_audio_content" => {
-            content(json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]))
+            content_result(json!([{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]))
         }
         "test_embedded_resource" => {
             let text = "This is an embedded resource content.";
-            content(json!([resource(
+            content_result(json!([resource_block(
                 "test://embedded-resource",
                 "text/plain",
                 text
@@ -138,15 +138,18 @@ pub(crate) async fn call(
         }
         "test_multiple_content_types" => {
             let data = json!({"test": "data", "value": 123}).to_string();
-            let resource = resource("test://mixed-content-resource", "application/json", &data);
-            content(
-                json!([{"type": "text", "text": "Multiple content types test:"}, picture(), resource]),
+            let resource =
+                resource_block("test://mixed-content-resource", "application/json", &data);
+            content_result(
+                json!([{"type": "text", "text": "Multiple content types test:"}, image_block(), resource]),
             )
         }
-        "test_error_handling" => failed("This tool intentionally returns an error for testing"),
+        "test_error_handling" => {
+            error_result("This tool intentionally returns an error for testing")
+        }
         "test_missing_capability" => {
-            call.require("sampling")?;
-            said("The client offers sampling.")
+            call.require_capability("sampling")?;
+            text_result("The client offers sampling.")
         }
         "test_tool_with_logging" => {
             let steps = [
@@ -154,35 +157,37 @@ pub(crate) async fn call(
                 "Tool processing data",
                 "Tool execution completed",
             ];
-            logged(fixture, call, &steps).await
+            call_with_logs(fixture, call, &steps).await
         }
-        "test_logging_tool" => logged(fixture, call, &["Tool was called"]).await,
-        "test_tool_with_progress" => progressed(call).await,
+        "test_logging_tool" => call_with_logs(fixture, call, &["Tool was called"]).await,
+        "test_tool_with_progress" => call_with_progress(call).await,
         "test_reconnection" => {
             sleep(2 * MOMENT).await;
-            said("The client came back.")
+            text_result("The client came back.")
         }
-        "test_trigger_tool_change" => changed(fixture, Change::Tools),
-        "test_trigger_prompt_change" => changed(fixture, Change::Prompts),
-        "test_custom_header" | "json_schema_2020_12_tool" => said(&call.arguments.to_string()),
-        "test_added_tool" => said("It was added."),
-        other => asking::call(fixture, other, call).await,
+        "test_trigger_tool_change" => toggle_list(fixture, Change::Tools),
+        "test_trigger_prompt_change" => toggle_list(fixture, Change::Prompts),
+        "test_custom_header" | "json_schema_2020_12_tool" => {
+            text_result(&call.arguments.to_string())
+        }
+        "test_added_tool" => text_result("It was added."),
+        other => input_tools::call(fixture, other, call).await,
     }
 }
 
-async fn logged(
+async fn call_with_logs(
     fixture: &Fixture,
     call: &Call<'_>,
     steps: &[&str],
 ) -> Result<CallToolResponse, ErrorData> {
     for step in steps {
-        fixture.level.info(call.context, step).await;
+        fixture.level.log_info(call.context, step).await;
         sleep(MOMENT).await;
     }
-    said("It was logged.")
+    text_result("It was logged.")
 }
 
-async fn progressed(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+async fn call_with_progress(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
     let token = call.context.meta.get_progress_token();
     for progress in [0.0, 50.0, 100.0] {
         if let Some(token) = token.clone() {
@@ -191,30 +196,30 @@ async fn progressed(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
         }
         sleep(MOMENT).await;
     }
-    said("It is done.")
+    text_result("It is done.")
 }
 
-fn changed(fixture: &Fixture, change: Change) -> Result<CallToolResponse, ErrorData> {
-    fixture.changes.make(change);
-    said("The list changed.")
+fn toggle_list(fixture: &Fixture, change: Change) -> Result<CallToolResponse, ErrorData> {
+    fixture.changes.toggle(change);
+    text_result("The list changed.")
 }
 
-fn picture() -> Value {
+fn image_block() -> Value {
     json!({"type": "image", "data": PNG, "mimeType": "image/png"})
 }
 
-fn resource(uri: &str, mime_type: &str, text: &str) -> Value {
+fn resource_block(uri: &str, mime_type: &str, text: &str) -> Value {
     json!({"type": "resource", "resource": {"uri": uri, "mimeType": mime_type, "text": text}})
 }
 
-fn content(blocks: Value) -> Result<CallToolResponse, ErrorData> {
-    Ok(CallToolResult::success(read(blocks)?).into())
+fn content_result(blocks: Value) -> Result<CallToolResponse, ErrorData> {
+    Ok(CallToolResult::success(from_json(blocks)?).into())
 }
 
-fn said(text: &str) -> Result<CallToolResponse, ErrorData> {
-    content(json!([{"type": "text", "text": text}]))
+fn text_result(text: &str) -> Result<CallToolResponse, ErrorData> {
+    content_result(json!([{"type": "text", "text": text}]))
 }
 
-fn failed(text: &str) -> Result<CallToolResponse, ErrorData> {
-    Ok(CallToolResult::error(read(json!([{"type": "text", "text": text}]))?).into())
+fn error_result(text: &str) -> Result<CallToolResponse, ErrorData> {
+    Ok(CallToolResult::error(from_json(json!([{"type": "text", "text": text}]))?).into())
 }

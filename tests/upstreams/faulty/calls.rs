@@ -9,16 +9,26 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Server, answer, floods, hearing::Object, voice::say};
+use crate::{Server, answer, floods, output::write_line, recorder::Object};
 
 pub(crate) const TOOLS: [&str; 12] = [
-    "echo", "nonce", "hang", "ask", "die", "deafen", "flood", "noise", "large", "deep", "measure",
+    "echo",
+    "nonce",
+    "hang",
+    "ask",
+    "die",
+    "stop_reading",
+    "flood",
+    "non_jsonrpc_lines",
+    "large",
+    "deep",
+    "measure",
     "say",
 ];
 
 impl Server {
     /// Answers a call, unless the tool leaves it unanswered.
-    pub(crate) fn call(&self, id: &str, params: &Object) {
+    pub(crate) fn answer_call(&self, id: &str, params: &Object) {
         let raw = params
             .get("arguments")
             .map_or("{}", |arguments| arguments.get());
@@ -31,11 +41,11 @@ impl Server {
         match name.as_str() {
             // Answers after `ms` milliseconds.
             "echo" => {
-                pause(&arguments);
-                answer(id, &text(raw));
+                sleep_as_asked(&arguments);
+                answer(id, &text_result(raw));
             }
             // Answers after `steps` progress notifications.
-            "nonce" => nonce(id, params, &arguments),
+            "nonce" => answer_with_progress(id, params, &arguments),
             // Answers only after the call is cancelled.
             "hang" => drop(
                 self.hanging
@@ -45,25 +55,25 @@ impl Server {
             ),
             // Answers with the reply of the person, or with the fact that none came within `ms`
             // milliseconds.
-            "ask" => self.ask(id, &arguments),
+            "ask" => self.ask_client(id, &arguments),
             "die" => {
-                pause(&arguments);
+                sleep_as_asked(&arguments);
                 exit(3);
             }
             // The main loop stops reading after this call.
-            "deafen" => answer(id, &text("nothing is read any more")),
+            "stop_reading" => answer(id, &text_result("nothing is read any more")),
             "flood" => {
-                floods::flood(&arguments, progress_token(params).as_deref());
-                answer(id, &text("the flood is over"));
+                floods::write_flood(&arguments, progress_token(params).as_deref());
+                answer(id, &text_result("the flood is over"));
             }
-            "noise" => {
-                floods::noise(&arguments);
-                answer(id, &text("after the noise"));
+            "non_jsonrpc_lines" => {
+                floods::write_non_jsonrpc_lines(&arguments);
+                answer(id, &text_result("after the noise"));
             }
             // Answers with a text of `bytes` bytes.
             "large" => {
                 let bytes = number(&arguments, "bytes");
-                say(format!(
+                write_line(format!(
                     r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{}"}}]}}}}"#,
                     "x".repeat(bytes)
                 ));
@@ -71,26 +81,28 @@ impl Server {
             // Answers with structured content of `levels` levels.
             "deep" => {
                 let levels = number(&arguments, "levels");
-                say(format!(
+                write_line(format!(
                     r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[],"structuredContent":{{"deep":{}{}}}}}}}"#,
                     "[".repeat(levels),
                     "]".repeat(levels)
                 ));
             }
             // Writes `line` with `$ID` replaced by the id of the call.
-            "say" => say(arguments["line"]
-                .as_str()
-                .unwrap_or_default()
-                .replace("$ID", id)),
+            "say" => write_line(
+                arguments["line"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .replace("$ID", id),
+            ),
             // Answers with the length of the arguments.
-            "measure" => answer(id, &text(&raw.len().to_string())),
+            "measure" => answer(id, &text_result(&raw.len().to_string())),
             other if self.options.tools.is_none() => {
                 panic!("the hub called {other}, which is not there")
             }
             // A tool of the file that `--tools` names.
             _ => answer(
                 id,
-                &text(
+                &text_result(
                     &json!({"called": name, "with": arguments, "pid": std::process::id()})
                         .to_string(),
                 ),
@@ -100,45 +112,45 @@ impl Server {
 }
 
 impl Server {
-    fn ask(&self, id: &str, arguments: &Value) {
+    fn ask_client(&self, id: &str, arguments: &Value) {
         let (sender, answered) = mpsc::channel();
         let question = format!("\"question-{}\"", id.trim_matches('"'));
-        self.asking
+        self.pending_requests
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(question.clone(), sender);
         let form =
             json!({"message": "Well?", "requestedSchema": {"type": "object", "properties": {}}});
-        say(format!(
+        write_line(format!(
             r#"{{"jsonrpc":"2.0","id":{question},"method":"elicitation/create","params":{form}}}"#
         ));
         let patience = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
         if let Ok(said) = answered.recv_timeout(patience) {
-            return answer(id, &text(&said));
+            return answer(id, &text_result(&said));
         }
         if arguments["withdraw"] == true {
-            say(format!(
+            write_line(format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{question},"reason":"too late"}}}}"#
             ));
         }
-        answer(id, &text("nobody answered"));
+        answer(id, &text_result("nobody answered"));
     }
 }
 
-fn nonce(id: &str, params: &Object, arguments: &Value) {
+fn answer_with_progress(id: &str, params: &Object, arguments: &Value) {
     for step in 0..number(arguments, "steps") {
         if let Some(token) = progress_token(params) {
             let message = &arguments["nonce"];
-            say(format!(
+            write_line(format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{step},"message":{message}}}}}"#
             ));
         }
-        pause(arguments);
+        sleep_as_asked(arguments);
     }
-    answer(id, &text(&arguments["nonce"].to_string()));
+    answer(id, &text_result(&arguments["nonce"].to_string()));
 }
 
-pub(crate) fn text(text: &str) -> Value {
+pub(crate) fn text_result(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
@@ -146,7 +158,7 @@ pub(crate) fn number(arguments: &Value, name: &str) -> usize {
     usize::try_from(arguments[name].as_u64().unwrap_or(0)).expect("a small number")
 }
 
-fn pause(arguments: &Value) {
+fn sleep_as_asked(arguments: &Value) {
     thread::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0)));
 }
 

@@ -6,18 +6,18 @@ use serde_json::Value;
 
 use crate::{
     calls::number,
-    voice::{pour, say},
+    output::{write_line, write_repeated},
 };
 
 /// The bytes of a line on stderr.
-const LINE: usize = 120;
+const LINE_BYTES: usize = 120;
 
 /// Writes `bytes` to stderr, or `count` messages of a `kind` to stdout.
-pub(crate) fn flood(arguments: &Value, progress_token: Option<&str>) {
+pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
     let message = match arguments["kind"].as_str().unwrap_or_default() {
         "stderr" => {
-            let line = format!("{}\n", "e".repeat(LINE - 1));
-            return pour(
+            let line = format!("{}\n", "e".repeat(LINE_BYTES - 1));
+            return write_repeated(
                 io::stderr().lock(),
                 line.as_bytes(),
                 number(arguments, "bytes"),
@@ -43,7 +43,7 @@ pub(crate) fn flood(arguments: &Value, progress_token: Option<&str>) {
         other => panic!("no flood of {other}"),
     };
     let line = format!("{message}\n");
-    pour(
+    write_repeated(
         io::stdout().lock(),
         line.as_bytes(),
         line.len() * number(arguments, "count"),
@@ -51,21 +51,21 @@ pub(crate) fn flood(arguments: &Value, progress_token: Option<&str>) {
 }
 
 /// Writes `lines` of a `kind` to stdout.
-pub(crate) fn noise(arguments: &Value) {
+pub(crate) fn write_non_jsonrpc_lines(arguments: &Value) {
     let kind = arguments["kind"].as_str().unwrap_or_default();
     for _ in 0..number(arguments, "lines") {
         match kind {
-            "banner" => say("  Welcome to the server! [ready] 100%"),
-            "bom" => say("\u{feff}\u{feff}a byte order mark, twice"),
-            "utf8" => say(b"\xff\xfe invalid \xc3\x28"),
-            "json" => say(r#"{"level":"info","msg":"JSON, but not JSON-RPC"}"#),
-            "half" => say(r#"{"jsonrpc":"2.0","id":1,"resu"#),
-            "nul" => say(b"\0\0\0\x1b[2J"),
+            "banner" => write_line("  Welcome to the server! [ready] 100%"),
+            "bom" => write_line("\u{feff}\u{feff}a byte order mark, twice"),
+            "utf8" => write_line(b"\xff\xfe invalid \xc3\x28"),
+            "json" => write_line(r#"{"level":"info","msg":"JSON, but not JSON-RPC"}"#),
+            "half" => write_line(r#"{"jsonrpc":"2.0","id":1,"resu"#),
+            "nul" => write_line(b"\0\0\0\x1b[2J"),
             "endless" => {
-                pour(io::stdout().lock(), b"endless ", number(arguments, "bytes"));
-                say("");
+                write_repeated(io::stdout().lock(), b"endless ", number(arguments, "bytes"));
+                write_line("");
             }
-            "deep" => say("[".repeat(number(arguments, "levels"))),
+            "deep" => write_line("[".repeat(number(arguments, "levels"))),
             other => panic!("no noise of {other}"),
         }
     }

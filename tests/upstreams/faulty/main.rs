@@ -3,7 +3,7 @@
 //!
 //! | option | meaning |
 //! |---|---|
-//! | `--heard FILE` | records what it receives, with its pid at each start; must come first |
+//! | `--record FILE` | records what it receives, with its pid at each start; must come first |
 //! | `--store DIR` | records each call for which the data folder holds no decision |
 //! | `--mute` | answers nothing |
 //! | `--child` | starts a child process that ignores `SIGTERM` |
@@ -13,16 +13,16 @@
 //! | `--stay` | keeps running after its stdin is closed |
 //! | `--grow` | has one more tool each time the tools are listed |
 //! | `--tools FILE` | also lists the file's tools, read anew each time; each echoes its call |
-//! | `--offer FILE` | answers as the file defines, and writes its lines (see `offer.rs`) |
+//! | `--script FILE` | answers as the file defines, and writes its lines (see `script.rs`) |
 //! | `--claims-modern` | claims the modern revision, but refuses calls before `initialize` |
 //! | `--in-two-steps` | is modern only, and refuses the first `server/discover` with its revision |
 //! | `--change-while-listed MS` | sends `list_changed` first, and later answers with the old list |
 
 mod calls;
 mod floods;
-mod hearing;
-mod offer;
-mod voice;
+mod output;
+mod recorder;
+mod script;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -41,13 +41,13 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{hearing::Message, offer::Offer, voice::say};
+use crate::{output::write_line, recorder::Message, script::Script};
 
 const MODERN: &str = "2026-07-28";
 
 #[derive(Default)]
 struct Options {
-    heard: Option<PathBuf>,
+    record: Option<PathBuf>,
     store: Option<PathBuf>,
     mute: bool,
     crash: bool,
@@ -56,7 +56,7 @@ struct Options {
     claims_modern: bool,
     in_two_steps: bool,
     tools: Option<PathBuf>,
-    offer: Option<PathBuf>,
+    script: Option<PathBuf>,
     late_start: u64,
     change_while_listed: u64,
 }
@@ -68,24 +68,24 @@ struct Server {
     /// The ids of calls that are answered after they are cancelled.
     hanging: Mutex<HashSet<String>>,
     /// The receivers of the answers to the server's own requests, by request id.
-    asking: Mutex<HashMap<String, mpsc::Sender<String>>>,
-    listed: AtomicU64,
-    discovered: AtomicU64,
+    pending_requests: Mutex<HashMap<String, mpsc::Sender<String>>>,
+    list_count: AtomicU64,
+    discover_count: AtomicU64,
     initialized: AtomicBool,
 }
 
 fn main() {
-    let (options, children) = options();
-    hearing::note(
-        options.heard.as_deref(),
+    let (options, children) = parse_options();
+    recorder::record_line(
+        options.record.as_deref(),
         &json!({"pid": std::process::id()}).to_string(),
     );
     if options.crash {
         exit(7);
     }
     thread::sleep(Duration::from_millis(options.late_start));
-    if let Some(offer) = options.offer.as_deref().map(Offer::read) {
-        offer.greet();
+    if let Some(offer) = options.script.as_deref().map(Script::read) {
+        offer.write_stderr_lines();
     }
     let server = Arc::new(Server {
         options,
@@ -94,12 +94,15 @@ fn main() {
     for line in io::stdin().lock().split(b'\n') {
         let Ok(line) = line else { break };
         let line = String::from_utf8_lossy(&line).into_owned();
-        hearing::note(server.options.heard.as_deref(), hearing::beginning(&line));
+        recorder::record_line(
+            server.options.record.as_deref(),
+            recorder::truncate_line(&line),
+        );
         if let (false, Some(message)) = (server.options.mute, Message::read(&line)) {
-            server.clone().take(message);
-        } else if let Some((id, answer)) = hearing::answer_of(&line)
+            server.clone().handle(message);
+        } else if let Some((id, answer)) = recorder::parse_response(&line)
             && let Some(asking) = server
-                .asking
+                .pending_requests
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .remove(&id)
@@ -116,7 +119,7 @@ fn main() {
     drop(children);
 }
 
-fn options() -> (Options, Vec<Child>) {
+fn parse_options() -> (Options, Vec<Child>) {
     let (mut options, mut children) = (Options::default(), Vec::new());
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -126,11 +129,11 @@ fn options() -> (Options, Vec<Child>) {
                 .unwrap_or_else(|| panic!("{argument} needs a value"))
         };
         match argument.as_str() {
-            "--heard" => options.heard = Some(value().into()),
+            "--record" => options.record = Some(value().into()),
             "--store" => options.store = Some(value().into()),
             "--mute" => options.mute = true,
-            "--child" => children.push(child(&options, &mut Command::new("sh"), Stdio::null)),
-            "--escaped-child" => children.push(child(
+            "--child" => children.push(spawn_child(&options, &mut Command::new("sh"), Stdio::null)),
+            "--escaped-child" => children.push(spawn_child(
                 &options,
                 Command::new("setsid").arg("sh"),
                 Stdio::inherit,
@@ -141,7 +144,7 @@ fn options() -> (Options, Vec<Child>) {
             "--claims-modern" => options.claims_modern = true,
             "--in-two-steps" => options.in_two_steps = true,
             "--tools" => options.tools = Some(value().into()),
-            "--offer" => options.offer = Some(value().into()),
+            "--script" => options.script = Some(value().into()),
             "--late-start" => options.late_start = value().parse().expect("milliseconds"),
             "--change-while-listed" => {
                 options.change_while_listed = value().parse().expect("milliseconds")
@@ -152,11 +155,11 @@ fn options() -> (Options, Vec<Child>) {
     (options, children)
 }
 
-fn child(options: &Options, shell: &mut Command, output: fn() -> Stdio) -> Child {
+fn spawn_child(options: &Options, shell: &mut Command, output: fn() -> Stdio) -> Child {
     shell.args(["-c", "trap '' TERM HUP INT; sleep 600"]);
     shell.env(
         "FAULTY_CHILD_OF",
-        options.heard.as_deref().unwrap_or(Path::new("")),
+        options.record.as_deref().unwrap_or(Path::new("")),
     );
     shell
         .stdin(Stdio::null())
@@ -167,24 +170,24 @@ fn child(options: &Options, shell: &mut Command, output: fn() -> Stdio) -> Child
 }
 
 impl Server {
-    fn take(self: Arc<Self>, message: Message) {
+    fn handle(self: Arc<Self>, message: Message) {
         let Message { id, method, params } = message;
         let Some(id) = id else {
             if method == "notifications/cancelled" {
-                self.cancelled(&params);
+                self.answer_cancelled(&params);
             }
             return;
         };
         if self
             .options
-            .offer
+            .script
             .as_deref()
-            .is_some_and(|file| Offer::read(file).answer(&id, &method, &params))
+            .is_some_and(|file| Script::read(file).answer(&id, &method, &params))
         {
             return;
         }
-        if let Some(error) = self.refusal(&method) {
-            return say(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+        if let Some(error) = self.refuse(&method) {
+            return write_line(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
         }
         match method.as_str() {
             "server/discover" if self.options.claims_modern || self.options.in_two_steps => {
@@ -202,26 +205,26 @@ impl Server {
                 }),
             ),
             "ping" | "logging/setLevel" => answer(&id, &json!({})),
-            "tools/list" => self.list(&id),
+            "tools/list" => self.answer_list(&id),
             "tools/call" => {
-                hearing::look_up(&self.options, &params);
-                if hearing::names(&params, "deafen") {
-                    self.call(&id, &params);
+                recorder::check_decision(&self.options, &params);
+                if recorder::is_call_of(&params, "stop_reading") {
+                    self.answer_call(&id, &params);
                     loop {
                         thread::park();
                     }
                 }
-                thread::spawn(move || self.call(&id, &params));
+                thread::spawn(move || self.answer_call(&id, &params));
             }
             other => {
                 let error = json!({"code": -32601, "message": format!("no method {other}")});
-                say(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
+                write_line(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#));
             }
         }
     }
 
     /// Returns the error for a method that the options refuse.
-    fn refusal(&self, method: &str) -> Option<Value> {
+    fn refuse(&self, method: &str) -> Option<Value> {
         match method {
             "initialize" if self.options.in_two_steps => Some(
                 json!({"code": -32022, "message": "no sessions here", "data": {"supported": [MODERN]}}),
@@ -232,7 +235,7 @@ impl Server {
             }
             "server/discover"
                 if self.options.in_two_steps
-                    && self.discovered.fetch_add(1, Ordering::Relaxed) == 0 =>
+                    && self.discover_count.fetch_add(1, Ordering::Relaxed) == 0 =>
             {
                 Some(
                     json!({"code": -32022, "message": "unsupported", "data": {"supported": [MODERN]}}),
@@ -248,7 +251,7 @@ impl Server {
     }
 
     /// Answers a cancelled call, late.
-    fn cancelled(&self, params: &hearing::Object) {
+    fn answer_cancelled(&self, params: &recorder::Object) {
         let Some(id) = params.get("requestId").map(|id| id.get().to_owned()) else {
             return;
         };
@@ -258,34 +261,37 @@ impl Server {
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&id)
         {
-            answer(&id, &calls::text("too late"));
+            answer(&id, &calls::text_result("too late"));
         }
     }
 
-    fn list(&self, id: &str) {
-        let times = self.listed.fetch_add(1, Ordering::Relaxed);
-        let mut tools: Vec<Value> = calls::TOOLS.iter().map(|name| tool(name)).collect();
+    fn answer_list(&self, id: &str) {
+        let times = self.list_count.fetch_add(1, Ordering::Relaxed);
+        let mut tools: Vec<Value> = calls::TOOLS
+            .iter()
+            .map(|name| tool_definition(name))
+            .collect();
         if self.options.grow {
-            tools.extend((0..=times).map(|number| tool(&format!("grown-{number}"))));
+            tools.extend((0..=times).map(|number| tool_definition(&format!("grown-{number}"))));
         }
         if let Some(file) = &self.options.tools {
             let text = std::fs::read_to_string(file).expect("the file of tools");
             tools.extend(serde_json::from_str::<Vec<Value>>(&text).expect("tools"));
         }
         if self.options.change_while_listed > 0 && times == 0 {
-            say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+            write_line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
             thread::sleep(Duration::from_millis(self.options.change_while_listed));
         }
         answer(id, &json!({"tools": tools}));
     }
 }
 
-fn tool(name: &str) -> Value {
+fn tool_definition(name: &str) -> Value {
     json!({"name": name, "description": name, "inputSchema": {"type": "object"}})
 }
 
 fn answer(id: &str, result: &Value) {
-    say(format!(
+    write_line(format!(
         r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
     ));
 }

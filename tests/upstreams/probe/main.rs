@@ -3,7 +3,7 @@
 //!
 //! | option | meaning |
 //! |---|---|
-//! | `--heard FILE` | appends its pid at each start, and every line that it receives |
+//! | `--record FILE` | appends its pid at each start, and every line that it receives |
 //! | `--store DIR` | the data folder for `decision`; must hold a decision about each call |
 //! | `--result FILE` | the `result` with which `verbatim` answers, byte for byte |
 //! | `--describe TEXT` | the description of `echo` |
@@ -25,12 +25,12 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_tests::{store, wait::micros};
+use drawbridge_tests::{store, wait::unix_micros};
 use serde_json::{Value, json, value::RawValue};
 
 #[derive(Default)]
 struct Options {
-    heard: Option<PathBuf>,
+    record: Option<PathBuf>,
     store: Option<PathBuf>,
     result: Option<PathBuf>,
     description: String,
@@ -41,9 +41,9 @@ struct Options {
 }
 
 fn main() {
-    let options = options();
-    let _grandchild = options.grandchild.then(grandchild);
-    hear(&options, &json!({"pid": std::process::id()}).to_string());
+    let options = parse_options();
+    let _grandchild = options.grandchild.then(spawn_grandchild);
+    record_line(&options, &json!({"pid": std::process::id()}).to_string());
     if options.noisy {
         println!(
             "Welcome to the noisy server!\n  \u{feff}[ready] 100%\n{{\"level\":\"info\",\"msg\":\"not JSON-RPC\"}}"
@@ -51,11 +51,11 @@ fn main() {
     }
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
-        hear(&options, &line);
+        record_line(&options, &line);
         let Ok(message) = serde_json::from_str::<Object>(&line) else {
             continue;
         };
-        if let Some(answer) = answer(&options, &message) {
+        if let Some(answer) = answer_request(&options, &message) {
             if options.noisy {
                 println!("DEBUG about to answer\n");
             }
@@ -65,7 +65,7 @@ fn main() {
     }
 }
 
-fn options() -> Options {
+fn parse_options() -> Options {
     let mut options = Options {
         description: "Says what it was told".to_owned(),
         ..Options::default()
@@ -78,7 +78,7 @@ fn options() -> Options {
                 .unwrap_or_else(|| panic!("{argument} needs a value"))
         };
         match argument.as_str() {
-            "--heard" => options.heard = Some(value().into()),
+            "--record" => options.record = Some(value().into()),
             "--store" => options.store = Some(value().into()),
             "--result" => options.result = Some(value().into()),
             "--describe" => options.description = value(),
@@ -92,7 +92,7 @@ fn options() -> Options {
     options
 }
 
-fn grandchild() -> Child {
+fn spawn_grandchild() -> Child {
     let mut stubborn = Command::new("sh");
     stubborn.args(["-c", "trap '' TERM HUP INT; sleep 600"]);
     stubborn
@@ -102,8 +102,8 @@ fn grandchild() -> Child {
     stubborn.spawn().expect("start a grandchild")
 }
 
-fn hear(options: &Options, line: &str) {
-    let Some(file) = &options.heard else { return };
+fn record_line(options: &Options, line: &str) {
+    let Some(file) = &options.record else { return };
     let mut file = OpenOptions::new()
         .create(true)
         .append(true)
@@ -115,17 +115,17 @@ fn hear(options: &Options, line: &str) {
 /// An object whose values stay raw, because no type of this program may be able to hold them.
 type Object = HashMap<String, Box<RawValue>>;
 
-fn text_at(object: &Object, key: &str) -> Option<String> {
+fn string_member(object: &Object, key: &str) -> Option<String> {
     serde_json::from_str(object.get(key)?.get()).ok()
 }
 
-fn answer(options: &Options, message: &Object) -> Option<String> {
+fn answer_request(options: &Options, message: &Object) -> Option<String> {
     let id = message.get("id")?;
     let params: Object = message
         .get("params")
         .and_then(|p| serde_json::from_str(p.get()).ok())
         .unwrap_or_default();
-    let result = match text_at(message, "method")?.as_str() {
+    let result = match string_member(message, "method")?.as_str() {
         "initialize" if options.mute => return None,
         "initialize" => Ok(json!({
             "protocolVersion": "2025-06-18",
@@ -134,7 +134,7 @@ fn answer(options: &Options, message: &Object) -> Option<String> {
         })
         .to_string()),
         "ping" => Ok("{}".to_owned()),
-        "tools/list" => Ok(tools(options).to_string()),
+        "tools/list" => Ok(list_tools(options).to_string()),
         "tools/call" => {
             let arguments = params
                 .get("arguments")
@@ -142,11 +142,11 @@ fn answer(options: &Options, message: &Object) -> Option<String> {
             let undecided = options
                 .store
                 .as_deref()
-                .and_then(|store| store::undecided(store, arguments));
+                .and_then(|store| store::find_undecided(store, arguments));
             if let Some(undecided) = undecided {
-                hear(options, &undecided.to_string());
+                record_line(options, &undecided.to_string());
             }
-            Ok(call(options, &params))
+            Ok(call_tool(options, &params))
         }
         other => Err(format!("no method {other}")),
     };
@@ -157,7 +157,7 @@ fn answer(options: &Options, message: &Object) -> Option<String> {
     })
 }
 
-fn tools(options: &Options) -> Value {
+fn list_tools(options: &Options) -> Value {
     let tool = |name: &str, description: &str| json!({"name": name, "description": description, "inputSchema": {"type": "object"}, "x-unknown": {"kept": true}});
     let described = options
         .describe_from
@@ -174,30 +174,30 @@ fn tools(options: &Options) -> Value {
     ]})
 }
 
-fn call(options: &Options, params: &Object) -> String {
+fn call_tool(options: &Options, params: &Object) -> String {
     let arguments = || {
         params.get("arguments").map_or(Value::Null, |a| {
             serde_json::from_str(a.get()).expect("JSON")
         })
     };
-    match text_at(params, "name").unwrap_or_default().as_str() {
-        "echo" => text(&arguments().to_string()),
+    match string_member(params, "name").unwrap_or_default().as_str() {
+        "echo" => text_result(&arguments().to_string()),
         "verbatim" => {
             let file = options.result.as_deref().expect("--result is given");
             std::fs::read_to_string(file).expect("read the result")
         }
-        "decision" => text(&decisions(
+        "decision" => text_result(&read_decisions(
             options.store.as_deref().expect("--store is given"),
         )),
-        "variable" => {
-            text(&env::var(arguments()["name"].as_str().unwrap_or_default()).unwrap_or_default())
-        }
-        "now" => text(&micros().to_string()),
+        "variable" => text_result(
+            &env::var(arguments()["name"].as_str().unwrap_or_default()).unwrap_or_default(),
+        ),
+        "now" => text_result(&unix_micros().to_string()),
         "slow" => {
             thread::sleep(Duration::from_millis(
                 arguments()["ms"].as_u64().unwrap_or(0),
             ));
-            text("at last")
+            text_result("at last")
         }
         "crash" => exit(3),
         other => panic!("the hub called {other}, which is not there"),
@@ -205,8 +205,8 @@ fn call(options: &Options, params: &Object) -> String {
 }
 
 /// Returns the rows of the store, at this moment, for calls of `decision`.
-fn decisions(data_dir: &Path) -> String {
-    match store::calls(data_dir) {
+fn read_decisions(data_dir: &Path) -> String {
+    match store::read_calls(data_dir) {
         Ok(calls) => {
             let rows = calls.iter().filter(|call| call.tool == "decision").map(|call| {
                 json!({
@@ -221,6 +221,6 @@ fn decisions(data_dir: &Path) -> String {
     }
 }
 
-fn text(text: &str) -> String {
+fn text_result(text: &str) -> String {
     json!({"content": [{"type": "text", "text": text}]}).to_string()
 }

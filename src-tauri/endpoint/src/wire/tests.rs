@@ -1,7 +1,7 @@
 //! Messages that are kept byte for byte, and messages that are rejected.
 
+use arbitrary_json::{Choices, nested_object};
 use drawbridge_hub::model::rpc::{RpcError, code};
-use odd_json::{Choices, nested};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
@@ -269,7 +269,7 @@ fn members(choices: &mut Choices<'_>) -> Vec<(String, String)> {
         ("params", &params),
     ] {
         members.insert(
-            choices.of(members.len() + 1),
+            choices.below(members.len() + 1),
             (format!("\"{key}\""), value.to_owned()),
         );
     }
@@ -279,7 +279,7 @@ fn members(choices: &mut Choices<'_>) -> Vec<(String, String)> {
 /// Returns a spelling of the key that a reader takes for the same key if it ignores case.
 fn variant(key: &str, choices: &mut Choices<'_>) -> String {
     key.chars()
-        .map(|letter| match (choices.of(4), letter) {
+        .map(|letter| match (choices.below(4), letter) {
             (0, _) => letter.to_string(),
             (1, 's') => "\u{17f}".to_owned(),
             (2, _) if letter.is_ascii_alphabetic() => format!("\\u{:04x}", u32::from(letter)),
@@ -319,7 +319,7 @@ proptest! {
         let plain = serde_json::from_str::<String>(&key).expect("a key");
         let plain = if plain.contains(['"', '\\', '\n']) { "method".to_owned() } else { plain };
         let again = format!("\"{}\"", variant(&plain, &mut choices));
-        members.insert(choices.of(members.len() + 1), (again, choices.value()));
+        members.insert(choices.below(members.len() + 1), (again, choices.value()));
         prop_assert_eq!(parse_failure(&choices.object(&members)).0, code::INVALID_REQUEST);
     }
 
@@ -328,9 +328,9 @@ proptest! {
         let mut choices = Choices::new(&bytes);
         let deep = |depth: usize, choices: &mut Choices<'_>| {
             let mut members: Vec<_> = choices.members();
-            let params = nested(depth - 1, choices);
+            let params = nested_object(depth - 1, choices);
             for (key, value) in [("jsonrpc", "\"2.0\""), ("id", "1"), ("method", "\"x\""), ("params", &params)] {
-                members.insert(choices.of(members.len() + 1), (format!("\"{key}\""), value.to_owned()));
+                members.insert(choices.below(members.len() + 1), (format!("\"{key}\""), value.to_owned()));
             }
             choices.object(&members)
         };

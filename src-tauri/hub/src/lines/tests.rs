@@ -41,7 +41,7 @@ async fn invalid_utf8_is_read_like_any_other_line() {
 async fn only_the_beginning_of_a_too_long_line_is_kept() {
     for size in [1, 7, 150, 10_000] {
         let line = [&[b'a'; 150][..], &[b'b'; 10_000]].concat();
-        let mut reader = properties::Pieces::new(&odd_json::cut(
+        let mut reader = properties::Pieces::new(&arbitrary_json::split_bytes(
             &line,
             &[u8::try_from(size - 1).unwrap_or(255)],
         ));
@@ -69,6 +69,6 @@ proptest! {
 
     #[test]
     fn lines_do_not_depend_on_how_bytes_arrive(bytes in bytes(), sizes: Vec<u8>, max in 1_usize..600) {
-        properties::lines_do_not_depend_on_cuts(&odd_json::cut(&bytes, &sizes), max);
+        properties::lines_do_not_depend_on_cuts(&arbitrary_json::split_bytes(&bytes, &sizes), max);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::convert::Infallible;
 
+use arbitrary_json::Choices;
 use bytes::Bytes;
 use drawbridge_hub::model::{event::Event, ids::ServerId};
 use futures_util::{StreamExt, stream};
-use odd_json::Choices;
 use proptest::prelude::*;
 
 use super::{SseEvent, properties};
@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn any_body_in_any_pieces_is_the_same_events(parts in prop::collection::vec(part(), 0..40), sizes: Vec<u8>) {
-        properties::events_do_not_depend_on_cuts(&odd_json::cut(&parts.concat(), &sizes));
+        properties::events_do_not_depend_on_cuts(&arbitrary_json::split_bytes(&parts.concat(), &sizes));
     }
 
     #[test]
@@ -64,7 +64,7 @@ proptest! {
         let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{value}}}"#);
         let event = crate::mcp::events::message_event(&Bytes::from(message.clone()));
         let body = endpoint_event(event);
-        let read = properties::read_pieces(&odd_json::cut(&body, &sizes));
+        let read = properties::read_pieces(&arbitrary_json::split_bytes(&body, &sizes));
         let data: Vec<_> = read.iter().map(|sent| String::from_utf8_lossy(&sent.data)).collect();
         prop_assert_eq!(data, [message.replace('\r', " ")]);
     }

@@ -1,4 +1,4 @@
-use odd_json::{Choices, nested};
+use arbitrary_json::{Choices, nested_object};
 use proptest::prelude::*;
 
 use super::*;
@@ -57,7 +57,7 @@ fn keys_that_readers_may_confuse_fold_to_the_same_text() {
 
 #[test]
 fn deep_nesting_is_kept_without_recursion() {
-    let text = nested(100_000, &mut Choices::new(&[1; 100_000]));
+    let text = nested_object(100_000, &mut Choices::new(&[1; 100_000]));
     assert_eq!(rewrite(&text, |_| {}).len(), text.len());
 }
 

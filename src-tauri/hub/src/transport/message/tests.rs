@@ -1,4 +1,4 @@
-use odd_json::Choices;
+use arbitrary_json::Choices;
 use proptest::prelude::*;
 
 use super::{properties::read, *};

@@ -1,4 +1,4 @@
-use odd_json::Choices;
+use arbitrary_json::Choices;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -72,7 +72,7 @@ proptest! {
             noise += u32::from(!said.strip_prefix('\u{feff}').unwrap_or(said).is_empty());
         }
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let found = runtime.block_on(read_pieces(&odd_json::cut(&bytes, &sizes)));
+        let found = runtime.block_on(read_pieces(&arbitrary_json::split_bytes(&bytes, &sizes)));
         let expected: Vec<String> = (0..seeds.len()).map(|index| format!("m{index}")).collect();
         prop_assert_eq!(found, (expected, noise));
     }

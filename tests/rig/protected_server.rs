@@ -8,12 +8,12 @@ use serde_json::Value;
 use crate::{
     Home,
     http::{Request, Url},
-    places,
+    paths,
     process::Process,
 };
 
 /// The protected server and its authorization server.
-pub struct Remote {
+pub struct ProtectedServer {
     /// The URL of the protected server.
     pub server: String,
     pub issuer: String,
@@ -21,26 +21,26 @@ pub struct Remote {
     _process: Process,
 }
 
-impl Remote {
+impl ProtectedServer {
     #[track_caller]
     pub fn start(home: &Home) -> Self {
         let mut command = home.command("node");
-        places::npm("oidc-provider/lib/index.js");
-        command.arg(places::real().join("authorization.mjs"));
+        paths::npm_file("oidc-provider/lib/index.js");
+        command.arg(paths::pinned_packages_dir().join("authorization.mjs"));
         let mut process = Process::start(home, "remote", &mut command);
-        let said: Value = serde_json::from_str(&process.line()).expect("where it listens");
+        let said: Value = serde_json::from_str(&process.read_line()).expect("where it listens");
         let text = |name: &str| said[name].as_str().expect("a URL").to_owned();
         Self {
             server: text("server"),
             issuer: text("issuer"),
-            control: Url::of(&text("control")),
+            control: Url::parse(&text("control")),
             _process: process,
         }
     }
 
     /// Changes the behavior of the server.
     #[track_caller]
-    pub fn turn(&self, knobs: &Value) {
+    pub fn configure(&self, knobs: &Value) {
         let headers = [("Content-Type", "application/json")];
         let body = knobs.to_string();
         let request = Request {
@@ -54,7 +54,7 @@ impl Remote {
 
     /// Returns what the server recorded under this name.
     #[track_caller]
-    pub fn seen(&self, what: &str) -> Value {
+    pub fn recorded(&self, what: &str) -> Value {
         let request = Request {
             method: "GET",
             url: &self.control,
@@ -71,10 +71,10 @@ impl Remote {
 
 /// Plays a browser whose user signs in and consents. Returns the last page.
 #[track_caller]
-pub fn browse(home: &Home, url: &str) -> Value {
+pub fn sign_in_as_browser(home: &Home, url: &str) -> Value {
     let mut command = home.command("node");
     let output = command
-        .arg(places::real().join("authorization.mjs"))
+        .arg(paths::pinned_packages_dir().join("authorization.mjs"))
         .args(["browse", url])
         .output()
         .expect("node");
@@ -83,11 +83,11 @@ pub fn browse(home: &Home, url: &str) -> Value {
 }
 
 /// A replacement for `xdg-open` that only records its arguments.
-pub struct Launcher {
+pub struct BrowserLauncher {
     folder: PathBuf,
 }
 
-impl Launcher {
+impl BrowserLauncher {
     #[track_caller]
     pub fn new(home: &Home) -> Self {
         let folder = home.file("launcher");
@@ -107,7 +107,7 @@ impl Launcher {
     }
 
     /// Returns a `PATH` with the replacement in front.
-    pub fn path(&self, home: &Home) -> String {
+    pub fn search_path(&self, home: &Home) -> String {
         format!(
             "{}:{}",
             self.folder.display(),
@@ -116,7 +116,7 @@ impl Launcher {
     }
 
     /// Returns the recorded runs: for each, the number of arguments and then the arguments.
-    pub fn opened(&self) -> Vec<String> {
+    pub fn recorded_runs(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.join("opened")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }

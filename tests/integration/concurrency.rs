@@ -8,7 +8,8 @@ use std::{
 };
 
 use drawbridge_tests::{
-    Bridge, Faulty, Home, Hub, McpClient, http::Response, mcp::Events, until, wait::yes,
+    Bridge, FaultyServer, Home, Hub, McpClient, http::Response, mcp::Events, wait::some_if,
+    wait_until,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ const STEPS: u64 = 3;
 
 /// Sends calls whose ids and progress tokens all clients use. Returns the messages that belong to
 /// another client.
-fn mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
+fn collect_mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
     let mut wrong = Vec::new();
     start.wait();
     for id in 1..=CALLS {
@@ -32,7 +33,7 @@ fn mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
             Some("text/event-stream"),
             "progress comes before the answer"
         );
-        let told: Vec<Value> = Events::of(response).map(|event| event.message()).collect();
+        let told: Vec<Value> = Events::new(response).map(|event| event.message()).collect();
         let (answer, progress) = told.split_last().expect("an answer");
         let said = answer["result"]["content"][0]["text"].as_str();
         if answer["id"] != id || said != Some(format!("\"{nonce}\"").as_str()) {
@@ -53,15 +54,15 @@ fn mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
 fn clients_with_the_same_ids_and_progress_tokens_get_their_own_answers_and_progress() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let _faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
+    let _faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
     let clients: Vec<McpClient> = (0..CLIENTS)
-        .map(|number| hub.client(&format!("desk-{number}")))
+        .map(|number| hub.connect_client(&format!("desk-{number}")))
         .collect();
     let start = Barrier::new(CLIENTS);
     let wrong: Vec<String> = thread::scope(|scope| {
         let start = &start;
         let all: Vec<_> = (clients.iter().enumerate())
-            .map(|(name, client)| scope.spawn(move || mismatches(client, name, start)))
+            .map(|(name, client)| scope.spawn(move || collect_mismatches(client, name, start)))
             .collect();
         all.into_iter()
             .flat_map(|one| one.join().expect("a client"))
@@ -77,13 +78,12 @@ fn clients_with_the_same_ids_and_progress_tokens_get_their_own_answers_and_progr
 }
 
 #[test]
-fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
+fn each_request_gets_one_response_and_none_after_its_cancellation() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
     let mut bridge = Bridge::open(&home, "editor");
-    let call =
-        |tool: &str, arguments: Value| json!({"name": faulty.tool(tool), "arguments": arguments});
+    let call = |tool: &str, arguments: Value| json!({"name": faulty.exposed_name(tool), "arguments": arguments});
     let request = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let (mut expected, mut cancelled, mut either) =
         (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
@@ -122,11 +122,11 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
             ),
         };
         group.insert(id);
-        bridge.say(&sent);
+        bridge.send(&sent);
         let before = id - 8;
         if cancelled.contains(&before) || either.contains(&before) {
             let params = json!({"requestId": before});
-            bridge.say(
+            bridge.send(
                 &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}),
             );
         }
@@ -134,21 +134,23 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
     // The response to a last request marks that everything before it has arrived.
     let late: BTreeSet<u64> = (1392..1400).filter(|id| cancelled.contains(id)).collect();
     for id in &late {
-        bridge.say(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+        bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
     }
-    until("the server has heard of every cancelled call", || {
+    wait_until("the server has heard of every cancelled call", || {
         let heard: BTreeSet<String> = faulty
-            .heard_of("notifications/cancelled")
+            .received_by_method("notifications/cancelled")
             .iter()
             .map(|told| told["params"]["requestId"].to_string())
             .collect();
-        yes(faulty
-            .calls("hang")
-            .iter()
-            .all(|call| heard.contains(&call["id"].to_string())))
+        some_if(
+            faulty
+                .received_calls("hang")
+                .iter()
+                .all(|call| heard.contains(&call["id"].to_string())),
+        )
     });
     drop(bridge.stdin.take());
-    let (status, rest) = bridge.process.finish(Duration::from_secs(20));
+    let (status, rest) = bridge.process.wait_until_exit(Duration::from_secs(20));
     assert!(status.success(), "it ends with its client: {status}");
     let mut answers: BTreeMap<u64, usize> = BTreeMap::new();
     for line in rest.lines() {
@@ -185,16 +187,18 @@ fn each_request_has_one_answer_and_none_after_it_was_cancelled() {
 }
 
 #[test]
-fn over_http_a_cancelled_request_ends_with_no_result() {
+fn over_http_a_cancelled_request_ends_without_a_result() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let client = hub.client("desk");
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
     let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
         "params": {"name": "faulty__hang", "arguments": {}}});
     thread::scope(|scope| {
         let asked = scope.spawn(|| client.post(&call).and_then(Response::text));
-        until("the call hangs", || yes(faulty.calls("hang").len() == 1));
+        wait_until("the call hangs", || {
+            some_if(faulty.received_calls("hang").len() == 1)
+        });
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
         assert_eq!(client.post(&cancel).expect("an answer").status, 202);
         let said = asked

@@ -8,8 +8,8 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::{changed, content, jobs, said, tool};
-use crate::{changes::Change, fixture::Fixture, questions::Call, resources};
+use super::{content_result, task_tools, text_result, toggle_list, tool};
+use crate::{changes::Change, client_input::Call, fixture::Fixture, resources};
 
 pub(crate) fn list() -> Vec<Tool> {
     let properties = json!({"city": {"type": "string"}, "degrees": {"type": "number"}});
@@ -52,28 +52,28 @@ pub(crate) async fn call(
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
     match name {
-        "test_structured_content" => structured(json!({"city": "Oslo", "degrees": 21.50})),
-        "test_cancellable" => until_cancelled(fixture, call).await,
+        "test_structured_content" => structured_result(json!({"city": "Oslo", "degrees": 21.50})),
+        "test_cancellable" => wait_until_cancelled(fixture, call).await,
         "test_was_cancelled" => {
             fixture.cancelled.notified().await;
-            said("It was cancelled.")
+            text_result("It was cancelled.")
         }
         "test_resource_link" => {
             let uri = resources::unlisted(&fixture.scheme);
-            content(json!([{"type": "resource_link", "uri": uri, "name": "report"}]))
+            content_result(json!([{"type": "resource_link", "uri": uri, "name": "report"}]))
         }
-        "test_resource_update" => changed(fixture, Change::Watched),
-        other => jobs::call(&fixture.tasks, other, call).await,
+        "test_resource_update" => toggle_list(fixture, Change::WatchedResource),
+        other => task_tools::call(&fixture.tasks, other, call).await,
     }
 }
 
-fn structured(object: Value) -> Result<CallToolResponse, ErrorData> {
+fn structured_result(object: Value) -> Result<CallToolResponse, ErrorData> {
     Ok(CallToolResult::structured(object).into())
 }
 
 /// Sends a first progress notification, so that the client knows that there is a call to cancel,
 /// and waits for the cancellation.
-async fn until_cancelled(
+async fn wait_until_cancelled(
     fixture: &Fixture,
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -82,7 +82,7 @@ async fn until_cancelled(
         token.ok_or_else(|| ErrorData::invalid_params("a progress token is needed", None))?;
     // The guard covers both kinds of cancellation: a notification, and a future that is no longer
     // polled.
-    let _cancelled = OnDrop(&fixture.cancelled);
+    let _cancelled = NotifyOnDrop(&fixture.cancelled);
     drop(
         call.context
             .peer
@@ -90,13 +90,13 @@ async fn until_cancelled(
             .await,
     );
     call.context.ct.cancelled().await;
-    said("Nobody waits for this.")
+    text_result("Nobody waits for this.")
 }
 
 /// Notifies the waiting task when it is dropped.
-struct OnDrop<'a>(&'a Notify);
+struct NotifyOnDrop<'a>(&'a Notify);
 
-impl Drop for OnDrop<'_> {
+impl Drop for NotifyOnDrop<'_> {
     fn drop(&mut self) {
         self.0.notify_one();
     }

@@ -6,10 +6,10 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use super::{more, said, tool};
+use super::{extra_tools, text_result, tool};
 use crate::{
+    client_input::{Call, ClientInput, form_request, roots_request, sampling_request, seal_state},
     fixture::Fixture,
-    questions::{Asked, Call, form, roots, sample, seal},
 };
 
 pub(crate) fn list() -> Vec<Tool> {
@@ -86,8 +86,8 @@ pub(crate) async fn call(
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default();
     match name {
         "test_sampling" => {
-            let question = sample(argument("prompt"), 100)?;
-            ask(call, "sampling", question, |answer| {
+            let question = sampling_request(argument("prompt"), 100)?;
+            request_one(call, "sampling", question, |answer| {
                 format!("LLM response: {}", answer["content"]["text"])
             })
             .await
@@ -97,106 +97,112 @@ pub(crate) async fn call(
                 "username": {"type": "string", "description": "User's response"},
                 "email": {"type": "string", "description": "User's email address"}
             });
-            let question = form(argument("message"), properties, &["username", "email"])?;
-            ask(call, "elicitation", question, |answer| {
+            let question = form_request(argument("message"), properties, &["username", "email"])?;
+            request_one(call, "elicitation", question, |answer| {
                 format!("User response: {answer}")
             })
             .await
         }
         "test_elicitation_sep1034_defaults" => {
-            let question = form("Please check your details", defaults(), &[])?;
-            ask(call, "elicitation", question, |answer| {
+            let question = form_request("Please check your details", defaults_schema(), &[])?;
+            request_one(call, "elicitation", question, |answer| {
                 format!("Elicitation completed: {answer}")
             })
             .await
         }
         "test_elicitation_sep1330_enums" => {
-            let question = form("Please choose", choices(), &[])?;
-            ask(call, "elicitation", question, |answer| {
+            let question = form_request("Please choose", choices_schema(), &[])?;
+            request_one(call, "elicitation", question, |answer| {
                 format!("Elicitation completed: {answer}")
             })
             .await
         }
         "test_streaming_elicitation" => {
-            ask(call, "confirm", confirmation()?, |answer| {
+            request_one(call, "confirm", confirmation_form()?, |answer| {
                 format!("User response: {answer}")
             })
             .await
         }
         "test_input_required_result_elicitation" => {
-            ask(
+            request_one(
                 call,
                 "user_name",
-                name_of("What is your name?")?,
-                |answer| format!("Hello, {}!", name_in(answer)),
+                name_form("What is your name?")?,
+                |answer| format!("Hello, {}!", read_name(answer)),
             )
             .await
         }
         "test_input_required_result_sampling" => {
-            let question = sample("What is the capital of France?", 100)?;
-            ask(call, "capital_question", question, |answer| {
+            let question = sampling_request("What is the capital of France?", 100)?;
+            request_one(call, "capital_question", question, |answer| {
                 answer["content"]["text"].to_string()
             })
             .await
         }
         "test_input_required_result_list_roots" => {
-            ask(call, "client_roots", roots(), |answer| {
+            request_one(call, "client_roots", roots_request(), |answer| {
                 format!("The roots are {}", answer["roots"])
             })
             .await
         }
         "test_input_required_result_request_state"
         | "test_input_required_result_tampered_state" => {
-            let questions = [("confirm".to_owned(), confirmation()?)];
-            let state = seal(codec, &json!({"tool": name}))?;
-            let asked = call.ask(questions.into(), Some(state)).await?;
+            let questions = [("confirm".to_owned(), confirmation_form()?)];
+            let state = seal_state(codec, &json!({"tool": name}))?;
+            let asked = call.request_input(questions.into(), Some(state)).await?;
             answer(asked, |_| "state-ok".to_owned())
         }
-        "test_input_required_result_multiple_inputs" => at_once(codec, call).await,
-        "test_input_required_result_multi_round" => in_rounds(codec, call).await,
-        "test_input_required_result_capabilities" => what_it_can(call).await,
-        other => more::call(fixture, other, call).await,
+        "test_input_required_result_multiple_inputs" => request_all_at_once(codec, call).await,
+        "test_input_required_result_multi_round" => request_in_turn(codec, call).await,
+        "test_input_required_result_capabilities" => request_supported(call).await,
+        other => extra_tools::call(fixture, other, call).await,
     }
 }
 
 /// Requests one input and returns a text made from the answer.
-async fn ask(
+async fn request_one(
     call: &Call<'_>,
     key: &str,
     question: InputRequest,
     say: impl FnOnce(&Value) -> String,
 ) -> Result<CallToolResponse, ErrorData> {
-    let asked = call.ask([(key.to_owned(), question)].into(), None).await?;
+    let asked = call
+        .request_input([(key.to_owned(), question)].into(), None)
+        .await?;
     answer(asked, |answers| say(&answers[key]))
 }
 
 pub(super) fn answer(
-    asked: Asked,
+    asked: ClientInput,
     say: impl FnOnce(&InputResponses) -> String,
 ) -> Result<CallToolResponse, ErrorData> {
     match asked {
-        Asked::Answered(answers) => said(&say(&answers)),
-        Asked::Required(required) => Ok(required.into()),
+        ClientInput::Answered(answers) => text_result(&say(&answers)),
+        ClientInput::Required(required) => Ok(required.into()),
     }
 }
 
-async fn at_once(
+async fn request_all_at_once(
     codec: &RequestStateCodec,
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
     let questions = [
-        ("user_name".to_owned(), name_of("What is your name?")?),
-        ("greeting".to_owned(), sample("Generate a greeting", 50)?),
-        ("client_roots".to_owned(), roots()),
+        ("user_name".to_owned(), name_form("What is your name?")?),
+        (
+            "greeting".to_owned(),
+            sampling_request("Generate a greeting", 50)?,
+        ),
+        ("client_roots".to_owned(), roots_request()),
     ];
-    let state = seal(codec, &json!({"asked": 3}))?;
-    answer(call.ask(questions.into(), Some(state)).await?, |answers| {
-        json!(answers).to_string()
-    })
+    let state = seal_state(codec, &json!({"asked": 3}))?;
+    answer(
+        call.request_input(questions.into(), Some(state)).await?,
+        |answers| json!(answers).to_string(),
+    )
 }
 
 /// Requests the name first, and keeps it in the state while it requests the color.
-async fn in_rounds(
+async fn request_in_turn(
     codec: &RequestStateCodec,
     call: &Call<'_>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -204,66 +210,71 @@ async fn in_rounds(
     let name = match kept {
         Some(name) => name.to_owned(),
         None => {
-            let questions = [("step1".to_owned(), name_of("Step 1: What is your name?")?)];
-            let state = seal(codec, &json!({"name": null}))?;
-            match call.ask(questions.into(), Some(state)).await? {
-                Asked::Answered(answers) => name_in(&answers["step1"]),
-                Asked::Required(required) => return Ok(required.into()),
+            let questions = [("step1".to_owned(), name_form("Step 1: What is your name?")?)];
+            let state = seal_state(codec, &json!({"name": null}))?;
+            match call.request_input(questions.into(), Some(state)).await? {
+                ClientInput::Answered(answers) => read_name(&answers["step1"]),
+                ClientInput::Required(required) => return Ok(required.into()),
             }
         }
     };
-    let color = form(
+    let color = form_request(
         "Step 2: What is your favorite color?",
         json!({"color": {"type": "string"}}),
         &["color"],
     )?;
-    let state = seal(codec, &json!({"name": name}))?;
+    let state = seal_state(codec, &json!({"name": name}))?;
     let asked = call
-        .ask([("step2".to_owned(), color)].into(), Some(state))
+        .request_input([("step2".to_owned(), color)].into(), Some(state))
         .await?;
     answer(asked, |answers| {
         format!("{name} likes {}", answers["step2"]["content"]["color"])
     })
 }
 
-async fn what_it_can(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
+async fn request_supported(call: &Call<'_>) -> Result<CallToolResponse, ErrorData> {
     let mut questions = vec![];
-    if call.has("sampling") {
-        questions.push(("greeting".to_owned(), sample("Generate a greeting", 50)?));
+    if call.has_capability("sampling") {
+        questions.push((
+            "greeting".to_owned(),
+            sampling_request("Generate a greeting", 50)?,
+        ));
     }
-    if call.has("elicitation") {
-        questions.push(("user_name".to_owned(), name_of("What is your name?")?));
+    if call.has_capability("elicitation") {
+        questions.push(("user_name".to_owned(), name_form("What is your name?")?));
     }
-    if call.has("roots") {
-        questions.push(("client_roots".to_owned(), roots()));
+    if call.has_capability("roots") {
+        questions.push(("client_roots".to_owned(), roots_request()));
     }
     if questions.is_empty() {
-        return said("The client can answer nothing.");
+        return text_result("The client can answer nothing.");
     }
-    let asked = call.ask(questions.into_iter().collect(), None).await?;
+    let asked = call
+        .request_input(questions.into_iter().collect(), None)
+        .await?;
     answer(asked, |answers| json!(answers).to_string())
 }
 
-pub(super) fn name_of(message: &str) -> Result<InputRequest, ErrorData> {
-    form(message, json!({"name": {"type": "string"}}), &["name"])
+pub(super) fn name_form(message: &str) -> Result<InputRequest, ErrorData> {
+    form_request(message, json!({"name": {"type": "string"}}), &["name"])
 }
 
-pub(super) fn name_in(answer: &Value) -> String {
+pub(super) fn read_name(answer: &Value) -> String {
     answer["content"]["name"]
         .as_str()
         .unwrap_or("whoever you are")
         .to_owned()
 }
 
-fn confirmation() -> Result<InputRequest, ErrorData> {
-    form(
+fn confirmation_form() -> Result<InputRequest, ErrorData> {
+    form_request(
         "Please confirm",
         json!({"ok": {"type": "boolean"}}),
         &["ok"],
     )
 }
 
-fn defaults() -> Value {
+fn defaults_schema() -> Value {
     json!({
         "name": {"type": "string", "default": "John Doe"},
         "age": {"type": "integer", "default": 30},
@@ -273,7 +284,7 @@ fn defaults() -> Value {
     })
 }
 
-fn choices() -> Value {
+fn choices_schema() -> Value {
     let options = json!(["option1", "option2", "option3"]);
     let titled = |what: &str| {
         let title = |number: &str, place: &str| json!({"const": format!("value{number}"), "title": format!("{place} {what}")});

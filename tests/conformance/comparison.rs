@@ -5,8 +5,8 @@ use std::{fs, path::Path};
 use serde_json::json;
 
 use crate::{
-    differences::{ANY, Difference, EVERY},
-    report::{Report, differences},
+    differences::{ANY_SERVER, Difference, EVERY},
+    report::{Report, find_differences},
 };
 
 /// Returns the report of a suite about a single scenario `ping`.
@@ -21,51 +21,54 @@ fn report(folder: &Path, statuses: &[&str]) -> Report {
     report
 }
 
-fn known(through: &'static str) -> Difference {
+fn known_difference(through: &'static str) -> Difference {
     Difference {
         suite: "any",
-        behind: ANY,
+        server_kinds: ANY_SERVER,
         scenario: "ping",
         check: "ping/Ping",
         through,
-        because: "it is a test",
+        reason: "it is a test",
     }
 }
 
 #[test]
-fn a_check_that_comes_out_otherwise_is_said_unless_it_is_known() {
+fn a_check_with_another_result_is_reported_unless_it_is_known() {
     let home = tempfile::tempdir().expect("a folder");
     let good = report(home.path(), &["SUCCESS", "SUCCESS"]);
     let worse = report(home.path(), &["SUCCESS", "FAILURE"]);
     let gone = report(home.path(), &[]);
-    assert_eq!(differences(&good, &good, &[]), Vec::<String>::new());
+    assert_eq!(find_differences(&good, &good, &[]), Vec::<String>::new());
     let said = ["  ping ping/Ping: “SUCCESS” became “FAILURE and SUCCESS” it did not"];
-    assert_eq!(differences(&good, &worse, &[]), said);
+    assert_eq!(find_differences(&good, &worse, &[]), said);
     assert_eq!(
-        differences(&good, &gone, &[]),
+        find_differences(&good, &gone, &[]),
         ["  ping ping/Ping: “SUCCESS” became “” "]
     );
     assert_eq!(
-        differences(&good, &worse, &[&known("FAILURE and SUCCESS")]),
+        find_differences(&good, &worse, &[&known_difference("FAILURE and SUCCESS")]),
         Vec::<String>::new()
     );
     let all = Difference {
         check: EVERY,
-        ..known("")
+        ..known_difference("")
     };
-    assert_eq!(differences(&good, &worse, &[&all]), Vec::<String>::new());
     assert_eq!(
-        differences(&good, &worse, &[&known("FAILURE")]).len(),
+        find_differences(&good, &worse, &[&all]),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        find_differences(&good, &worse, &[&known_difference("FAILURE")]).len(),
         2,
         "it came out otherwise, and not as known"
     );
 }
 
 #[test]
-fn a_known_difference_that_is_none_any_more_is_said() {
+fn an_obsolete_known_difference_is_reported() {
     let home = tempfile::tempdir().expect("a folder");
     let good = report(home.path(), &["SUCCESS"]);
-    let said = differences(&good, &good, &[&known("FAILURE")]);
+    let said = find_differences(&good, &good, &[&known_difference("FAILURE")]);
     assert_eq!(
         said,
         ["  ping ping/Ping: is no longer “FAILURE”: take it out of differences.rs"]
@@ -73,11 +76,11 @@ fn a_known_difference_that_is_none_any_more_is_said() {
 }
 
 #[test]
-fn a_scenario_that_broke_off_is_a_check_that_failed() {
+fn an_aborted_scenario_is_a_failed_check() {
     let home = tempfile::tempdir().expect("a folder");
     fs::create_dir(home.path().join("server-ping-2026-01-01T00-00-00-000Z")).expect("a folder");
     assert_eq!(
-        Report::read(home.path()).troubles(),
+        Report::read(home.path()).problems(),
         ["ping scenario/BrokeOff: {}"]
     );
 }

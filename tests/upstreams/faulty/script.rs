@@ -16,18 +16,18 @@ use std::{
 
 use serde_json::value::RawValue;
 
-use crate::{hearing::Object, voice::say};
+use crate::{output::write_line, recorder::Object};
 
-pub(crate) struct Offer(Object);
+pub(crate) struct Script(Object);
 
-impl Offer {
+impl Script {
     pub(crate) fn read(file: &Path) -> Self {
         let text = fs::read_to_string(file).expect("the file of what it offers");
         Self(serde_json::from_str(&text).expect("an object of answers"))
     }
 
     /// Writes the file's `stderr` lines.
-    pub(crate) fn greet(&self) {
+    pub(crate) fn write_stderr_lines(&self) {
         let Some(lines) = self.0.get("stderr") else {
             return;
         };
@@ -46,23 +46,25 @@ impl Offer {
             return false;
         };
         if method == "tools/call" {
-            self.notify();
+            self.send_notifications();
         }
         let rest = reply
             .get()
             .trim_start()
             .strip_prefix('{')
             .expect("an object with result or error");
-        say(format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}"#));
+        write_line(format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}"#));
         true
     }
 
-    fn notify(&self) {
+    fn send_notifications(&self) {
         let Some(list) = self.0.get("notifications") else {
             return;
         };
         let messages: Vec<Box<RawValue>> =
             serde_json::from_str(list.get()).expect("a list of notifications");
-        messages.iter().for_each(|message| say(message.get()));
+        messages
+            .iter()
+            .for_each(|message| write_line(message.get()));
     }
 }

@@ -4,7 +4,8 @@
 use std::fs;
 
 use drawbridge_tests::{
-    Faulty, Home, Hub, McpClient, StatelessClient, mcp::Answer, places, until, wait::yes,
+    FaultyServer, Home, Hub, McpClient, StatelessClient, mcp::Answer, paths, wait::some_if,
+    wait_until,
 };
 use serde_json::{Value, json};
 
@@ -14,20 +15,20 @@ const DOC: &str = "shared://doc";
 /// The code of "Resource not found" in the legacy era, and in the modern one.
 const NOT_FOUND: [Option<i64>; 2] = [Some(-32002), Some(-32602)];
 
-fn about(uri: &str) -> String {
+fn uri_params(uri: &str) -> String {
     json!({ "uri": uri }).to_string()
 }
 
-fn read(client: &McpClient, uri: &str) -> Answer {
-    client.request("resources/read", &about(uri))
+fn read_resource(client: &McpClient, uri: &str) -> Answer {
+    client.request("resources/read", &uri_params(uri))
 }
 
-fn text_read(answer: &Answer) -> Value {
+fn content_text(answer: &Answer) -> Value {
     answer.result()["contents"][0]["text"].clone()
 }
 
 /// Adds a server with unlisted resources, and with a tool, a prompt and an update that name one.
-fn linking<'a>(hub: &'a Hub<'a>, name: &str) -> Faulty<'a> {
+fn add_linking_server<'a>(hub: &'a Hub<'a>, name: &str) -> FaultyServer<'a> {
     let tool = json!({"name": "link", "inputSchema": {"type": "object"}});
     let capabilities =
         json!({"tools": {}, "prompts": {}, "completions": {}, "resources": {"subscribe": true}});
@@ -50,28 +51,34 @@ fn linking<'a>(hub: &'a Hub<'a>, name: &str) -> Faulty<'a> {
     });
     let file = hub.home.file(&format!("{name}.offer"));
     fs::write(&file, offer.to_string()).expect("write what it offers");
-    Faulty::add(hub, name, &json!({}), &["--offer", &places::text(&file)]).synced()
+    FaultyServer::add(
+        hub,
+        name,
+        &json!({}),
+        &["--script", &paths::path_text(&file)],
+    )
+    .wait_until_synced()
 }
 
-fn read_there(server: &Faulty<'_>, uri: &str) -> usize {
+fn count_reads(server: &FaultyServer<'_>, uri: &str) -> usize {
     server
-        .heard_of("resources/read")
+        .received_by_method("resources/read")
         .iter()
         .filter(|read| read["params"]["uri"] == uri)
         .count()
 }
 
 #[test]
-fn a_link_to_a_resource_that_nobody_lists_can_be_followed_in_both_eras() {
+fn a_link_to_an_unlisted_resource_can_be_read_in_both_eras() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let fixture = places::text(places::built("upstream-conformance"));
+    let fixture = paths::path_text(paths::built_binary("upstream-conformance"));
     for (name, era) in [("old", "--legacy"), ("new", "--modern")] {
         hub.add_server(name, &[], &[&fixture, "--stdio", era, "--scheme", name]);
-        hub.until_synced(name);
-        hub.policy(name, "allow");
+        hub.wait_until_synced(name);
+        hub.set_policy(name, "allow");
     }
-    let token = hub.token("desk");
+    let token = hub.add_client("desk");
     for (reach, prefix) in [(hub.url.clone(), true), (format!("{}/old", hub.url), false)] {
         for server in ["old", "new"]
             .into_iter()
@@ -88,7 +95,7 @@ fn a_link_to_a_resource_that_nobody_lists_can_be_followed_in_both_eras() {
                 StatelessClient::new(&reach, &token, json!({"roots": {"listChanged": prefix}}));
             if prefix {
                 let before = [
-                    read(&legacy, &uri),
+                    read_resource(&legacy, &uri),
                     modern.request("resources/read", &json!({"uri": uri})),
                 ];
                 // All requests of a modern client belong to one session, for all servers.
@@ -102,14 +109,17 @@ fn a_link_to_a_resource_that_nobody_lists_can_be_followed_in_both_eras() {
                 legacy.call(&tool, "{}").result()["content"][0]["uri"],
                 uri.as_str()
             );
-            assert_eq!(text_read(&read(&legacy, &uri)), "Nobody lists this report.");
+            assert_eq!(
+                content_text(&read_resource(&legacy, &uri)),
+                "Nobody lists this report."
+            );
             assert_eq!(
                 modern.call(&tool, &json!({})).result()["content"][0]["uri"],
                 uri.as_str()
             );
             let answer = modern.request("resources/read", &json!({"uri": uri}));
             assert_eq!(
-                text_read(&answer),
+                content_text(&answer),
                 "Nobody lists this report.",
                 "{}",
                 answer.raw
@@ -119,58 +129,67 @@ fn a_link_to_a_resource_that_nobody_lists_can_be_followed_in_both_eras() {
 }
 
 #[test]
-fn at_a_servers_own_endpoint_every_uri_is_asked_of_that_server() {
+fn the_endpoint_of_a_server_reads_every_uri_from_that_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, two) = (linking(&hub, "one"), linking(&hub, "two"));
-    let token = hub.token("desk");
+    let (one, two) = (
+        add_linking_server(&hub, "one"),
+        add_linking_server(&hub, "two"),
+    );
+    let token = hub.add_client("desk");
     let client = McpClient::connect(&format!("{}/two", hub.url), &token);
     assert_eq!(
-        text_read(&read(&client, "none://at/all")),
+        content_text(&read_resource(&client, "none://at/all")),
         "of two",
         "without any link before"
     );
     let modern = StatelessClient::new(&format!("{}/two", hub.url), &token, json!({}));
     assert_eq!(
-        text_read(&modern.request("resources/read", &json!({"uri": "none://at/all"}))),
+        content_text(&modern.request("resources/read", &json!({"uri": "none://at/all"}))),
         "of two"
     );
-    assert_eq!(read_there(&one, "none://at/all"), 0);
-    assert_eq!(read_there(&two, "none://at/all"), 2);
+    assert_eq!(count_reads(&one, "none://at/all"), 0);
+    assert_eq!(count_reads(&two, "none://at/all"), 2);
 
-    let plain = Faulty::add(&hub, "plain", &json!({}), &[]).synced();
+    let plain = FaultyServer::add(&hub, "plain", &json!({}), &[]).wait_until_synced();
     let client = McpClient::connect(&format!("{}/plain", hub.url), &token);
-    let error = read(&client, DOC).error().expect("an error");
+    let error = read_resource(&client, DOC).error().expect("an error");
     assert_eq!(
         (&error["code"], &error["message"]),
         (&json!(-32601), &json!("no method resources/read"))
     );
     assert_eq!(
-        plain.heard_of("resources/read").len(),
+        plain.received_by_method("resources/read").len(),
         1,
         "the server's own error comes back"
     );
 }
 
 #[test]
-fn what_two_servers_have_is_asked_of_the_one_that_named_it_last() {
+fn a_uri_of_two_servers_is_read_from_the_one_that_named_it_last() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, two) = (linking(&hub, "one"), linking(&hub, "two"));
+    let (one, two) = (
+        add_linking_server(&hub, "one"),
+        add_linking_server(&hub, "two"),
+    );
     for name in ["one", "two"] {
-        let mut spec = hub.server(name)["spec"].clone();
+        let mut spec = hub.show_server(name)["spec"].clone();
         spec["cache_results_ms"] = 60_000.into();
-        hub.verb("servers.update", &json!({"id": name, "spec": spec}));
+        hub.run_verb("servers.update", &json!({"id": name, "spec": spec}));
     }
-    let client = hub.client("desk");
+    let client = hub.connect_client("desk");
     assert_eq!(
-        read(&client, DOC).error_code(),
+        read_resource(&client, DOC).error_code(),
         NOT_FOUND[0],
         "either may have it"
     );
     for server in ["one", "two", "one"] {
         client.call(&format!("{server}__link"), "{}");
-        assert_eq!(text_read(&read(&client, DOC)), format!("of {server}"));
+        assert_eq!(
+            content_text(&read_resource(&client, DOC)),
+            format!("of {server}")
+        );
         let completion = json!({"ref": {"type": "ref/resource", "uri": DOC}, "argument": {"name": "a", "value": ""}});
         let completion = client
             .request("completion/complete", &completion.to_string())
@@ -178,7 +197,7 @@ fn what_two_servers_have_is_asked_of_the_one_that_named_it_last() {
         assert_eq!(completion["completion"]["values"], json!([server]));
         let nested = format!("{server}://part");
         assert_eq!(
-            text_read(&read(&client, &nested)),
+            content_text(&read_resource(&client, &nested)),
             format!("of {server}"),
             "it was in what was read"
         );
@@ -188,87 +207,105 @@ fn what_two_servers_have_is_asked_of_the_one_that_named_it_last() {
             &json!({"name": format!("{server}__embed")}).to_string(),
         );
         assert_eq!(
-            text_read(&read(&client, &embedded)),
+            content_text(&read_resource(&client, &embedded)),
             format!("of {server}"),
             "it was in a prompt"
         );
     }
     assert_eq!(
-        (read_there(&one, DOC), read_there(&two, DOC)),
+        (count_reads(&one, DOC), count_reads(&two, DOC)),
         (2, 1),
         "what is not listed is read each time"
     );
-    let other = hub.client("other");
+    let other = hub.connect_client("other");
     assert_eq!(
-        read(&other, DOC).error_code(),
+        read_resource(&other, DOC).error_code(),
         NOT_FOUND[0],
         "it was named in another client's session"
     );
 }
 
 #[test]
-fn a_profile_and_a_server_that_is_turned_off_hold_for_unlisted_resources_too() {
+fn profiles_and_disabled_servers_apply_to_unlisted_resources() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, two) = (linking(&hub, "one"), linking(&hub, "two"));
-    let client = hub.client("desk");
-    let alone = McpClient::connect(&format!("{}/one", hub.url), &hub.token("alone"));
+    let (one, two) = (
+        add_linking_server(&hub, "one"),
+        add_linking_server(&hub, "two"),
+    );
+    let client = hub.connect_client("desk");
+    let alone = McpClient::connect(&format!("{}/one", hub.url), &hub.add_client("alone"));
     client.call("one__link", "{}");
-    assert_eq!(text_read(&read(&client, DOC)), "of one");
-    home.cli(&["profiles", "set", "work", "two"]).ok();
+    assert_eq!(content_text(&read_resource(&client, DOC)), "of one");
+    home.cli(&["profiles", "set", "work", "two"])
+        .expect_success();
     for name in ["desk", "alone"] {
-        home.cli(&["clients", "profile", name, "work"]).ok();
+        home.cli(&["clients", "profile", name, "work"])
+            .expect_success();
     }
     assert_eq!(
-        text_read(&read(&client, DOC)),
+        content_text(&read_resource(&client, DOC)),
         "of two",
         "the only one within the profile"
     );
     assert_eq!(
-        read(&alone, DOC).error_code(),
+        read_resource(&alone, DOC).error_code(),
         NOT_FOUND[0],
         "nor at the server's own endpoint"
     );
-    assert_eq!(read_there(&one, DOC), 1);
+    assert_eq!(count_reads(&one, DOC), 1);
 
-    home.cli(&["servers", "disable", "two"]).ok();
-    until("nothing is within reach", || {
-        yes(read(&client, DOC).error_code() == NOT_FOUND[0])
+    home.cli(&["servers", "disable", "two"]).expect_success();
+    wait_until("nothing is within reach", || {
+        some_if(read_resource(&client, DOC).error_code() == NOT_FOUND[0])
     });
-    home.cli(&["clients", "profile", "desk"]).ok();
-    assert_eq!(text_read(&read(&client, DOC)), "of one");
-    assert_eq!(read_there(&two, DOC), 1);
+    home.cli(&["clients", "profile", "desk"]).expect_success();
+    assert_eq!(content_text(&read_resource(&client, DOC)), "of one");
+    assert_eq!(count_reads(&two, DOC), 1);
 }
 
 #[test]
-fn a_link_in_a_result_that_is_held_cannot_be_followed_before_a_person_lets_it_through() {
+fn a_link_in_a_held_result_cannot_be_read_before_release() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, _two) = (linking(&hub, "one"), linking(&hub, "two"));
+    let (one, _two) = (
+        add_linking_server(&hub, "one"),
+        add_linking_server(&hub, "two"),
+    );
     home.cli(&["policy", "add", "one/link", "--result", "hold"])
-        .ok();
-    let client = hub.client("desk");
+        .expect_success();
+    let client = hub.connect_client("desk");
     for (verdict, expected) in [("deny", NOT_FOUND[0]), ("approve", None)] {
-        let call = client.call_meanwhile("one__link", "{}");
-        let id = hub.approval()["id"].as_str().expect("an id").to_owned();
+        let call = client.spawn_call("one__link", "{}");
+        let id = hub.wait_for_approval()["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned();
         assert_eq!(
-            read(&client, DOC).error_code(),
+            read_resource(&client, DOC).error_code(),
             NOT_FOUND[0],
             "the client has not got the link yet"
         );
-        home.cli(&["approvals", verdict, &id]).ok();
+        home.cli(&["approvals", verdict, &id]).expect_success();
         call.join().expect("the call is answered");
-        assert_eq!(read(&client, DOC).error_code(), expected, "after {verdict}");
+        assert_eq!(
+            read_resource(&client, DOC).error_code(),
+            expected,
+            "after {verdict}"
+        );
     }
-    assert_eq!(read_there(&one, DOC), 1);
+    assert_eq!(count_reads(&one, DOC), 1);
 }
 
 #[test]
-fn who_subscribes_to_an_unlisted_resource_hears_of_it_until_it_is_told_to_stop() {
+fn a_subscription_to_an_unlisted_resource_gets_updates_until_unsubscribed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, two) = (linking(&hub, "one"), linking(&hub, "two"));
-    let token = hub.token("desk");
+    let (one, two) = (
+        add_linking_server(&hub, "one"),
+        add_linking_server(&hub, "two"),
+    );
+    let token = hub.add_client("desk");
     let client = McpClient::connect(&hub.url, &token);
     let mut events = client.listen(None);
     let mut is_told = move || {
@@ -281,23 +318,30 @@ fn who_subscribes_to_an_unlisted_resource_hears_of_it_until_it_is_told_to_stop()
     };
     assert_eq!(
         client
-            .request("resources/subscribe", &about(DOC))
+            .request("resources/subscribe", &uri_params(DOC))
             .error_code(),
         NOT_FOUND[0]
     );
     client.call("one__link", "{}");
-    client.request("resources/subscribe", &about(DOC)).result();
+    client
+        .request("resources/subscribe", &uri_params(DOC))
+        .result();
     client.call("two__link", "{}");
     client.call("one__link", "{}");
     assert!(
         is_told(),
         "the server that it is subscribed at tells of a change"
     );
-    let all = |method: &str| (one.heard_of(method).len(), two.heard_of(method).len());
+    let all = |method: &str| {
+        (
+            one.received_by_method(method).len(),
+            two.received_by_method(method).len(),
+        )
+    };
     assert_eq!(all("resources/subscribe"), (1, 0));
     client.call("two__link", "{}");
     client
-        .request("resources/unsubscribe", &about(DOC))
+        .request("resources/unsubscribe", &uri_params(DOC))
         .result();
     assert_eq!(
         all("resources/unsubscribe"),
@@ -305,11 +349,13 @@ fn who_subscribes_to_an_unlisted_resource_hears_of_it_until_it_is_told_to_stop()
         "whoever named it since"
     );
 
-    client.request("resources/subscribe", &about(DOC)).result();
+    client
+        .request("resources/subscribe", &uri_params(DOC))
+        .result();
     assert_eq!(all("resources/subscribe"), (1, 1));
-    client.end();
-    until("the end of the session ends the subscription", || {
-        yes(all("resources/unsubscribe") == (1, 1))
+    client.end_session();
+    wait_until("the end of the session ends the subscription", || {
+        some_if(all("resources/unsubscribe") == (1, 1))
     });
 
     let modern = StatelessClient::new(&hub.url, &token, json!({}));
@@ -331,28 +377,28 @@ fn who_subscribes_to_an_unlisted_resource_hears_of_it_until_it_is_told_to_stop()
     let updated = events.next().expect("an update");
     assert_eq!(updated["params"]["uri"], DOC, "{updated}");
     drop(events);
-    until("the end of the stream ends the subscription", || {
-        yes(all("resources/unsubscribe") == (2, 1))
+    wait_until("the end of the stream ends the subscription", || {
+        some_if(all("resources/unsubscribe") == (2, 1))
     });
 }
 
 #[test]
-fn the_only_server_with_resources_is_asked_and_still_known_after_a_restart() {
+fn the_only_server_with_resources_is_read_also_after_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let one = linking(&hub, "one");
-    let _plain = Faulty::add(&hub, "plain", &json!({}), &[]).synced();
-    let token = hub.token("desk");
+    let one = add_linking_server(&hub, "one");
+    let _plain = FaultyServer::add(&hub, "plain", &json!({}), &[]).wait_until_synced();
+    let token = hub.add_client("desk");
     assert_eq!(
-        text_read(&read(&McpClient::connect(&hub.url, &token), DOC)),
+        content_text(&read_resource(&McpClient::connect(&hub.url, &token), DOC)),
         "of one",
         "the other has none at all"
     );
     drop(one);
-    hub.end(nix::sys::signal::Signal::SIGTERM);
+    hub.stop(nix::sys::signal::Signal::SIGTERM);
     let hub = Hub::serve(&home);
     assert_eq!(
-        text_read(&read(&McpClient::connect(&hub.url, &token), DOC)),
+        content_text(&read_resource(&McpClient::connect(&hub.url, &token), DOC)),
         "of one"
     );
 }

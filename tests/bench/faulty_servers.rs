@@ -7,12 +7,12 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_tests::{Faulty, Home, Hub, McpClient};
+use drawbridge_tests::{FaultyServer, Home, Hub, McpClient};
 use serde_json::json;
 
 /// The number of hanging calls at a time. Each ends at the server's call timeout.
 const HANGING: usize = 8;
-const PATIENCE_MS: u32 = 500;
+const CALL_TIMEOUT_MS: u32 = 500;
 /// The output of one call: seventy thousand lines on stderr, or twenty thousand messages on stdout.
 const FLOODS: [&str; 2] = [
     r#"{"kind":"stderr","bytes":8388608}"#,
@@ -21,9 +21,9 @@ const FLOODS: [&str; 2] = [
 /// The pause between two calls of the crashing server, in which a client would read the error.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The time until all three servers are busy.
-const BEGINNING: Duration = Duration::from_millis(300);
+const WARM_UP: Duration = Duration::from_millis(300);
 
-pub(crate) struct Troublemakers<'a> {
+pub(crate) struct FaultyServers<'a> {
     home: &'a Home,
     clients: Vec<McpClient>,
     hung: AtomicUsize,
@@ -31,14 +31,15 @@ pub(crate) struct Troublemakers<'a> {
     flooded: AtomicUsize,
 }
 
-impl<'a> Troublemakers<'a> {
+impl<'a> FaultyServers<'a> {
     pub(crate) fn add(hub: &'a Hub<'a>) -> Self {
-        let patience = json!({"call_ms": PATIENCE_MS});
-        let _hanging = Faulty::add(hub, "hanging", &patience, &[]).synced();
-        let _crashing = Faulty::add(hub, "crashing", &json!({}), &[]).synced();
-        let _flooding = Faulty::add(hub, "flooding", &json!({"call_ms": 60_000}), &[]).synced();
+        let patience = json!({"call_ms": CALL_TIMEOUT_MS});
+        let _hanging = FaultyServer::add(hub, "hanging", &patience, &[]).wait_until_synced();
+        let _crashing = FaultyServer::add(hub, "crashing", &json!({}), &[]).wait_until_synced();
+        let _flooding = FaultyServer::add(hub, "flooding", &json!({"call_ms": 60_000}), &[])
+            .wait_until_synced();
         let clients = (0..HANGING + 2)
-            .map(|number| hub.client(&format!("stubborn-{number}")))
+            .map(|number| hub.connect_client(&format!("stubborn-{number}")))
             .collect();
         let (hung, crashed, flooded) = Default::default();
         Self {
@@ -51,7 +52,7 @@ impl<'a> Troublemakers<'a> {
     }
 
     /// Runs `act` while all three servers are called.
-    pub(crate) fn during<T>(&self, act: impl FnOnce() -> T) -> T {
+    pub(crate) fn run_during<T>(&self, act: impl FnOnce() -> T) -> T {
         let is_over = AtomicBool::new(false);
         let (goes_on, this) = (|| !is_over.load(Relaxed), self);
         let (hanging, others) = this.clients.split_at(HANGING);
@@ -64,14 +65,14 @@ impl<'a> Troublemakers<'a> {
                     }
                 });
             }
-            scope.spawn(move || this.crash(&others[0], goes_on));
+            scope.spawn(move || this.call_crashing(&others[0], goes_on));
             scope.spawn(move || {
                 for arguments in FLOODS.iter().cycle().take_while(|_| goes_on()) {
                     others[1].call("flooding__flood", arguments);
                     this.flooded.fetch_add(1, Relaxed);
                 }
             });
-            thread::sleep(BEGINNING);
+            thread::sleep(WARM_UP);
             let done = act();
             is_over.store(true, Relaxed);
             done
@@ -79,7 +80,7 @@ impl<'a> Troublemakers<'a> {
     }
 
     /// Calls the crashing server, and restarts it whenever the hub has given up on it.
-    fn crash(&self, client: &McpClient, goes_on: impl Fn() -> bool) {
+    fn call_crashing(&self, client: &McpClient, goes_on: impl Fn() -> bool) {
         while goes_on() {
             if client
                 .call("crashing__die", "{}")
@@ -95,7 +96,7 @@ impl<'a> Troublemakers<'a> {
     }
 }
 
-impl fmt::Display for Troublemakers<'_> {
+impl fmt::Display for FaultyServers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (hung, crashed, flooded) = (
             self.hung.load(Relaxed),

@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 pub(crate) struct Call<'a> {
     pub(crate) context: &'a RequestContext<RoleServer>,
     pub(crate) arguments: Value,
-    pub(crate) given: Option<InputResponses>,
+    pub(crate) responses: Option<InputResponses>,
     /// The `requestState` that an earlier round returned, after its seal was verified.
     pub(crate) state: Option<Value>,
 }
 
 /// The client's answers, or the `input_required` result that requests them.
-pub(crate) enum Asked {
+pub(crate) enum ClientInput {
     Answered(InputResponses),
     Required(InputRequiredResult),
 }
@@ -33,34 +33,39 @@ impl Call<'_> {
     /// Requests input from the client. In a session, waits for the answers. In the modern era,
     /// returns the answers that came with the request, or `input_required` with `state` if there
     /// are none.
-    pub(crate) async fn ask(
+    pub(crate) async fn request_input(
         &self,
         questions: InputRequests,
         state: Option<String>,
-    ) -> Result<Asked, ErrorData> {
+    ) -> Result<ClientInput, ErrorData> {
         for question in questions.values() {
-            self.require(capability(question))?;
+            self.require_capability(required_capability(question))?;
         }
         if is_modern(self.context) {
-            return Ok(match &self.given {
+            return Ok(match &self.responses {
                 Some(given)
                     if questions
                         .keys()
                         .all(|key| given.get(key).is_some_and(Value::is_object)) =>
                 {
-                    Asked::Answered(given.clone())
+                    ClientInput::Answered(given.clone())
                 }
-                _ => Asked::Required(InputRequiredResult::new(Some(questions), state)),
+                _ => ClientInput::Required(InputRequiredResult::new(Some(questions), state)),
             });
         }
         let mut answers = InputResponses::new();
         for (key, question) in questions {
-            answers.insert(key, self.ask_the_session(question).await.map_err(failed)?);
+            answers.insert(
+                key,
+                self.request_in_session(question)
+                    .await
+                    .map_err(to_error_data)?,
+            );
         }
-        Ok(Asked::Answered(answers))
+        Ok(ClientInput::Answered(answers))
     }
 
-    async fn ask_the_session(&self, question: InputRequest) -> Result<Value, ServiceError> {
+    async fn request_in_session(&self, question: InputRequest) -> Result<Value, ServiceError> {
         let peer = &self.context.peer;
         Ok(match question {
             InputRequest::CreateMessage(request) => {
@@ -75,19 +80,19 @@ impl Call<'_> {
     }
 
     /// Returns whether the client declared the capability with this name.
-    pub(crate) fn has(&self, capability: &str) -> bool {
+    pub(crate) fn has_capability(&self, capability: &str) -> bool {
         json!(self.context.client_capabilities())
             .get(capability)
             .is_some()
     }
 
     /// Returns an error if the client did not declare the capability.
-    pub(crate) fn require(&self, capability: &str) -> Result<(), ErrorData> {
-        if self.has(capability) {
+    pub(crate) fn require_capability(&self, capability: &str) -> Result<(), ErrorData> {
+        if self.has_capability(capability) {
             return Ok(());
         }
         if is_modern(self.context) {
-            let required: ClientCapabilities = read(json!({ capability: {} }))?;
+            let required: ClientCapabilities = from_json(json!({ capability: {} }))?;
             return Err(ErrorData::missing_required_client_capability(required));
         }
         Err(ErrorData::invalid_request(
@@ -104,7 +109,7 @@ pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
         .is_some_and(|version| !version.has_initialize())
 }
 
-fn capability(question: &InputRequest) -> &'static str {
+fn required_capability(question: &InputRequest) -> &'static str {
     match question {
         InputRequest::CreateMessage(_) => "sampling",
         InputRequest::Elicitation(_) => "elicitation",
@@ -112,7 +117,7 @@ fn capability(question: &InputRequest) -> &'static str {
     }
 }
 
-fn failed(why: ServiceError) -> ErrorData {
+fn to_error_data(why: ServiceError) -> ErrorData {
     let ServiceError::McpError(error) = why else {
         return ErrorData::internal_error(why.to_string(), None);
     };
@@ -120,19 +125,22 @@ fn failed(why: ServiceError) -> ErrorData {
 }
 
 /// Converts JSON to a type of the SDK.
-pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
+pub(crate) fn from_json<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(|why| ErrorData::internal_error(why.to_string(), None))
 }
 
 /// Seals a state so that a client cannot forge it.
-pub(crate) fn seal(codec: &RequestStateCodec, state: &impl Serialize) -> Result<String, ErrorData> {
+pub(crate) fn seal_state(
+    codec: &RequestStateCodec,
+    state: &impl Serialize,
+) -> Result<String, ErrorData> {
     codec
         .seal_json(state)
         .map_err(|why| ErrorData::internal_error(why.to_string(), None))
 }
 
 /// Opens a sealed state. Returns an error if the state is forged.
-pub(crate) fn open(
+pub(crate) fn open_state(
     codec: &RequestStateCodec,
     sealed: Option<&str>,
 ) -> Result<Option<Value>, ErrorData> {
@@ -141,26 +149,26 @@ pub(crate) fn open(
 }
 
 /// Returns a form elicitation with these properties and required fields.
-pub(crate) fn form(
+pub(crate) fn form_request(
     message: &str,
     properties: Value,
     required: &[&str],
 ) -> Result<InputRequest, ErrorData> {
     let schema = json!({"type": "object", "properties": properties, "required": required});
-    let params = read(json!({"mode": "form", "message": message, "requestedSchema": schema}))?;
+    let params = from_json(json!({"mode": "form", "message": message, "requestedSchema": schema}))?;
     Ok(InputRequest::Elicitation(ElicitRequest::new(params)))
 }
 
 /// Returns a sampling request.
-pub(crate) fn sample(prompt: &str, max_tokens: u32) -> Result<InputRequest, ErrorData> {
+pub(crate) fn sampling_request(prompt: &str, max_tokens: u32) -> Result<InputRequest, ErrorData> {
     let message = json!({"role": "user", "content": {"type": "text", "text": prompt}});
-    let params = read(json!({"messages": [message], "maxTokens": max_tokens}))?;
+    let params = from_json(json!({"messages": [message], "maxTokens": max_tokens}))?;
     Ok(InputRequest::CreateMessage(CreateMessageRequest::new(
         params,
     )))
 }
 
 /// Returns a request for the client's roots.
-pub(crate) fn roots() -> InputRequest {
+pub(crate) fn roots_request() -> InputRequest {
     InputRequest::ListRoots(ListRootsRequest::default())
 }

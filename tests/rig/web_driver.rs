@@ -8,9 +8,9 @@ use std::{fmt, fs, net::TcpListener, path::Path, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    Desk, canary, http, places,
+    DesktopSession, canary, http, paths,
     process::Process,
-    wait::{until, within, yes},
+    wait::{some_if, wait_until, wait_until_within},
 };
 
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -18,7 +18,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 const ENTER: &str = "\u{e007}";
 
 /// A WebDriver session with the app. The app runs as long as the session.
-pub struct Driver {
+pub struct WebDriver {
     _process: Process,
     server: http::Url,
     session: String,
@@ -26,30 +26,30 @@ pub struct Driver {
 
 /// The reason why WebDriver refused a command.
 #[derive(Debug)]
-pub struct Refused(String);
+pub struct WebDriverError(String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for WebDriverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Driver {
+impl WebDriver {
     /// Starts a program with a web view on the screen of the desktop session.
     #[track_caller]
-    pub fn open(desk: &Desk, binary: &Path, arguments: &[String]) -> Self {
-        let port = free_port();
-        let mut command = desk.command(places::program("WebKitWebDriver"));
+    pub fn open(desktop: &DesktopSession, binary: &Path, arguments: &[String]) -> Self {
+        let port = find_free_port();
+        let mut command = desktop.command(paths::find_program("WebKitWebDriver"));
         command
             .arg(format!("--port={port}"))
             .env("TAURI_WEBVIEW_AUTOMATION", "true");
-        let process = Process::start(desk, "WebKitWebDriver", &mut command);
-        let server = http::Url::of(&format!("http://127.0.0.1:{port}"));
+        let process = Process::start(desktop, "WebKitWebDriver", &mut command);
+        let server = http::Url::parse(&format!("http://127.0.0.1:{port}"));
         let wanted = json!({"capabilities": {"alwaysMatch": {
-            "webkitgtk:browserOptions": {"binary": places::text(binary), "args": arguments}
+            "webkitgtk:browserOptions": {"binary": paths::path_text(binary), "args": arguments}
         }}});
-        until("WebKitWebDriver answers", || {
-            yes(send(&server, "GET", "/status", &Value::Null).is_ok())
+        wait_until("WebKitWebDriver answers", || {
+            some_if(send(&server, "GET", "/status", &Value::Null).is_ok())
         });
         let started = send(&server, "POST", "/session", &wanted);
         let started = started.unwrap_or_else(|e| {
@@ -86,23 +86,23 @@ impl Driver {
 
     /// Switches to the window whose address satisfies `is_it`.
     #[track_caller]
-    pub fn look_at(&self, what: &str, is_it: impl Fn(&str) -> bool) {
-        until(format!("there is a window: {what}"), || {
+    pub fn switch_to_window(&self, what: &str, is_it: impl Fn(&str) -> bool) {
+        wait_until(format!("there is a window: {what}"), || {
             self.windows().into_iter().find_map(|handle| {
                 self.post("/window", &json!({"handle": handle})).ok()?;
-                yes(is_it(self.get("/url").ok()?.as_str()?))
+                some_if(is_it(self.get("/url").ok()?.as_str()?))
             })
         });
     }
 
     /// Returns whether the current window is visible.
     pub fn is_visible(&self) -> bool {
-        self.run("return document.visibilityState") == "visible"
+        self.run_script("return document.visibilityState") == "visible"
     }
 
     /// Runs a script in the window and returns its result.
     #[track_caller]
-    pub fn run(&self, script: &str) -> Value {
+    pub fn run_script(&self, script: &str) -> Value {
         let answer = self.post("/execute/sync", &json!({"script": script, "args": []}));
         answer.unwrap_or_else(|e| panic!("run {script}: {e}"))
     }
@@ -110,7 +110,7 @@ impl Driver {
     /// Runs a script whose last argument is a callback, and returns the value passed to the
     /// callback.
     #[track_caller]
-    pub fn run_async(&self, script: &str, arguments: &Value) -> Value {
+    pub fn run_async_script(&self, script: &str, arguments: &Value) -> Value {
         let answer = self.post(
             "/execute/async",
             &json!({"script": script, "args": arguments}),
@@ -121,8 +121,8 @@ impl Driver {
     /// Waits for a part and clicks it. Retries while the part is hidden, disabled or moving.
     #[track_caller]
     pub fn click(&self, part: &str) {
-        self.until_done(&format!("'{part}' can be clicked"), || {
-            let element = self.find(&ready(part))?;
+        self.retry_until_done(&format!("'{part}' can be clicked"), || {
+            let element = self.find(&enabled_selector(part))?;
             self.post(&format!("/element/{element}/click"), &json!({}))
         });
     }
@@ -130,8 +130,8 @@ impl Driver {
     /// Waits for a field and replaces its content with `text`.
     #[track_caller]
     pub fn fill(&self, part: &str, text: &str) {
-        self.until_done(&format!("'{part}' can be filled"), || {
-            let element = self.find(&css(part))?;
+        self.retry_until_done(&format!("'{part}' can be filled"), || {
+            let element = self.find(&part_selector(part))?;
             self.post(&format!("/element/{element}/clear"), &json!({}))?;
             self.post(
                 &format!("/element/{element}/value"),
@@ -139,101 +139,107 @@ impl Driver {
             )
         });
         let held = || {
-            self.run(&format!(
+            self.run_script(&format!(
                 "return document.querySelector({}).value",
-                quoted(&css(part))
+                quote(&part_selector(part))
             ))
         };
-        self.until_done(&format!("'{part}' holds what was typed"), || {
+        self.retry_until_done(&format!("'{part}' holds what was typed"), || {
             let held = held();
             if held == text {
                 Ok(())
             } else {
-                Err(Refused(format!("it holds {held}")))
+                Err(WebDriverError(format!("it holds {held}")))
             }
         });
     }
 
     /// Chooses a value of a native select.
     #[track_caller]
-    pub fn choose(&self, part: &str, value: &str) {
-        self.until(part);
+    pub fn select_option(&self, part: &str, value: &str) {
+        self.wait_for(part);
         let script = format!(
             "const s = document.querySelector({}); s.value = {}; \
              for (const e of ['input', 'change']) s.dispatchEvent(new Event(e, {{bubbles: true}})); return s.value",
-            quoted(&css(part)),
-            quoted(value)
+            quote(&part_selector(part)),
+            quote(value)
         );
-        assert_eq!(self.run(&script), value, "'{part}' has that choice");
+        assert_eq!(self.run_script(&script), value, "'{part}' has that choice");
     }
 
     /// Ticks a checkbox.
     #[track_caller]
-    pub fn tick(&self, part: &str) {
-        self.until(part);
+    pub fn tick_checkbox(&self, part: &str) {
+        self.wait_for(part);
         let ticked = format!(
             "return document.querySelector({}).checked",
-            quoted(&css(part))
+            quote(&part_selector(part))
         );
-        if self.run(&ticked) != true {
+        if self.run_script(&ticked) != true {
             self.click(part);
         }
-        until(format!("'{part}' is ticked"), || {
-            yes(self.run(&ticked) == true)
+        wait_until(format!("'{part}' is ticked"), || {
+            some_if(self.run_script(&ticked) == true)
         });
     }
 
     /// Waits until a control can be used.
     #[track_caller]
-    pub fn until_ready(&self, part: &str) {
-        self.until_done(&format!("'{part}' can be used"), || self.find(&ready(part)));
+    pub fn wait_until_enabled(&self, part: &str) {
+        self.retry_until_done(&format!("'{part}' can be used"), || {
+            self.find(&enabled_selector(part))
+        });
     }
 
     /// Returns whether a control exists and is enabled.
     #[track_caller]
-    pub fn is_ready(&self, part: &str) -> bool {
-        self.run(&format!(
+    pub fn is_enabled(&self, part: &str) -> bool {
+        self.run_script(&format!(
             "return document.querySelector({}) !== null",
-            quoted(&ready(part))
+            quote(&enabled_selector(part))
         )) == true
     }
 
     /// Waits until a part exists.
     #[track_caller]
-    pub fn until(&self, part: &str) {
-        self.until_done(&format!("'{part}' is shown"), || self.find(&css(part)));
+    pub fn wait_for(&self, part: &str) {
+        self.retry_until_done(&format!("'{part}' is shown"), || {
+            self.find(&part_selector(part))
+        });
     }
 
     /// Waits until a part, or the top of a large one, can be seen without scrolling.
     #[track_caller]
-    pub fn until_seen(&self, part: &str) {
+    pub fn wait_until_visible(&self, part: &str) {
         let script = format!(
             "const e = document.querySelector({}); if (!e) return false; const r = e.getBoundingClientRect(); \
              const top = document.elementFromPoint(r.x + r.width / 2, r.y + Math.min(r.height / 2, 12)); \
              return r.height > 0 && top !== null && e.contains(top)",
-            quoted(&css(part))
+            quote(&part_selector(part))
         );
-        self.until_done(&format!("'{part}' can be seen without scrolling"), || {
-            if self.run(&script) == true {
+        self.retry_until_done(&format!("'{part}' can be seen without scrolling"), || {
+            if self.run_script(&script) == true {
                 Ok(())
             } else {
-                Err(Refused("it is covered or out of sight".to_owned()))
+                Err(WebDriverError("it is covered or out of sight".to_owned()))
             }
         });
     }
 
     /// Waits until a part is gone.
     #[track_caller]
-    pub fn until_gone(&self, part: &str) {
-        until(format!("'{part}' is gone"), || yes(self.count(part) == 0));
+    pub fn wait_until_gone(&self, part: &str) {
+        wait_until(format!("'{part}' is gone"), || {
+            some_if(self.count_parts(part) == 0)
+        });
     }
 
     /// Returns how many parts match.
     #[track_caller]
-    pub fn count(&self, part: &str) -> usize {
-        let found = self.run(&format!(
+    pub fn count_parts(&self, part: &str) -> usize {
+        let found = self.run_script(&format!(
             "return document.querySelectorAll({}).length",
-            quoted(&css(part))
+            quote(&part_selector(part))
         ));
         usize::try_from(found.as_u64().expect("a number")).expect("few parts")
     }
@@ -241,13 +247,13 @@ impl Driver {
     /// Waits until a part exists and returns its text, or its value if the part is a field.
     #[track_caller]
     pub fn text(&self, part: &str) -> String {
-        self.until(part);
+        self.wait_for(part);
         let script = format!(
             "const e = document.querySelector({}); \
              return e.matches('input, textarea, select') && e.value !== '' ? e.value : e.textContent",
-            quoted(&css(part))
+            quote(&part_selector(part))
         );
-        self.run(&script)
+        self.run_script(&script)
             .as_str()
             .unwrap_or_default()
             .trim()
@@ -256,45 +262,49 @@ impl Driver {
 
     /// Waits until the text of a part contains `text`.
     #[track_caller]
-    pub fn until_says(&self, part: &str, text: &str) {
-        until(format!("'{part}' says '{text}'"), || {
-            yes(self.text(part).contains(text))
+    pub fn wait_for_text(&self, part: &str, text: &str) {
+        wait_until(format!("'{part}' says '{text}'"), || {
+            some_if(self.text(part).contains(text))
         });
     }
 
     /// Saves a screenshot of the window below `test-output/`.
     #[track_caller]
-    pub fn picture(&self, name: &str) {
+    pub fn save_screenshot(&self, name: &str) {
         // The web view paints an area with a delay after it was scrolled into view.
         let painted = "const done = arguments[arguments.length - 1]; setTimeout(done, 1000); \
             requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400)))";
-        self.run_async(painted, &json!([]));
+        self.run_async_script(painted, &json!([]));
         let picture = self
             .get("/screenshot")
             .unwrap_or_else(|e| panic!("take a picture: {e}"));
         let bytes = canary::from_base64(picture.as_str().expect("a picture in base64"));
-        let file = places::output(format!("window/{name}.png"));
+        let file = paths::output_file(format!("window/{name}.png"));
         fs::write(&file, bytes).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
     }
 
-    fn until_done<T>(&self, what: &str, mut act: impl FnMut() -> Result<T, Refused>) -> T {
+    fn retry_until_done<T>(
+        &self,
+        what: &str,
+        mut act: impl FnMut() -> Result<T, WebDriverError>,
+    ) -> T {
         let mut last = String::new();
-        let end = std::time::Instant::now() + crate::wait::PATIENCE;
+        let end = std::time::Instant::now() + crate::wait::DEFAULT_TIMEOUT;
         loop {
             match act() {
                 Ok(done) => return done,
                 Err(refused) => last = refused.0.clone().max(last),
             }
             if std::time::Instant::now() > end {
-                self.picture("failed");
-                let page = self.run("return document.body.innerText");
+                self.save_screenshot("failed");
+                let page = self.run_script("return document.body.innerText");
                 panic!("waited in vain until {what}: {last}\nThe window says: {page}");
             }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    fn find(&self, selector: &str) -> Result<String, Refused> {
+    fn find(&self, selector: &str) -> Result<String, WebDriverError> {
         let found = self.post(
             "/element",
             &json!({"using": "css selector", "value": selector}),
@@ -302,7 +312,7 @@ impl Driver {
         Ok(found[ELEMENT].as_str().unwrap_or_default().to_owned())
     }
 
-    fn get(&self, path: &str) -> Result<Value, Refused> {
+    fn get(&self, path: &str) -> Result<Value, WebDriverError> {
         send(
             &self.server,
             "GET",
@@ -311,7 +321,7 @@ impl Driver {
         )
     }
 
-    fn post(&self, path: &str, body: &Value) -> Result<Value, Refused> {
+    fn post(&self, path: &str, body: &Value) -> Result<Value, WebDriverError> {
         send(
             &self.server,
             "POST",
@@ -321,7 +331,7 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
+impl Drop for WebDriver {
     fn drop(&mut self) {
         let _ = send(
             &self.server,
@@ -333,15 +343,15 @@ impl Drop for Driver {
 }
 
 /// Returns a port that was free a moment ago.
-pub fn free_port() -> u16 {
+pub fn find_free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()
 }
 
 /// Waits until nothing listens on a port.
 #[track_caller]
-pub fn until_free(port: u16) {
-    within(
+pub fn wait_until_free(port: u16) {
+    wait_until_within(
         Duration::from_secs(5),
         format!("port {port} is free"),
         || TcpListener::bind(("127.0.0.1", port)).ok(),
@@ -349,11 +359,14 @@ pub fn until_free(port: u16) {
 }
 
 /// Returns the selector of an enabled control.
-fn ready(part: &str) -> String {
-    format!("{}:not(:disabled):not([aria-disabled=true])", css(part))
+fn enabled_selector(part: &str) -> String {
+    format!(
+        "{}:not(:disabled):not([aria-disabled=true])",
+        part_selector(part)
+    )
 }
 
-fn css(part: &str) -> String {
+fn part_selector(part: &str) -> String {
     let one = |step: &str| {
         let (name, conditions) = step.split_at(step.find('[').unwrap_or(step.len()));
         let conditions = conditions.replace('=', "=\"").replace(']', "\"]");
@@ -362,12 +375,17 @@ fn css(part: &str) -> String {
     part.split(' ').map(one).collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn send(server: &http::Url, method: &str, path: &str, body: &Value) -> Result<Value, Refused> {
-    let refused = |why: String| Refused(why);
+fn send(
+    server: &http::Url,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> Result<Value, WebDriverError> {
+    let refused = |why: String| WebDriverError(why);
     let body = if method == "POST" {
         body.to_string()
     } else {
@@ -376,7 +394,7 @@ fn send(server: &http::Url, method: &str, path: &str, body: &Value) -> Result<Va
     let headers = [("Content-Type", "application/json")];
     let request = http::Request {
         method,
-        url: &server.at(path),
+        url: &server.with_path(path),
         headers: &headers,
         body: body.as_bytes(),
     };

@@ -13,9 +13,9 @@ use proptest_state_machine::ReferenceStateMachine;
 pub(crate) const CLIENTS: usize = 2;
 /// The number of unanswered approvals of a client in a row after which its further calls are
 /// refused for a while.
-const PATIENCE: usize = 3;
+const MAX_UNANSWERED: usize = 3;
 /// The number of further calls that an approval "for some more calls" covers.
-pub(crate) const MORE: u32 = 2;
+pub(crate) const APPROVED_CALLS: u32 = 2;
 
 /// A step of the test.
 #[derive(Debug, Clone)]
@@ -31,19 +31,19 @@ pub(crate) enum Step {
         verdict: Verdict,
     },
     /// A person decides with another digest than that of the pending call.
-    DecideAnother {
+    DecideWrongDigest {
         call: usize,
     },
     /// Two persons send opposite decisions at once.
-    Oppose {
+    DecideOppositely {
         call: usize,
     },
     /// The client of a pending call disconnects.
-    Leave {
+    Disconnect {
         call: usize,
     },
     /// Nobody decides until the timeout.
-    WaitInVain,
+    TimeOut,
     /// A person approves a missed call for a retry.
     AllowRetry {
         call: usize,
@@ -52,8 +52,8 @@ pub(crate) enum Step {
     Forbid {
         forbidden: bool,
     },
-    Raise,
-    Lower,
+    Pause,
+    Resume,
     /// The server changes the tool's description, or changes it back.
     ChangeDefinition,
     /// The server's spec starts something else, or the original again.
@@ -67,7 +67,7 @@ pub(crate) enum Verdict {
     Once,
     /// Approved with edited arguments.
     Edited,
-    More,
+    SomeCalls,
     Session,
     Always,
     Deny,
@@ -88,41 +88,41 @@ pub(crate) enum Outcome {
 }
 
 /// The definition and the server that an approval is bound to, besides the client.
-type Bound = (bool, bool);
+type Binding = (bool, bool);
 
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ModelCall {
     pub(crate) client: usize,
     pub(crate) arguments: usize,
-    bound: Bound,
+    binding: Binding,
 }
 
 #[derive(Debug, Clone)]
-struct Late {
+struct MissedCall {
     call: usize,
-    asked: Asked,
+    asked: ModelCall,
     is_approved: bool,
 }
 
 #[derive(Debug, Clone)]
 struct Allow {
     client: usize,
-    bound: Bound,
+    binding: Binding,
     verdict: Verdict,
-    left: u32,
+    remaining: u32,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct World {
     calls: usize,
-    pub(crate) waiting: BTreeMap<usize, Asked>,
-    pub(crate) ended: BTreeMap<usize, (Asked, Outcome)>,
-    late: Vec<Late>,
+    pub(crate) pending: BTreeMap<usize, ModelCall>,
+    pub(crate) ended: BTreeMap<usize, (ModelCall, Outcome)>,
+    missed: Vec<MissedCall>,
     allows: Vec<Allow>,
     pub(crate) is_forbidden: bool,
-    is_raised: bool,
+    is_paused: bool,
     /// The current definition of the tool, and the current spec of the server.
-    pub(crate) now: Bound,
+    pub(crate) current: Binding,
     unanswered: [usize; CLIENTS],
     /// Whether the run has waited for the timeout already; waiting is slow, so once is enough.
     has_waited: bool,
@@ -132,23 +132,23 @@ impl World {
     fn call(&mut self, client: usize, arguments: usize) {
         let (call, asked) = (
             self.calls,
-            Asked {
+            ModelCall {
                 client,
                 arguments,
-                bound: self.now,
+                binding: self.current,
             },
         );
         self.calls += 1;
-        let outcome = if self.is_raised {
+        let outcome = if self.is_paused {
             Outcome::Refused("raised the drawbridge")
         } else if self.is_forbidden {
             Outcome::Refused("Denied by policy")
         } else if self.is_allowed(client) || self.is_retry(&asked) {
             Outcome::Ran
-        } else if self.unanswered[client] >= PATIENCE {
+        } else if self.unanswered[client] >= MAX_UNANSWERED {
             Outcome::Refused("Queue full")
         } else {
-            self.waiting.insert(call, asked);
+            self.pending.insert(call, asked);
             return;
         };
         self.ended.insert(call, (asked, outcome));
@@ -156,30 +156,30 @@ impl World {
 
     /// A permanent allow is used before a counted one.
     fn is_allowed(&mut self, client: usize) -> bool {
-        let now = self.now;
-        let fits = |allow: &Allow| allow.client == client && allow.bound == now;
+        let now = self.current;
+        let fits = |allow: &Allow| allow.client == client && allow.binding == now;
         if self
             .allows
             .iter()
-            .any(|allow| fits(allow) && allow.verdict != Verdict::More)
+            .any(|allow| fits(allow) && allow.verdict != Verdict::SomeCalls)
         {
             return true;
         }
         let counted = self
             .allows
             .iter_mut()
-            .find(|allow| fits(allow) && allow.left > 0);
-        counted.map(|allow| allow.left -= 1).is_some()
+            .find(|allow| fits(allow) && allow.remaining > 0);
+        counted.map(|allow| allow.remaining -= 1).is_some()
     }
 
     /// A missed call with the same digest is used up, whether it was approved or not.
-    fn is_retry(&mut self, asked: &Asked) -> bool {
-        let same = |late: &Late| {
-            (late.asked.client, late.asked.arguments, late.asked.bound)
-                == (asked.client, asked.arguments, asked.bound)
+    fn is_retry(&mut self, asked: &ModelCall) -> bool {
+        let same = |late: &MissedCall| {
+            (late.asked.client, late.asked.arguments, late.asked.binding)
+                == (asked.client, asked.arguments, asked.binding)
         };
-        let found = self.late.iter().position(same);
-        found.is_some_and(|at| self.late.remove(at).is_approved)
+        let found = self.missed.iter().position(same);
+        found.is_some_and(|at| self.missed.remove(at).is_approved)
     }
 
     fn decide(&mut self, call: usize, verdict: Verdict) {
@@ -190,14 +190,19 @@ impl World {
         let outcome = match verdict {
             Verdict::Deny => Outcome::Refused("Denied by the user"),
             Verdict::Edited => Outcome::RanEdited,
-            Verdict::Once | Verdict::More | Verdict::Session | Verdict::Always => Outcome::Ran,
+            Verdict::Once | Verdict::SomeCalls | Verdict::Session | Verdict::Always => Outcome::Ran,
         };
-        let asked = self.end(call, outcome);
+        let asked = self.end_call(call, outcome);
         self.unanswered = Default::default();
-        let Some(Asked { client, bound, .. }) = asked else {
+        let Some(ModelCall {
+            client,
+            binding: bound,
+            ..
+        }) = asked
+        else {
             return;
         };
-        if let Verdict::More | Verdict::Session | Verdict::Always = verdict {
+        if let Verdict::SomeCalls | Verdict::Session | Verdict::Always = verdict {
             // Only an unconditional permanent rule replaces an earlier one of the same scope.
             if verdict == Verdict::Always {
                 self.allows
@@ -205,17 +210,21 @@ impl World {
             }
             self.allows.push(Allow {
                 client,
-                bound,
+                binding: bound,
                 verdict,
-                left: if verdict == Verdict::More { MORE } else { 0 },
+                remaining: if verdict == Verdict::SomeCalls {
+                    APPROVED_CALLS
+                } else {
+                    0
+                },
             });
         }
     }
 
     /// Refuses an approved call if its definition or its server has changed since it arrived.
-    fn end(&mut self, call: usize, outcome: Outcome) -> Option<Asked> {
-        let asked = self.waiting.remove(&call)?;
-        let has_changed = asked.bound != self.now;
+    fn end_call(&mut self, call: usize, outcome: Outcome) -> Option<ModelCall> {
+        let asked = self.pending.remove(&call)?;
+        let has_changed = asked.binding != self.current;
         let outcome = match outcome {
             Outcome::Ran | Outcome::RanEdited if has_changed => {
                 Outcome::Refused("changed after the call was approved")
@@ -232,17 +241,17 @@ impl World {
     }
 
     fn end_all(&mut self, outcome: Outcome) {
-        for call in self.waiting.keys().copied().collect::<Vec<_>>() {
-            let asked = self.waiting.remove(&call).expect("it waits");
+        for call in self.pending.keys().copied().collect::<Vec<_>>() {
+            let asked = self.pending.remove(&call).expect("it waits");
             self.ended.insert(call, (asked, outcome));
         }
     }
 
-    fn wait_in_vain(&mut self) {
+    fn time_out(&mut self) {
         self.has_waited = true;
-        for (call, asked) in &self.waiting {
+        for (call, asked) in &self.pending {
             self.unanswered[asked.client] += 1;
-            self.late.push(Late {
+            self.missed.push(MissedCall {
                 call: *call,
                 asked: asked.clone(),
                 is_approved: false,
@@ -252,16 +261,16 @@ impl World {
     }
 
     /// Ends all pending calls and clears the state that a hub keeps only in memory.
-    fn kill(&mut self) {
+    fn kill_hub(&mut self) {
         self.end_all(Outcome::Gone);
-        self.late.clear();
+        self.missed.clear();
         self.unanswered = Default::default();
         self.allows
             .retain(|allow| allow.verdict != Verdict::Session);
     }
 
-    fn late_calls(&self) -> Vec<usize> {
-        self.late
+    fn unapproved_missed_calls(&self) -> Vec<usize> {
+        self.missed
             .iter()
             .filter(|late| !late.is_approved)
             .map(|late| late.call)
@@ -283,7 +292,7 @@ impl ReferenceStateMachine for World {
         const VERDICTS: [Verdict; 6] = [
             Verdict::Once,
             Verdict::Edited,
-            Verdict::More,
+            Verdict::SomeCalls,
             Verdict::Session,
             Verdict::Always,
             Verdict::Deny,
@@ -296,16 +305,16 @@ impl ReferenceStateMachine for World {
             } else {
                 (1, Just(Step::Forbid { forbidden: true }).boxed())
             },
-            if world.is_raised {
-                (9, Just(Step::Lower).boxed())
+            if world.is_paused {
+                (9, Just(Step::Resume).boxed())
             } else {
-                (1, Just(Step::Raise).boxed())
+                (1, Just(Step::Pause).boxed())
             },
             (2, Just(Step::ChangeDefinition).boxed()),
             (1, Just(Step::ChangeServer).boxed()),
             (1, Just(Step::Kill).boxed()),
         ];
-        let waiting: Vec<usize> = world.waiting.keys().copied().collect();
+        let waiting: Vec<usize> = world.pending.keys().copied().collect();
         if !waiting.is_empty() {
             let one = || select(waiting.clone());
             let decide = (one(), select(&VERDICTS[..]))
@@ -313,16 +322,23 @@ impl ReferenceStateMachine for World {
             steps.push((8, decide.boxed()));
             steps.push((
                 1,
-                one().prop_map(|call| Step::DecideAnother { call }).boxed(),
+                one()
+                    .prop_map(|call| Step::DecideWrongDigest { call })
+                    .boxed(),
             ));
-            steps.push((2, one().prop_map(|call| Step::Oppose { call }).boxed()));
-            steps.push((2, one().prop_map(|call| Step::Leave { call }).boxed()));
-            steps.push((3, Just(Step::WaitInVain).boxed()));
+            steps.push((
+                2,
+                one()
+                    .prop_map(|call| Step::DecideOppositely { call })
+                    .boxed(),
+            ));
+            steps.push((2, one().prop_map(|call| Step::Disconnect { call }).boxed()));
+            steps.push((3, Just(Step::TimeOut).boxed()));
         }
-        if !world.late_calls().is_empty() {
+        if !world.unapproved_missed_calls().is_empty() {
             steps.push((
                 12,
-                select(world.late_calls())
+                select(world.unapproved_missed_calls())
                     .prop_map(|call| Step::AllowRetry { call })
                     .boxed(),
             ));
@@ -333,15 +349,15 @@ impl ReferenceStateMachine for World {
     fn preconditions(world: &Self, step: &Step) -> bool {
         match step {
             Step::Decide { call, .. }
-            | Step::DecideAnother { call }
-            | Step::Oppose { call }
-            | Step::Leave { call } => world.waiting.contains_key(call),
-            Step::AllowRetry { call } => world.late_calls().contains(call),
-            Step::WaitInVain => !world.has_waited && !world.waiting.is_empty(),
+            | Step::DecideWrongDigest { call }
+            | Step::DecideOppositely { call }
+            | Step::Disconnect { call } => world.pending.contains_key(call),
+            Step::AllowRetry { call } => world.unapproved_missed_calls().contains(call),
+            Step::TimeOut => !world.has_waited && !world.pending.is_empty(),
             Step::Call { .. }
             | Step::Forbid { .. }
-            | Step::Raise
-            | Step::Lower
+            | Step::Pause
+            | Step::Resume
             | Step::ChangeDefinition
             | Step::ChangeServer
             | Step::Kill => true,
@@ -352,10 +368,10 @@ impl ReferenceStateMachine for World {
         match *step {
             Step::Call { client, arguments } => world.call(client, arguments),
             Step::Decide { call, verdict } => world.decide(call, verdict),
-            Step::DecideAnother { .. } => {}
-            Step::Oppose { call } => {
+            Step::DecideWrongDigest { .. } => {}
+            Step::DecideOppositely { call } => {
                 let denied = Outcome::Refused("Denied by the user");
-                world.end(
+                world.end_call(
                     call,
                     if world.is_forbidden {
                         denied
@@ -365,24 +381,24 @@ impl ReferenceStateMachine for World {
                 );
                 world.unanswered = Default::default();
             }
-            Step::Leave { call } => {
-                let asked = world.waiting.remove(&call).expect("it waits");
+            Step::Disconnect { call } => {
+                let asked = world.pending.remove(&call).expect("it waits");
                 world.ended.insert(call, (asked, Outcome::Gone));
             }
-            Step::WaitInVain => world.wait_in_vain(),
+            Step::TimeOut => world.time_out(),
             Step::AllowRetry { call } => {
-                let found = world.late.iter_mut().find(|late| late.call == call);
+                let found = world.missed.iter_mut().find(|late| late.call == call);
                 found.expect("it is late").is_approved = true;
             }
             Step::Forbid { forbidden } => world.is_forbidden = forbidden,
-            Step::Raise => {
-                world.is_raised = true;
+            Step::Pause => {
+                world.is_paused = true;
                 world.end_all(Outcome::Refused("raised the drawbridge"));
             }
-            Step::Lower => world.is_raised = false,
-            Step::ChangeDefinition => world.now.0 = !world.now.0,
-            Step::ChangeServer => world.now.1 = !world.now.1,
-            Step::Kill => world.kill(),
+            Step::Resume => world.is_paused = false,
+            Step::ChangeDefinition => world.current.0 = !world.current.0,
+            Step::ChangeServer => world.current.1 = !world.current.1,
+            Step::Kill => world.kill_hub(),
         }
         world
     }

@@ -1,9 +1,9 @@
 //! Servers that write non-JSON-RPC lines to stdout.
 
-use drawbridge_tests::{Faulty, Home, Hub, until, wait::yes};
+use drawbridge_tests::{FaultyServer, Home, Hub, wait::some_if, wait_until};
 use serde_json::json;
 
-use super::{AT_ONCE, outcomes, timed};
+use super::{IMMEDIATE, measure, read_outcomes};
 
 /// The kind of line, and how the server's log shows it.
 const KINDS: [(&str, &str); 6] = [
@@ -16,17 +16,17 @@ const KINDS: [(&str, &str); 6] = [
 ];
 
 #[test]
-fn what_is_no_message_is_counted_and_logged_and_the_next_message_is_found() {
+fn non_jsonrpc_lines_are_counted_and_logged_and_the_next_message_is_read() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let client = hub.client("desk");
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
     for (number, (kind, shown)) in (1_u64..).zip(KINDS) {
         let arguments = json!({"kind": kind, "lines": 3, "bom_before_answer": true});
-        let answer = client.call("faulty__noise", &arguments.to_string());
+        let answer = client.call("faulty__non_jsonrpc_lines", &arguments.to_string());
         assert_eq!(answer.text(), "after the noise", "{kind}");
         assert_eq!(
-            faulty.seen()["non_jsonrpc_lines"],
+            faulty.show()["non_jsonrpc_lines"],
             3 * number,
             "each line of {kind} is counted"
         );
@@ -39,18 +39,18 @@ fn what_is_no_message_is_counted_and_logged_and_the_next_message_is_found() {
             "nothing in it moves a cursor: {log}"
         );
     }
-    assert_eq!(faulty.starts(), 1, "it runs still");
+    assert_eq!(faulty.count_starts(), 1, "it runs still");
 }
 
 #[test]
-fn a_hundred_lines_of_noise_in_a_row_are_borne_and_one_more_restarts_the_server() {
+fn a_hundred_non_jsonrpc_lines_are_tolerated_and_one_more_restarts_the_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = Faulty::add(&hub, "faulty", &json!({}), &[]).synced();
-    let client = hub.client("desk");
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
     let noise = |lines: u32| {
         client.call(
-            "faulty__noise",
+            "faulty__non_jsonrpc_lines",
             &json!({"kind": "banner", "lines": lines}).to_string(),
         )
     };
@@ -58,9 +58,11 @@ fn a_hundred_lines_of_noise_in_a_row_are_borne_and_one_more_restarts_the_server(
     for _ in 0..2 {
         assert_eq!(noise(100).text(), "after the noise");
     }
-    let waiting = client.call_meanwhile("faulty__hang", "{}");
-    until("a call hangs", || yes(faulty.calls("hang").len() == 1));
-    let (answer, took) = timed(|| noise(101));
+    let waiting = client.spawn_call("faulty__hang", "{}");
+    wait_until("a call hangs", || {
+        some_if(faulty.received_calls("hang").len() == 1)
+    });
+    let (answer, took) = measure(|| noise(101));
     assert!(
         answer.is_error() && answer.text().contains("not JSON-RPC"),
         "it says why: {}",
@@ -72,19 +74,24 @@ fn a_hundred_lines_of_noise_in_a_row_are_borne_and_one_more_restarts_the_server(
         "{}",
         other.raw
     );
-    assert!(took <= AT_ONCE, "they heard of it after {took:?}");
+    assert!(took <= IMMEDIATE, "they heard of it after {took:?}");
     assert_eq!(
         client.call("faulty__echo", r#"{"n":1}"#).text(),
         r#"{"n":1}"#,
         "the next call has a new process"
     );
     assert_eq!(
-        (faulty.starts(), faulty.calls("noise").len()),
+        (
+            faulty.count_starts(),
+            faulty.received_calls("non_jsonrpc_lines").len()
+        ),
         (2, 3),
         "and nothing was sent again"
     );
-    until("the old process is gone", || yes(faulty.processes() == 1));
-    until("it is written down", || {
-        yes(outcomes(&home, "noise") == ["ok", "ok", "unknown"])
+    wait_until("the old process is gone", || {
+        some_if(faulty.count_processes() == 1)
+    });
+    wait_until("it is written down", || {
+        some_if(read_outcomes(&home, "non_jsonrpc_lines") == ["ok", "ok", "unknown"])
     });
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Returns the root of the repository.
-pub fn root() -> PathBuf {
+pub fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("tests/ has a parent")
@@ -16,7 +16,7 @@ pub fn root() -> PathBuf {
 }
 
 /// Returns the path of a workspace binary, built beside this test.
-pub fn built(name: &str) -> PathBuf {
+pub fn built_binary(name: &str) -> PathBuf {
     let exe = env::current_exe().expect("this test knows its own path");
     let profile = exe
         .ancestors()
@@ -32,7 +32,7 @@ pub fn built(name: &str) -> PathBuf {
 }
 
 /// Returns the path of a program on `PATH`.
-pub fn program(name: &str) -> PathBuf {
+pub fn find_program(name: &str) -> PathBuf {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .map(|folder| folder.join(name))
@@ -43,7 +43,7 @@ pub fn program(name: &str) -> PathBuf {
 }
 
 /// Returns the path of WebKit's own small browser, which is part of the library's package.
-pub fn mini_browser() -> PathBuf {
+pub fn find_mini_browser() -> PathBuf {
     let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
     let found = folders
         .map(|folder| folder.path().join("webkit2gtk-4.1/MiniBrowser"))
@@ -52,13 +52,13 @@ pub fn mini_browser() -> PathBuf {
 }
 
 /// Returns the folder of the pinned public packages.
-pub fn real() -> PathBuf {
-    root().join("tests/real")
+pub fn pinned_packages_dir() -> PathBuf {
+    repository_root().join("tests/real")
 }
 
 /// Returns the entry file of a pinned npm package.
-pub fn npm(file: &str) -> PathBuf {
-    let path = real().join("node_modules").join(file);
+pub fn npm_file(file: &str) -> PathBuf {
+    let path = pinned_packages_dir().join("node_modules").join(file);
     assert!(
         path.is_file(),
         "{} is missing: `cargo xtask test` installs it (npm ci in tests/real)",
@@ -69,17 +69,17 @@ pub fn npm(file: &str) -> PathBuf {
 
 /// Returns the Node of the pinned packages, for programs that need a newer version than the system
 /// may have.
-pub fn node() -> PathBuf {
+pub fn node_program() -> PathBuf {
     let machine = match env::consts::ARCH {
         "aarch64" => "arm64",
         _ => "x64",
     };
-    npm(&format!("node-linux-{machine}/bin/node"))
+    npm_file(&format!("node-linux-{machine}/bin/node"))
 }
 
 /// Returns the Python interpreter with the pinned packages.
-pub fn python() -> PathBuf {
-    let path = real().join(".venv/bin/python");
+pub fn python_program() -> PathBuf {
+    let path = pinned_packages_dir().join(".venv/bin/python");
     assert!(
         path.is_file(),
         "{} is missing: `cargo xtask test` makes it",
@@ -89,8 +89,8 @@ pub fn python() -> PathBuf {
 }
 
 /// Returns a program of one of the environments that `tests/real/python` pins.
-pub fn pinned_python(environment: &str, program: &str) -> PathBuf {
-    let path = real()
+pub fn python_env_program(environment: &str, program: &str) -> PathBuf {
+    let path = pinned_packages_dir()
         .join("python")
         .join(environment)
         .join("bin")
@@ -105,7 +105,7 @@ pub fn pinned_python(environment: &str, program: &str) -> PathBuf {
 
 /// Returns the version that a requirements file below `tests/real` pins.
 pub fn pip_version(file: &str, package: &str) -> String {
-    let pinned = read_real(file);
+    let pinned = read_pinned_file(file);
     let version = pinned
         .lines()
         .find_map(|line| line.strip_prefix(package)?.strip_prefix("=="));
@@ -117,7 +117,7 @@ pub fn pip_version(file: &str, package: &str) -> String {
 /// Returns the version of an npm package that `tests/real/package.json` pins.
 pub fn npm_version(package: &str) -> String {
     let pinned: serde_json::Value =
-        serde_json::from_str(&read_real("package.json")).expect("package.json is JSON");
+        serde_json::from_str(&read_pinned_file("package.json")).expect("package.json is JSON");
     let version = ["dependencies", "optionalDependencies"]
         .iter()
         .find_map(|kind| pinned[kind][package].as_str());
@@ -125,15 +125,15 @@ pub fn npm_version(package: &str) -> String {
     version.rsplit('@').next().unwrap_or(version).to_owned()
 }
 
-fn read_real(file: &str) -> String {
-    let path = real().join(file);
+fn read_pinned_file(file: &str) -> String {
+    let path = pinned_packages_dir().join(file);
     fs::read_to_string(&path).unwrap_or_else(|e| panic!("read {}: {e}", path.display()))
 }
 
 /// Returns the path of a file below `test-output/`, which is kept after the run. Creates its
 /// folder.
-pub fn output(path: impl AsRef<Path>) -> PathBuf {
-    let path = root().join("test-output").join(path);
+pub fn output_file(path: impl AsRef<Path>) -> PathBuf {
+    let path = repository_root().join("test-output").join(path);
     let folder = path.parent().expect("below test-output");
     fs::create_dir_all(folder).unwrap_or_else(|e| panic!("make {}: {e}", folder.display()));
     path
@@ -141,12 +141,12 @@ pub fn output(path: impl AsRef<Path>) -> PathBuf {
 
 /// Creates a folder below `test-output/`, which is kept after the run.
 pub fn output_folder(name: &str) -> PathBuf {
-    let path = root().join("test-output").join(name);
+    let path = repository_root().join("test-output").join(name);
     fs::create_dir_all(&path).unwrap_or_else(|e| panic!("make {}: {e}", path.display()));
     path
 }
 
 /// Returns a path as text.
-pub fn text(path: impl AsRef<OsStr>) -> String {
+pub fn path_text(path: impl AsRef<OsStr>) -> String {
     path.as_ref().to_str().expect("a path in UTF-8").to_owned()
 }

@@ -56,7 +56,7 @@ const KEY_PIECES: &[&str] = &[
     "a", "Z", "é", "", "\\u0061", "\\/", " ", "$", "\\\"", "-", "vendor/", "ß", "\\n", "𝄞",
 ];
 
-const GAPS: &[&str] = &["", "", "", " ", "\t", "\n", "\r\n", "  \r \n "];
+const WHITESPACE: &[&str] = &["", "", "", " ", "\t", "\n", "\r\n", "  \r \n "];
 
 /// The source of choices: bytes, and the first choice each time after they are used up.
 pub struct Choices<'a>(&'a [u8]);
@@ -70,7 +70,7 @@ impl<'a> Choices<'a> {
     }
 
     /// Returns a number below `count`.
-    pub fn of(&mut self, count: usize) -> usize {
+    pub fn below(&mut self, count: usize) -> usize {
         let Some((first, rest)) = self.0.split_first() else {
             return 0;
         };
@@ -79,12 +79,12 @@ impl<'a> Choices<'a> {
     }
 
     fn pick<'b>(&mut self, from: &[&'b str]) -> &'b str {
-        from[self.of(from.len())]
+        from[self.below(from.len())]
     }
 
     /// Returns white space or an empty text.
-    pub fn gap(&mut self) -> &'static str {
-        self.pick(GAPS)
+    pub fn whitespace(&mut self) -> &'static str {
+        self.pick(WHITESPACE)
     }
 
     /// Returns the members of an object. The keys differ for every comparison, including one that
@@ -100,21 +100,25 @@ impl<'a> Choices<'a> {
 
     /// Returns a string with its quotes.
     pub fn string(&mut self) -> String {
-        let repeated = if self.of(32) == 31 { 500 } else { 1 };
-        let text: String = (0..self.of(5)).map(|_| self.pick(PIECES)).collect();
+        let repeated = if self.below(32) == 31 { 500 } else { 1 };
+        let text: String = (0..self.below(5)).map(|_| self.pick(PIECES)).collect();
         format!("\"{}\"", text.repeat(repeated))
     }
 
     /// Returns an object with these members.
     pub fn object(&mut self, members: &[Member]) -> String {
         let written = members.iter().map(|(key, value)| {
-            let [a, b, c, d] = [(); 4].map(|()| self.gap());
+            let [a, b, c, d] = [(); 4].map(|()| self.whitespace());
             format!("{a}{key}{b}:{c}{value}{d}")
         });
         let inside = written.collect::<Vec<_>>().join(",");
         format!(
             "{{{inside}{}}}",
-            if members.is_empty() { self.gap() } else { "" }
+            if members.is_empty() {
+                self.whitespace()
+            } else {
+                ""
+            }
         )
     }
 
@@ -123,30 +127,30 @@ impl<'a> Choices<'a> {
     pub fn message(&mut self) -> String {
         let mut members = self.members();
         for key in ["jsonrpc", "id", "method", "params", "result", "error"] {
-            if self.of(3) > 0 {
+            if self.below(3) > 0 {
                 let value = if key == "jsonrpc" {
                     "\"2.0\"".to_owned()
                 } else {
                     self.value()
                 };
-                members.insert(self.of(members.len() + 1), (format!("\"{key}\""), value));
+                members.insert(self.below(members.len() + 1), (format!("\"{key}\""), value));
             }
         }
         self.object(&members)
     }
 
     fn members_at(&mut self, depth: usize) -> Vec<Member> {
-        let count = self.of(5);
+        let count = self.below(5);
         (0..count)
             .map(|index| {
-                let odd: String = (0..self.of(3)).map(|_| self.pick(KEY_PIECES)).collect();
+                let odd: String = (0..self.below(3)).map(|_| self.pick(KEY_PIECES)).collect();
                 (format!("\"{odd}{index}\""), self.value_at(depth + 1))
             })
             .collect()
     }
 
     fn value_at(&mut self, depth: usize) -> String {
-        match self.of(if depth < MAX_DEPTH { 8 } else { 6 }) {
+        match self.below(if depth < MAX_DEPTH { 8 } else { 6 }) {
             0 => "null".to_owned(),
             1 => "true".to_owned(),
             2 => "false".to_owned(),
@@ -157,9 +161,9 @@ impl<'a> Choices<'a> {
                 self.object(&members)
             }
             _ => {
-                let written: Vec<String> = (0..self.of(4))
+                let written: Vec<String> = (0..self.below(4))
                     .map(|_| {
-                        let [a, b] = [(); 2].map(|()| self.gap());
+                        let [a, b] = [(); 2].map(|()| self.whitespace());
                         format!("{a}{}{b}", self.value_at(depth + 1))
                     })
                     .collect();
@@ -170,11 +174,11 @@ impl<'a> Choices<'a> {
 }
 
 /// Returns an object nested to `depth` brackets in all.
-pub fn nested(depth: usize, choices: &mut Choices<'_>) -> String {
+pub fn nested_object(depth: usize, choices: &mut Choices<'_>) -> String {
     let mut text = choices.pick(&["", "1", "\"[{\"", "\"\\\\\""]).to_owned();
     for level in 0..depth {
         let is_outermost = level + 1 == depth;
-        text = match (is_outermost || choices.of(2) == 0, text.is_empty()) {
+        text = match (is_outermost || choices.below(2) == 0, text.is_empty()) {
             (true, true) => "{}".to_owned(),
             (true, false) => format!("{{\"]\\\"{level}\":{text}}}"),
             (false, _) => format!("[{text}]"),
@@ -185,7 +189,7 @@ pub fn nested(depth: usize, choices: &mut Choices<'_>) -> String {
 
 /// Cuts the bytes into pieces of `size + 1` bytes, with the sizes repeated as needed. Returns a
 /// single piece if there are no sizes.
-pub fn cut<'a>(mut bytes: &'a [u8], sizes: &[u8]) -> Vec<&'a [u8]> {
+pub fn split_bytes<'a>(mut bytes: &'a [u8], sizes: &[u8]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     let mut sizes = sizes.iter().cycle();
     while !bytes.is_empty() {

@@ -2,7 +2,7 @@
 //! hub killed, in any order.
 //! No call reaches the server without a matching decision that was recorded before.
 //!
-//! `DRAWBRIDGE_LIVES` sets how many random sequences are tried. Without it, the test runs the same
+//! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without it, the test runs the same
 //! few each time.
 
 mod model;
@@ -11,10 +11,11 @@ use std::{collections::BTreeMap, env, fs, sync::Mutex, thread};
 
 use drawbridge_tests::{
     Home, Hub, McpClient,
-    hub::{heard, try_verb},
-    mcp::{Answer, Pending},
-    places, store, until,
-    wait::yes,
+    hub::{received_lines, try_verb},
+    mcp::{Answer, PendingCall},
+    paths, store,
+    wait::some_if,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use proptest::{
@@ -24,49 +25,49 @@ use proptest::{
 use proptest_state_machine::ReferenceStateMachine;
 use serde_json::{Value, json, value::RawValue};
 
-use model::{Asked, CLIENTS, MORE, Outcome, Step, Verdict, World};
+use model::{APPROVED_CALLS, CLIENTS, ModelCall, Outcome, Step, Verdict, World};
 
 /// The number of parallel runs. Most of their time is spent waiting for timeouts.
-const LANES: u32 = 4;
-const LIVES: u32 = 40;
+const THREADS: u32 = 4;
+const CASES: u32 = 40;
 /// The shortest timeout that the settings accept, in seconds.
 const APPROVAL_TIMEOUT: u32 = 5;
 
 /// A hub with its clients, its server and the calls in flight.
-struct Desk<'a> {
+struct Harness<'a> {
     home: &'a Home,
     hub: Option<Hub<'a>>,
     tokens: Vec<String>,
     clients: Vec<McpClient>,
     /// The calls in flight, by their numbers in the model.
-    calls: BTreeMap<usize, Pending>,
+    calls: BTreeMap<usize, PendingCall>,
     /// The approvals of the pending calls, as a screen shows them.
-    questions: BTreeMap<usize, Value>,
+    approvals: BTreeMap<usize, Value>,
     /// The arguments of the calls that ran, as their clients learned.
     ran: Vec<String>,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> Harness<'a> {
     fn new(home: &'a Home) -> Self {
         let hub = Hub::serve(home);
-        fs::write(home.file("words"), words(false)).expect("the words about the tool");
-        hub.verb("servers.add", &json!({"spec": spec(home, false)}));
-        hub.until_synced("probe");
-        hub.approval_timeout(APPROVAL_TIMEOUT);
+        fs::write(home.file("words"), tool_description(false)).expect("the words about the tool");
+        hub.run_verb("servers.add", &json!({"spec": server_spec(home, false)}));
+        hub.wait_until_synced("probe");
+        hub.set_approval_timeout(APPROVAL_TIMEOUT);
         let tokens: Vec<String> = (0..CLIENTS)
-            .map(|number| hub.token(&name(number)))
+            .map(|number| hub.add_client(&client_name(number)))
             .collect();
-        let mut desk = Self {
+        let mut harness = Self {
             home,
             hub: Some(hub),
             tokens,
             clients: Vec::new(),
             calls: BTreeMap::new(),
-            questions: BTreeMap::new(),
+            approvals: BTreeMap::new(),
             ran: Vec::new(),
         };
-        desk.connect();
-        desk
+        harness.connect();
+        harness
     }
 
     fn hub(&self) -> &Hub<'a> {
@@ -81,12 +82,12 @@ impl<'a> Desk<'a> {
             .collect();
     }
 
-    fn waiting(&self) -> Vec<Value> {
-        let listed = self.hub().verb("approvals.list", &json!({}));
+    fn list_pending(&self) -> Vec<Value> {
+        let listed = self.hub().run_verb("approvals.list", &json!({}));
         listed.as_array().expect("a list").clone()
     }
 
-    fn take(&mut self, step: &Step, world: &World) {
+    fn apply_step(&mut self, step: &Step, world: &World) {
         match step {
             Step::Call { client, arguments } => self.call(world, *client, *arguments),
             Step::Decide { call, verdict } => {
@@ -97,26 +98,26 @@ impl<'a> Desk<'a> {
                     _ if world.is_forbidden => 409,
                     Verdict::Once
                     | Verdict::Edited
-                    | Verdict::More
+                    | Verdict::SomeCalls
                     | Verdict::Session
                     | Verdict::Always => 200,
                 };
                 assert_eq!(status, expected, "{answer}");
             }
-            Step::DecideAnother { call } => {
-                let id = &self.questions[call]["id"];
+            Step::DecideWrongDigest { call } => {
+                let id = &self.approvals[call]["id"];
                 let another =
                     json!({"id": id, "digest": "another", "verdict": {"kind": "approve_once"}});
                 let (status, answer) = self.hub().try_verb("approvals.decide", &another);
                 assert_eq!(status, 409, "{answer}");
             }
-            Step::Oppose { call } => self.oppose(*call, world.is_forbidden),
-            Step::Leave { call } => self.calls[call].leave(),
+            Step::DecideOppositely { call } => self.decide_oppositely(*call, world.is_forbidden),
+            Step::Disconnect { call } => self.calls[call].disconnect(),
             // In the model, all pending calls have ended now; the comparison waits for that.
-            Step::WaitInVain => {}
+            Step::TimeOut => {}
             Step::AllowRetry { call } => {
-                let (id, digest) = (&self.questions[call]["id"], &self.questions[call]["digest"]);
-                self.hub().verb(
+                let (id, digest) = (&self.approvals[call]["id"], &self.approvals[call]["digest"]);
+                self.hub().run_verb(
                     "approvals.allow_retry",
                     &json!({"id": id, "digest": digest}),
                 );
@@ -135,22 +136,22 @@ impl<'a> Desk<'a> {
                     "{status}: {answer}"
                 );
             }
-            Step::Raise => drop(self.hub().verb("drawbridge.pause", &json!({}))),
-            Step::Lower => drop(self.hub().verb("drawbridge.resume", &json!({}))),
+            Step::Pause => drop(self.hub().run_verb("drawbridge.pause", &json!({}))),
+            Step::Resume => drop(self.hub().run_verb("drawbridge.resume", &json!({}))),
             Step::ChangeDefinition => {
-                fs::write(self.home.file("words"), words(world.now.0))
+                fs::write(self.home.file("words"), tool_description(world.current.0))
                     .expect("the words about the tool");
-                self.hub().verb("servers.sync", &json!({"id": "probe"}));
+                self.hub().run_verb("servers.sync", &json!({"id": "probe"}));
             }
             Step::ChangeServer => {
-                let spec = spec(self.home, world.now.1);
+                let spec = server_spec(self.home, world.current.1);
                 self.hub()
-                    .verb("servers.update", &json!({"id": "probe", "spec": spec}));
-                self.hub().verb("servers.sync", &json!({"id": "probe"}));
+                    .run_verb("servers.update", &json!({"id": "probe", "spec": spec}));
+                self.hub().run_verb("servers.sync", &json!({"id": "probe"}));
             }
             Step::Kill => {
-                self.hub.take().expect("a hub runs").end(Signal::SIGKILL);
-                self.home.nothing_outlives_the_hub();
+                self.hub.take().expect("a hub runs").stop(Signal::SIGKILL);
+                self.home.assert_no_survivors();
                 self.hub = Some(Hub::serve(self.home));
                 self.connect();
             }
@@ -159,23 +160,23 @@ impl<'a> Desk<'a> {
 
     fn call(&mut self, world: &World, client: usize, arguments: usize) {
         let number = world
-            .waiting
+            .pending
             .keys()
             .chain(world.ended.keys())
             .max()
             .copied()
             .expect("the model knows it");
         let before: Vec<Value> = self
-            .waiting()
+            .list_pending()
             .into_iter()
             .map(|asked| asked["id"].clone())
             .collect();
         let call = self.clients[client]
-            .begin_call("probe__echo", &sent(client, arguments))
+            .begin_call("probe__echo", &call_arguments(client, arguments))
             .expect("the call is sent");
-        let asked = until("it is asked about, or answered", || {
+        let asked = wait_until("it is asked about, or answered", || {
             let asked = self
-                .waiting()
+                .list_pending()
                 .into_iter()
                 .find(|asked| !before.contains(&asked["id"]));
             if asked.is_some() || call.has_ended() {
@@ -185,16 +186,16 @@ impl<'a> Desk<'a> {
             }
         });
         self.calls.insert(number, call);
-        self.questions.extend(asked.map(|asked| (number, asked)));
+        self.approvals.extend(asked.map(|asked| (number, asked)));
     }
 
     fn decide(&self, call: usize, verdict: Verdict) -> (u16, String) {
-        decide(&self.hub().url, &self.questions[&call], verdict)
+        decide(&self.hub().url, &self.approvals[&call], verdict)
     }
 
     /// Sends two opposite decisions at once: one wins, and the other gets an error.
-    fn oppose(&self, call: usize, is_forbidden: bool) {
-        let (url, question) = (&self.hub().url, &self.questions[&call]);
+    fn decide_oppositely(&self, call: usize, is_forbidden: bool) {
+        let (url, question) = (&self.hub().url, &self.approvals[&call]);
         let statuses = thread::scope(|scope| {
             let hands = [Verdict::Once, Verdict::Deny];
             let hands = hands.map(|verdict| scope.spawn(move || decide(url, question, verdict).0));
@@ -211,11 +212,12 @@ impl<'a> Desk<'a> {
     }
 
     /// Checks that the observed state matches the model.
-    fn agrees_with(&mut self, world: &World) {
+    fn assert_matches_model(&mut self, world: &World) {
         for (number, (asked, outcome)) in &world.ended {
             if let Some(call) = self.calls.remove(number) {
-                let answer = call.answer().ok();
-                self.ran.extend(ran(asked, *outcome, answer.as_ref()));
+                let answer = call.wait_for_answer().ok();
+                self.ran
+                    .extend(check_answer(asked, *outcome, answer.as_ref()));
             }
         }
         let shown = || {
@@ -225,20 +227,20 @@ impl<'a> Desk<'a> {
                     asked["arguments"].as_str().map(str::to_owned),
                 )
             };
-            let mut waiting: Vec<_> = self.waiting().iter().map(of).collect();
+            let mut waiting: Vec<_> = self.list_pending().iter().map(of).collect();
             waiting.sort();
             waiting
         };
-        let of = |asked: &Asked| {
+        let of = |asked: &ModelCall| {
             (
-                json!(name(asked.client)).to_string(),
-                Some(sent(asked.client, asked.arguments)),
+                json!(client_name(asked.client)).to_string(),
+                Some(call_arguments(asked.client, asked.arguments)),
             )
         };
-        let mut expected: Vec<_> = world.waiting.values().map(of).collect();
+        let mut expected: Vec<_> = world.pending.values().map(of).collect();
         expected.sort();
-        until("those wait that should", || yes(shown() == expected));
-        let mut came = received(self.home);
+        wait_until("those wait that should", || some_if(shown() == expected));
+        let mut came = received_arguments(self.home);
         let mut ran = self.ran.clone();
         came.sort();
         ran.sort();
@@ -249,8 +251,8 @@ impl<'a> Desk<'a> {
     }
 
     /// Checks that each received call has its own matching decision, and that the audit is intact.
-    fn is_recorded(&self) {
-        let rows = store::calls(&self.home.data_dir()).expect("read the store");
+    fn assert_recorded(&self) {
+        let rows = store::read_calls(&self.home.data_dir()).expect("read the store");
         let mut decided: BTreeMap<(String, String), usize> = BTreeMap::new();
         for row in rows
             .into_iter()
@@ -260,7 +262,7 @@ impl<'a> Desk<'a> {
                 .entry((row.client, row.arguments_digest))
                 .or_default() += 1;
         }
-        for arguments in received(self.home) {
+        for arguments in received_arguments(self.home) {
             let read: Value = serde_json::from_str(&arguments).expect("JSON");
             let client = read["client"].as_str().expect("a client").to_owned();
             let left = decided.get_mut(&(client, store::digest(&arguments)));
@@ -269,37 +271,37 @@ impl<'a> Desk<'a> {
                 .unwrap_or_else(|| panic!("{arguments}: it was not decided"));
             *left -= 1;
         }
-        let report = self.hub().verb("audit.verify", &json!({}));
+        let report = self.hub().run_verb("audit.verify", &json!({}));
         assert_eq!(report["broken"], Value::Null, "{report}");
     }
 }
 
 /// Decides a call exactly as it was shown. Returns the status and the body.
 fn decide(url: &str, question: &Value, verdict: Verdict) -> (u16, String) {
-    let verdict = said(verdict, &question["client"]);
+    let verdict = verdict_json(verdict, &question["client"]);
     let decision = json!({"id": question["id"], "digest": question["digest"], "verdict": verdict});
     try_verb(url, "approvals.decide", &decision)
 }
 
-fn name(client: usize) -> String {
+fn client_name(client: usize) -> String {
     format!("client-{client}")
 }
 
 /// Returns the arguments of a call. Numbers keep their lexemes: `1` and `1.0` are different
 /// arguments.
-fn sent(client: usize, arguments: usize) -> String {
+fn call_arguments(client: usize, arguments: usize) -> String {
     format!(
         r#"{{"client":"{}","n":{}}}"#,
-        name(client),
+        client_name(client),
         ["1", "1.0"][arguments]
     )
 }
 
-fn edited(client: &str) -> String {
+fn edited_arguments(client: &str) -> String {
     format!(r#"{{"client":"{client}","n":2.50}}"#)
 }
 
-fn words(are_others: bool) -> &'static str {
+fn tool_description(are_others: bool) -> &'static str {
     if are_others {
         "Says what it was told, louder"
     } else {
@@ -307,29 +309,29 @@ fn words(are_others: bool) -> &'static str {
     }
 }
 
-fn spec(home: &Home, is_another: bool) -> Value {
+fn server_spec(home: &Home, is_another: bool) -> Value {
     let [heard, words, store] =
-        [home.file("heard"), home.file("words"), home.data_dir()].map(places::text);
+        [home.file("heard"), home.file("words"), home.data_dir()].map(paths::path_text);
     let arguments = [
-        "--heard",
+        "--record",
         &heard,
         "--describe-from",
         &words,
         "--store",
         &store,
     ];
-    let command = places::text(places::built("upstream-probe"));
+    let command = paths::path_text(paths::built_binary("upstream-probe"));
     json!({"name": "probe", "command": command, "args": arguments, "definitions": "trust",
         "env": {"OTHER": is_another.to_string()}})
 }
 
-fn said(verdict: Verdict, client: &Value) -> Value {
+fn verdict_json(verdict: Verdict, client: &Value) -> Value {
     match verdict {
         Verdict::Once => json!({"kind": "approve_once"}),
         Verdict::Edited => {
-            json!({"kind": "approve_once", "arguments": edited(client.as_str().unwrap_or_default())})
+            json!({"kind": "approve_once", "arguments": edited_arguments(client.as_str().unwrap_or_default())})
         }
-        Verdict::More => json!({"kind": "approve_calls", "count": MORE}),
+        Verdict::SomeCalls => json!({"kind": "approve_calls", "count": APPROVED_CALLS}),
         Verdict::Session => json!({"kind": "approve_session"}),
         Verdict::Always => json!({"kind": "approve_always"}),
         Verdict::Deny => json!({"kind": "deny"}),
@@ -337,8 +339,8 @@ fn said(verdict: Verdict, client: &Value) -> Value {
 }
 
 /// Returns the arguments of the calls that the server received, byte for byte.
-fn received(home: &Home) -> Vec<String> {
-    let lines = heard(home);
+fn received_arguments(home: &Home) -> Vec<String> {
+    let lines = received_lines(home);
     assert!(
         !lines.iter().any(|line| line.contains("\"undecided\"")),
         "it came undecided: {lines:?}"
@@ -357,9 +359,9 @@ fn received(home: &Home) -> Vec<String> {
 
 /// Returns the arguments with which the call ran according to the client's response. Fails if the
 /// response does not match the expected outcome.
-fn ran(asked: &Asked, outcome: Outcome, answer: Option<&Answer>) -> Option<String> {
+fn check_answer(asked: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> Option<String> {
     let text = answer.map(Answer::text);
-    let sent = sent(asked.client, asked.arguments);
+    let sent = call_arguments(asked.client, asked.arguments);
     let is = |text: &Option<String>, arguments: &str| {
         let echoed = serde_json::from_str::<Value>(arguments)
             .expect("JSON")
@@ -368,7 +370,7 @@ fn ran(asked: &Asked, outcome: Outcome, answer: Option<&Answer>) -> Option<Strin
     };
     let fits = match outcome {
         Outcome::Ran => is(&text, &sent),
-        Outcome::RanEdited => is(&text, &edited(&name(asked.client))),
+        Outcome::RanEdited => is(&text, &edited_arguments(&client_name(asked.client))),
         Outcome::Refused(why) => {
             text.as_deref().is_some_and(|text| text.contains(why))
                 && answer.is_some_and(Answer::is_error)
@@ -387,23 +389,23 @@ fn ran(asked: &Asked, outcome: Outcome, answer: Option<&Answer>) -> Option<Strin
     );
     match outcome {
         Outcome::Ran => Some(sent),
-        Outcome::RanEdited => Some(edited(&name(asked.client))),
+        Outcome::RanEdited => Some(edited_arguments(&client_name(asked.client))),
         Outcome::RanOrDenied if is(&text, &sent) => Some(sent),
         Outcome::RanOrDenied | Outcome::Refused(_) | Outcome::Gone => None,
     }
 }
 
 /// Runs a sequence of steps.
-fn live(steps: &[Step], seen: &Mutex<BTreeMap<String, usize>>) {
+fn run_sequence(steps: &[Step], seen: &Mutex<BTreeMap<String, usize>>) {
     let home = Home::new();
-    let mut desk = Desk::new(&home);
+    let mut harness = Harness::new(&home);
     let mut world = World::default();
     for step in steps {
         world = World::apply(world, step);
-        desk.take(step, &world);
-        desk.agrees_with(&world);
+        harness.apply_step(step, &world);
+        harness.assert_matches_model(&world);
     }
-    desk.is_recorded();
+    harness.assert_recorded();
     let mut seen = seen.lock().expect("nobody failed");
     for (_, outcome) in world.ended.values() {
         *seen.entry(format!("{outcome:?}")).or_default() += 1;
@@ -411,14 +413,14 @@ fn live(steps: &[Step], seen: &Mutex<BTreeMap<String, usize>>) {
 }
 
 #[test]
-fn no_way_through_the_life_of_a_request_runs_it_without_a_decision_that_matches() {
-    let asked_for = env::var("DRAWBRIDGE_LIVES")
+fn no_sequence_of_steps_runs_a_call_without_a_matching_decision() {
+    let asked_for = env::var("DRAWBRIDGE_MODEL_CASES")
         .ok()
         .map(|text| text.parse::<u32>().expect("a number of lives"));
-    let cases = asked_for.unwrap_or(LIVES).div_ceil(LANES);
+    let cases = asked_for.unwrap_or(CASES).div_ceil(THREADS);
     let seen = Mutex::default();
     thread::scope(|scope| {
-        for lane in 0..LANES {
+        for lane in 0..THREADS {
             let seen = &seen;
             scope.spawn(move || {
                 let config = Config {
@@ -438,7 +440,7 @@ fn no_way_through_the_life_of_a_request_runs_it_without_a_decision_that_matches(
                 let lives = World::sequential_strategy(8..40).prop_map(|(_, steps, _)| steps);
                 runner
                     .run(&lives, |steps| {
-                        live(&steps, seen);
+                        run_sequence(&steps, seen);
                         Ok(())
                     })
                     .unwrap_or_else(|failed| panic!("{failed}"));

@@ -3,7 +3,7 @@
 use drawbridge_tests::{
     Home, Hub, McpClient,
     http::{Request, Url},
-    hub::{ADMIN_TOKEN, calls_heard},
+    hub::{ADMIN_TOKEN, received_calls},
 };
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const JSON: (&str, &str) = ("Content-Type", "application/json");
 const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
 #[track_caller]
-fn status(method: &str, url: &Url, headers: &[(&str, &str)], body: &str) -> u16 {
+fn request_status(method: &str, url: &Url, headers: &[(&str, &str)], body: &str) -> u16 {
     let request = Request {
         method,
         url,
@@ -26,11 +26,11 @@ fn status(method: &str, url: &Url, headers: &[(&str, &str)], body: &str) -> u16 
 }
 
 #[test]
-fn a_client_without_its_token_is_turned_away() {
+fn a_client_without_a_token_is_rejected() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let url = Url::of(&hub.url);
-    let token = hub.token("desk");
+    let url = Url::parse(&hub.url);
+    let token = hub.add_client("desk");
     for given in [
         None,
         Some("Bearer wrong".to_owned()),
@@ -39,27 +39,31 @@ fn a_client_without_its_token_is_turned_away() {
     ] {
         let mut headers = vec![JSON, ACCEPT];
         headers.extend(given.as_deref().map(|given| ("Authorization", given)));
-        assert_eq!(status("POST", &url, &headers, CALL), 401, "with {given:?}");
+        assert_eq!(
+            request_status("POST", &url, &headers, CALL),
+            401,
+            "with {given:?}"
+        );
     }
-    let in_query = url.at(&format!("/mcp?token={token}"));
+    let in_query = url.with_path(&format!("/mcp?token={token}"));
     assert_eq!(
-        status("POST", &in_query, &[JSON, ACCEPT], CALL),
+        request_status("POST", &in_query, &[JSON, ACCEPT], CALL),
         401,
         "a token in the query is none"
     );
 }
 
 #[test]
-fn a_wrong_or_revoked_token_is_told_apart_from_a_missing_one() {
+fn a_wrong_or_revoked_token_is_distinguished_from_a_missing_one() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let revoked = hub.token("desk");
-    home.cli(&["clients", "revoke", "desk"]).ok();
+    let revoked = hub.add_client("desk");
+    home.cli(&["clients", "revoke", "desk"]).expect_success();
     let challenge = |path: &str, token: Option<&str>| {
         let bearer = token.map(|token| format!("Bearer {token}"));
         let mut headers = vec![JSON, ACCEPT];
         headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
-        let url = Url::of(&hub.url).at(path);
+        let url = Url::parse(&hub.url).with_path(path);
         let response = Request {
             method: "POST",
             url: &url,
@@ -92,7 +96,7 @@ fn a_wrong_or_revoked_token_is_told_apart_from_a_missing_one() {
 }
 
 #[test]
-fn a_client_that_looks_for_oauth_learns_in_its_own_words_to_use_its_token() {
+fn a_client_that_tries_oauth_is_directed_to_its_token() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     for (method, path) in [
@@ -107,7 +111,7 @@ fn a_client_that_looks_for_oauth_learns_in_its_own_words_to_use_its_token() {
         ("POST", "/register"),
         ("POST", "/token"),
     ] {
-        let url = Url::of(&hub.url).at(path);
+        let url = Url::parse(&hub.url).with_path(path);
         let response = Request {
             method,
             url: &url,
@@ -125,7 +129,7 @@ fn a_client_that_looks_for_oauth_learns_in_its_own_words_to_use_its_token() {
             "{path}: {words}"
         );
         assert_eq!(
-            status(
+            request_status(
                 method,
                 &url,
                 &[JSON, ("Origin", "https://example.com")],
@@ -135,7 +139,7 @@ fn a_client_that_looks_for_oauth_learns_in_its_own_words_to_use_its_token() {
             "{path}: from a site"
         );
         assert_eq!(
-            status(method, &url, &[JSON, ("Host", "example.com")], "{}"),
+            request_status(method, &url, &[JSON, ("Host", "example.com")], "{}"),
             403,
             "{path}: by another name"
         );
@@ -143,17 +147,19 @@ fn a_client_that_looks_for_oauth_learns_in_its_own_words_to_use_its_token() {
 }
 
 #[test]
-fn a_new_client_is_told_where_the_hub_listens_and_gets_a_config_that_works() {
+fn a_new_client_gets_the_endpoint_and_a_working_config() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let added = home.cli(&["clients", "add", "desk", "--json"]).json();
+    let added = home
+        .cli(&["clients", "add", "desk", "--json"])
+        .expect_json();
     assert_eq!(added["url"], hub.url);
     let entry = &added["config"]["mcpServers"]["drawbridge"];
     assert_eq!(entry["url"], hub.url, "{added}");
     let header = entry["headers"]["Authorization"]
         .as_str()
         .expect("the config has the token");
-    McpClient::connect(&hub.url, header.trim_start_matches("Bearer ")).tools();
+    McpClient::connect(&hub.url, header.trim_start_matches("Bearer ")).list_tools();
     assert!(
         !added["stdio_config"]
             .to_string()
@@ -163,15 +169,18 @@ fn a_new_client_is_told_where_the_hub_listens_and_gets_a_config_that_works() {
 }
 
 #[test]
-fn a_revoked_client_is_turned_away_at_once() {
+fn a_revoked_client_is_rejected_immediately() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let token = hub.token("desk");
+    let token = hub.add_client("desk");
     let client = McpClient::connect(&hub.url, &token);
-    home.cli(&["clients", "revoke", "desk"]).ok();
+    home.cli(&["clients", "revoke", "desk"]).expect_success();
     let bearer = format!("Bearer {token}");
     let headers = [JSON, ACCEPT, ("Authorization", bearer.as_str())];
-    assert_eq!(status("POST", &Url::of(&hub.url), &headers, CALL), 401);
+    assert_eq!(
+        request_status("POST", &Url::parse(&hub.url), &headers, CALL),
+        401
+    );
     let answer = client.try_request("tools/list", "{}");
     assert!(
         answer.is_err() || answer.is_ok_and(|answer| !answer.raw.contains("\"tools\"")),
@@ -180,11 +189,11 @@ fn a_revoked_client_is_turned_away_at_once() {
 }
 
 #[test]
-fn a_given_token_is_taken_and_a_short_one_is_not() {
+fn a_supplied_token_is_accepted_unless_it_is_short() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let given = "0123456789abcdef0123456789abcdef";
-    let mut command = home.command(drawbridge_tests::places::built("drawbridge"));
+    let mut command = home.command(drawbridge_tests::paths::built_binary("drawbridge"));
     command
         .args([
             "clients",
@@ -195,16 +204,19 @@ fn a_given_token_is_taken_and_a_short_one_is_not() {
             "--data-dir",
         ])
         .arg(home.data_dir());
-    assert!(fed(&mut command, given), "32 characters are enough");
-    McpClient::connect(&hub.url, given).tools();
-    let mut command = home.command(drawbridge_tests::places::built("drawbridge"));
+    assert!(feed_stdin(&mut command, given), "32 characters are enough");
+    McpClient::connect(&hub.url, given).list_tools();
+    let mut command = home.command(drawbridge_tests::paths::built_binary("drawbridge"));
     command
         .args(["clients", "add", "other", "--token-stdin", "--data-dir"])
         .arg(home.data_dir());
-    assert!(!fed(&mut command, "short"), "a short token is refused");
+    assert!(
+        !feed_stdin(&mut command, "short"),
+        "a short token is refused"
+    );
 }
 
-fn fed(command: &mut std::process::Command, text: &str) -> bool {
+fn feed_stdin(command: &mut std::process::Command, text: &str) -> bool {
     use std::{io::Write, process::Stdio};
     let mut child = command
         .stdin(Stdio::piped())
@@ -224,7 +236,7 @@ fn fed(command: &mut std::process::Command, text: &str) -> bool {
 fn a_client_never_administers() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let client = format!("Bearer {}", hub.token("desk"));
+    let client = format!("Bearer {}", hub.add_client("desk"));
     for verb in [
         "servers.list",
         "policy.set_default",
@@ -233,19 +245,19 @@ fn a_client_never_administers() {
         "settings.change",
         "secrets.list",
     ] {
-        let url = Url::of(&hub.url).at(&format!("/api/verbs/{verb}"));
+        let url = Url::parse(&hub.url).with_path(&format!("/api/verbs/{verb}"));
         assert_eq!(
-            status("POST", &url, &[JSON, ("Authorization", &client)], "{}"),
+            request_status("POST", &url, &[JSON, ("Authorization", &client)], "{}"),
             403,
             "{verb} with a client's token"
         );
         assert_eq!(
-            status("POST", &url, &[JSON], "{}"),
+            request_status("POST", &url, &[JSON], "{}"),
             401,
             "{verb} without a token"
         );
         assert_eq!(
-            status("POST", &url, &[JSON, ("Authorization", "Bearer no")], "{}"),
+            request_status("POST", &url, &[JSON, ("Authorization", "Bearer no")], "{}"),
             401,
             "{verb} with a wrong one"
         );
@@ -253,14 +265,14 @@ fn a_client_never_administers() {
 }
 
 #[test]
-fn nothing_that_another_site_sends_comes_through() {
+fn cross_site_requests_are_rejected() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("*", "allow");
-    let url = Url::of(&hub.url);
+    hub.set_policy("*", "allow");
+    let url = Url::parse(&hub.url);
     let port = url.authority.rsplit(':').next().expect("a port").to_owned();
-    let client = format!("Bearer {}", hub.token("desk"));
+    let client = format!("Bearer {}", hub.add_client("desk"));
     let admin = format!("Bearer {ADMIN_TOKEN}");
     let routes = [
         ("POST", "/mcp", &client, CALL),
@@ -289,39 +301,39 @@ fn nothing_that_another_site_sends_comes_through() {
         &https,
     ];
     for (method, path, token, body) in routes {
-        let to = url.at(path);
+        let to = url.with_path(path);
         let base = [JSON, ACCEPT, ("Authorization", token.as_str())];
         for host in hosts {
             let headers = [base.as_slice(), &[("Host", host)]].concat();
             assert_eq!(
-                status(method, &to, &headers, body),
+                request_status(method, &to, &headers, body),
                 403,
                 "{method} {path} with Host {host}"
             );
         }
         let headers = [base.as_slice(), &[("Host", "")]].concat();
         assert_eq!(
-            status(method, &to, &headers, body),
+            request_status(method, &to, &headers, body),
             400,
             "{method} {path} without Host"
         );
         for origin in origins {
             let headers = [base.as_slice(), &[("Origin", origin)]].concat();
             assert_eq!(
-                status(method, &to, &headers, body),
+                request_status(method, &to, &headers, body),
                 403,
                 "{method} {path} with Origin {origin}"
             );
         }
         let headers = [base.as_slice(), &[("Sec-Fetch-Site", "cross-site")]].concat();
         assert_eq!(
-            status(method, &to, &headers, body),
+            request_status(method, &to, &headers, body),
             403,
             "{method} {path} from another site"
         );
     }
     assert_eq!(
-        calls_heard(&home),
+        received_calls(&home),
         Vec::<String>::new(),
         "no call reached the server"
     );
@@ -331,12 +343,12 @@ fn nothing_that_another_site_sends_comes_through() {
 fn a_session_of_another_client_is_unknown() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let url = Url::of(&hub.url);
+    let url = Url::parse(&hub.url);
     let (one, two) = (
-        format!("Bearer {}", hub.token("one")),
-        format!("Bearer {}", hub.token("two")),
+        format!("Bearer {}", hub.add_client("one")),
+        format!("Bearer {}", hub.add_client("two")),
     );
-    let session = session_of(&url, &one, "2025-06-18");
+    let session = open_session(&url, &one, "2025-06-18");
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
     for (who, token, expected) in [("its owner", &one, 200), ("another client", &two, 404)] {
         let headers = [
@@ -346,7 +358,7 @@ fn a_session_of_another_client_is_unknown() {
             ("Mcp-Session-Id", &session),
         ];
         assert_eq!(
-            status("POST", &url, &headers, list),
+            request_status("POST", &url, &headers, list),
             expected,
             "the session in the hands of {who}"
         );
@@ -354,7 +366,7 @@ fn a_session_of_another_client_is_unknown() {
 }
 
 /// Opens a session with this revision and returns its id.
-fn session_of(url: &Url, bearer: &str, revision: &str) -> String {
+fn open_session(url: &Url, bearer: &str, revision: &str) -> String {
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}});
     let headers = [JSON, ACCEPT, ("Authorization", bearer)];
@@ -373,7 +385,7 @@ fn session_of(url: &Url, bearer: &str, revision: &str) -> String {
 }
 
 #[test]
-fn a_batch_is_answered_in_one_where_the_revision_has_batches_and_refused_elsewhere() {
+fn a_batch_is_answered_only_in_revisions_with_batches() {
     const BATCH: &str = r#"[
         {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"probe__echo","arguments":{"text":"two"}}},
         {"jsonrpc":"2.0","method":"notifications/initialized"},
@@ -384,11 +396,11 @@ fn a_batch_is_answered_in_one_where_the_revision_has_batches_and_refused_elsewhe
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("*", "allow");
-    let url = Url::of(&hub.url);
-    let bearer = format!("Bearer {}", hub.token("desk"));
+    hub.set_policy("*", "allow");
+    let url = Url::parse(&hub.url);
+    let bearer = format!("Bearer {}", hub.add_client("desk"));
     let post = |revision: &str, body: &str| {
-        let session = session_of(&url, &bearer, revision);
+        let session = open_session(&url, &bearer, revision);
         let headers = [
             JSON,
             ACCEPT,
@@ -460,36 +472,44 @@ fn a_batch_is_answered_in_one_where_the_revision_has_batches_and_refused_elsewhe
         ("Mcp-Session-Id", "gone"),
     ];
     assert_eq!(
-        self::status("POST", &url, &headers, BATCH),
+        request_status("POST", &url, &headers, BATCH),
         404,
         "the client begins a session again"
     );
     let (status, said) = post("2025-06-18", BATCH);
     assert!(status == 400 && said.contains("batch"), "{status}: {said}");
     assert_eq!(
-        calls_heard(&home).len(),
+        received_calls(&home).len(),
         2,
         "each call of the batch reached the server once"
     );
 }
 
 #[test]
-fn an_unknown_route_a_wrong_method_and_a_bad_body_are_told_apart() {
+fn an_unknown_route_a_wrong_method_and_a_bad_body_have_different_errors() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let url = Url::of(&hub.url);
+    let url = Url::parse(&hub.url);
     let admin = format!("Bearer {ADMIN_TOKEN}");
     let headers = [JSON, ("Authorization", admin.as_str())];
     assert_eq!(
-        status("GET", &url.at("/api/no-such-route"), &headers, ""),
+        request_status("GET", &url.with_path("/api/no-such-route"), &headers, ""),
         404
     );
-    assert_eq!(status("POST", &url.at("/health"), &headers, "{}"), 405);
     assert_eq!(
-        status("POST", &url.at("/api/verbs/no.such_verb"), &headers, "{}"),
+        request_status("POST", &url.with_path("/health"), &headers, "{}"),
+        405
+    );
+    assert_eq!(
+        request_status(
+            "POST",
+            &url.with_path("/api/verbs/no.such_verb"),
+            &headers,
+            "{}"
+        ),
         404
     );
-    let bad = url.at("/api/verbs/servers.show");
+    let bad = url.with_path("/api/verbs/servers.show");
     let response = Request {
         method: "POST",
         url: &bad,
@@ -507,12 +527,12 @@ fn an_unknown_route_a_wrong_method_and_a_bad_body_are_told_apart() {
 }
 
 #[test]
-fn duplicate_keys_are_refused_before_anything_is_decided() {
+fn duplicate_keys_are_rejected_before_a_decision() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("*", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("*", "allow");
+    let client = hub.connect_client("desk");
     let answer = client.request(
         "tools/call",
         r#"{"name":"probe__echo","name":"probe__crash","arguments":{}}"#,
@@ -523,18 +543,18 @@ fn duplicate_keys_are_refused_before_anything_is_decided() {
         answer.raw
     );
     assert_eq!(
-        calls_heard(&home),
+        received_calls(&home),
         Vec::<String>::new(),
         "no call reached the server"
     );
 }
 
 #[test]
-fn health_tells_anyone_how_it_stands_and_nothing_more() {
+fn health_reports_only_the_state_of_the_hub() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    let url = Url::of(&hub.url).at("/health");
+    let url = Url::parse(&hub.url).with_path("/health");
     let response = Request {
         method: "GET",
         url: &url,

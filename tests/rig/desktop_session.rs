@@ -13,14 +13,14 @@ use crate::{
     Home,
     keyring::Keyring,
     notifications::Notifications,
-    places,
+    paths,
     process::Process,
     tray::Tray,
-    wait::{until, yes},
+    wait::{some_if, wait_until},
 };
 
 /// A desktop session. Dereferences to its [`Home`].
-pub struct Desk {
+pub struct DesktopSession {
     pub tray: Tray,
     pub notifications: Notifications,
     _bus: Process,
@@ -29,13 +29,13 @@ pub struct Desk {
     home: Home,
 }
 
-impl Default for Desk {
+impl Default for DesktopSession {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Deref for Desk {
+impl Deref for DesktopSession {
     type Target = Home;
 
     fn deref(&self) -> &Home {
@@ -43,31 +43,31 @@ impl Deref for Desk {
     }
 }
 
-impl DerefMut for Desk {
+impl DerefMut for DesktopSession {
     fn deref_mut(&mut self) -> &mut Home {
         &mut self.home
     }
 }
 
-impl Desk {
+impl DesktopSession {
     /// Starts a desktop session with a screen.
     pub fn new() -> Self {
         let mut home = Home::new();
-        let screen = screen(&mut home);
-        Self::with(home, Some(screen))
+        let screen = start_screen(&mut home);
+        Self::start_services(home, Some(screen))
     }
 
     /// Starts a session with a bus and a keyring but no screen, as on a headless machine.
     pub fn without_screen() -> Self {
-        Self::with(Home::new(), None)
+        Self::start_services(Home::new(), None)
     }
 
-    fn with(mut home: Home, screen: Option<Process>) -> Self {
-        let mut command = home.command(places::program("dbus-daemon"));
+    fn start_services(mut home: Home, screen: Option<Process>) -> Self {
+        let mut command = home.command(paths::find_program("dbus-daemon"));
         command.args(["--session", "--nofork", "--nopidfile", "--print-address=1"]);
         let mut bus = Process::start(&home, "dbus-daemon", &mut command);
-        let address = bus.line();
-        home.set("DBUS_SESSION_BUS_ADDRESS", &address);
+        let address = bus.read_line();
+        home.set_variable("DBUS_SESSION_BUS_ADDRESS", &address);
         let tray = Tray::default();
         let notifications = Notifications::default();
         let connection = connection::Builder::address(address.as_str())
@@ -77,7 +77,7 @@ impl Desk {
             .unwrap_or_else(|e| panic!("serve a panel on the private bus: {e}"));
         tray.connect(&connection);
         notifications.connect(&connection);
-        let desk = Self {
+        let desktop = Self {
             tray,
             notifications,
             _bus: bus,
@@ -85,8 +85,8 @@ impl Desk {
             connection,
             home,
         };
-        desk.unlock_keyring();
-        desk
+        desktop.unlock_keyring();
+        desktop
     }
 
     /// Returns access to the keyring.
@@ -102,11 +102,11 @@ impl Desk {
 
     /// Holds a key down, with auto-repeat, until the returned value is dropped.
     #[track_caller]
-    pub fn hold(&self, key: &'static str) -> Held<'_> {
-        let mut xdotool = self.home.command(places::program("xdotool"));
+    pub fn hold(&self, key: &'static str) -> HeldKey<'_> {
+        let mut xdotool = self.home.command(paths::find_program("xdotool"));
         xdotool.args(["key", "--delay", "20", "--repeat", "100000", key]);
-        Held {
-            desk: self,
+        HeldKey {
+            session: self,
             key,
             pressing: Some(Process::start(&self.home, "xdotool", &mut xdotool)),
         }
@@ -114,9 +114,9 @@ impl Desk {
 
     /// Returns how many visible windows have a title that contains `title`.
     #[track_caller]
-    pub fn windows_on_screen(&self, title: &str) -> usize {
+    pub fn count_visible_windows(&self, title: &str) -> usize {
         // `xdotool search` exits with a failure if it finds no window.
-        let mut search = self.home.command(places::program("xdotool"));
+        let mut search = self.home.command(paths::find_program("xdotool"));
         let found = search
             .args(["search", "--onlyvisible", "--name", title])
             .output()
@@ -128,7 +128,7 @@ impl Desk {
     fn xdotool(&self, arguments: &[&str]) {
         let status = self
             .home
-            .command(places::program("xdotool"))
+            .command(paths::find_program("xdotool"))
             .args(arguments)
             .status();
         assert!(
@@ -138,7 +138,9 @@ impl Desk {
     }
 
     fn unlock_keyring(&self) {
-        let mut command = self.home.command(places::program("gnome-keyring-daemon"));
+        let mut command = self
+            .home
+            .command(paths::find_program("gnome-keyring-daemon"));
         command
             .args(["--unlock", "--components=secrets"])
             .stdin(Stdio::piped());
@@ -153,30 +155,30 @@ impl Desk {
         drop(stdin);
         child.wait().expect("the keyring goes to the background");
         let bus = DBusProxy::new(&self.connection).expect("the bus itself");
-        until("the keyring is on the bus", || {
+        wait_until("the keyring is on the bus", || {
             let name = "org.freedesktop.secrets".try_into().expect("a bus name");
-            yes(bus.name_has_owner(name).unwrap_or(false))
+            some_if(bus.name_has_owner(name).unwrap_or(false))
         });
     }
 }
 
 /// A key that is held down.
-pub struct Held<'a> {
-    desk: &'a Desk,
+pub struct HeldKey<'a> {
+    session: &'a DesktopSession,
     key: &'static str,
     pressing: Option<Process>,
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldKey<'_> {
     fn drop(&mut self) {
         self.pressing = None;
         // `xdotool` may have ended while the key was down.
-        self.desk.xdotool(&["keyup", self.key]);
+        self.session.xdotool(&["keyup", self.key]);
     }
 }
 
-fn screen(home: &mut Home) -> Process {
-    let mut command = home.command(places::program("Xvfb"));
+fn start_screen(home: &mut Home) -> Process {
+    let mut command = home.command(paths::find_program("Xvfb"));
     command.args([
         "-displayfd",
         "1",
@@ -187,9 +189,9 @@ fn screen(home: &mut Home) -> Process {
         "tcp",
     ]);
     let mut process = Process::start(home, "Xvfb", &mut command);
-    let number = process.line();
-    home.set("DISPLAY", format!(":{}", number.trim()));
-    home.set("GDK_BACKEND", "x11");
-    home.set("NO_AT_BRIDGE", "1");
+    let number = process.read_line();
+    home.set_variable("DISPLAY", format!(":{}", number.trim()));
+    home.set_variable("GDK_BACKEND", "x11");
+    home.set_variable("NO_AT_BRIDGE", "1");
     process
 }

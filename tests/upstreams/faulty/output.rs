@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 /// Writes a line to stdout.
-pub(crate) fn say(line: impl AsRef<[u8]>) {
+pub(crate) fn write_line(line: impl AsRef<[u8]>) {
     let mut stdout = io::stdout().lock();
     let said = stdout
         .write_all(line.as_ref())
@@ -16,7 +16,7 @@ pub(crate) fn say(line: impl AsRef<[u8]>) {
 }
 
 /// Writes the bytes repeatedly, `total` bytes in all.
-pub(crate) fn pour(mut to: impl Write, bytes: &[u8], total: usize) {
+pub(crate) fn write_repeated(mut to: impl Write, bytes: &[u8], total: usize) {
     let piece: Vec<u8> = bytes
         .iter()
         .copied()

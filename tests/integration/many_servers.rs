@@ -8,7 +8,8 @@ use std::{
 };
 
 use drawbridge_tests::{
-    Home, Hub, McpClient, Memory, driver::free_port, places, process::Process, until, wait::yes,
+    Home, Hub, McpClient, MemoryGrowth, paths, process::Process, wait::some_if, wait_until,
+    web_driver::find_free_port,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -21,31 +22,31 @@ const READY: Duration = Duration::from_secs(3);
 const CYCLES: usize = 500;
 
 /// Starts the public server on a port.
-fn remote(home: &Home, port: u16) -> Process {
+fn start_remote(home: &Home, port: u16) -> Process {
     let mut command = home.command("node");
     command
-        .arg(places::npm(
+        .arg(paths::npm_file(
             "@modelcontextprotocol/server-everything/dist/index.js",
         ))
         .arg("streamableHttp");
     command.env("PORT", port.to_string());
     let process = Process::start(home, "remote", &mut command);
-    until("the remote server listens", || {
-        yes(TcpStream::connect(("127.0.0.1", port)).is_ok())
+    wait_until("the remote server listens", || {
+        some_if(TcpStream::connect(("127.0.0.1", port)).is_ok())
     });
     process
 }
 
 /// Returns fifty specs of real servers with their names: programs of npm and PyPI, and a URL.
-fn specs(home: &Home, port: u16) -> Vec<(String, Value)> {
+fn server_specs(home: &Home, port: u16) -> Vec<(String, Value)> {
     let npm = |package: &str| {
-        places::text(places::npm(&format!(
+        paths::path_text(paths::npm_file(&format!(
             "@modelcontextprotocol/{package}/dist/index.js"
         )))
     };
-    let shared = places::text(home.file("shared"));
+    let shared = paths::path_text(home.file("shared"));
     fs::create_dir_all(&shared).expect("a folder");
-    let time = places::text(places::python().with_file_name("mcp-server-time"));
+    let time = paths::path_text(paths::python_program().with_file_name("mcp-server-time"));
     let of = |kind: &str| match kind {
         "files" => json!({"command": "node", "args": [npm("server-filesystem"), shared]}),
         "memory" => json!({"command": "node", "args": [npm("server-memory")]}),
@@ -74,8 +75,8 @@ fn specs(home: &Home, port: u16) -> Vec<(String, Value)> {
     kinds.into_iter().flat_map(named).map(spec).collect()
 }
 
-fn active(hub: &Hub<'_>) -> usize {
-    let servers = hub.home.cli(&["servers", "list", "--json"]).json();
+fn count_active(hub: &Hub<'_>) -> usize {
+    let servers = hub.home.cli(&["servers", "list", "--json"]).expect_json();
     servers["servers"]
         .as_array()
         .expect("servers")
@@ -85,19 +86,19 @@ fn active(hub: &Hub<'_>) -> usize {
 }
 
 #[test]
-fn fifty_real_servers_cost_nothing_until_one_is_called_and_then_cost_one() {
-    let (home, port) = (Home::new(), free_port());
-    let _remote = remote(&home, port);
+fn of_fifty_real_servers_only_the_called_one_runs() {
+    let (home, port) = (Home::new(), find_free_port());
+    let _remote = start_remote(&home, port);
     let hub = Hub::serve(&home);
-    let specs = specs(&home, port);
+    let specs = server_specs(&home, port);
     assert_eq!(specs.len(), 50);
     for (name, spec) in &specs {
-        hub.verb("servers.add", &json!({"spec": spec}));
-        hub.until_synced(name);
+        hub.run_verb("servers.add", &json!({"spec": spec}));
+        hub.wait_until_synced(name);
     }
-    let token = hub.token("desk");
-    hub.policy("files-3", "allow");
-    hub.end(Signal::SIGTERM);
+    let token = hub.add_client("desk");
+    hub.set_policy("files-3", "allow");
+    hub.stop(Signal::SIGTERM);
 
     let began = Instant::now();
     let hub = Hub::serve(&home);
@@ -105,7 +106,7 @@ fn fifty_real_servers_cost_nothing_until_one_is_called_and_then_cost_one() {
     println!("a hub with fifty servers listens after {ready:?}");
     assert!(ready < READY, "it took {ready:?}");
     let client = McpClient::connect(&hub.url, &token);
-    let tools = client.tools();
+    let tools = client.list_tools();
     let of: BTreeSet<_> = tools
         .iter()
         .filter_map(|tool| tool.split_once("__"))
@@ -113,11 +114,11 @@ fn fifty_real_servers_cost_nothing_until_one_is_called_and_then_cost_one() {
         .collect();
     assert_eq!(of.len(), 50, "each has its tools in the list: {of:?}");
     assert!(
-        home.servers().is_empty(),
+        home.server_processes().is_empty(),
         "and none runs for that: {:?}",
-        home.servers()
+        home.server_processes()
     );
-    assert_eq!(active(&hub), 0);
+    assert_eq!(count_active(&hub), 0);
 
     let answer = client.call("files-3__list_allowed_directories", "{}");
     assert!(
@@ -125,23 +126,28 @@ fn fifty_real_servers_cost_nothing_until_one_is_called_and_then_cost_one() {
         "{}",
         answer.raw
     );
-    assert_eq!(active(&hub), 1, "the one that was called");
-    assert_eq!(home.servers().len(), 1, "{:?}", home.servers());
-    until("nobody uses it, and it has ended", || {
-        yes(home.servers().is_empty())
+    assert_eq!(count_active(&hub), 1, "the one that was called");
+    assert_eq!(
+        home.server_processes().len(),
+        1,
+        "{:?}",
+        home.server_processes()
+    );
+    wait_until("nobody uses it, and it has ended", || {
+        some_if(home.server_processes().is_empty())
     });
-    assert_eq!(hub.server("files-3")["state"], "idle");
+    assert_eq!(hub.show_server("files-3")["state"], "idle");
 }
 
 /// Returns the number of open file descriptors of a process.
-fn descriptors(pid: u32) -> usize {
+fn count_descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd"))
         .expect("its descriptors")
         .count()
 }
 
 /// Returns the number of children of a process, including zombies.
-fn children(pid: u32) -> usize {
+fn count_children(pid: u32) -> usize {
     let threads = fs::read_dir(format!("/proc/{pid}/task"))
         .expect("its threads")
         .flatten();
@@ -159,10 +165,10 @@ fn five_hundred_starts_and_stops_leave_nothing_behind() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
-    hub.policy("probe", "allow");
-    let client = hub.client("desk");
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("desk");
     let cycle = || {
-        hub.verb("servers.restart", &json!({"id": "probe"}));
+        hub.run_verb("servers.restart", &json!({"id": "probe"}));
         assert_eq!(
             client.call("probe__echo", r#"{"a":1}"#).text(),
             r#"{"a":1}"#
@@ -171,26 +177,26 @@ fn five_hundred_starts_and_stops_leave_nothing_behind() {
     // The first cycles fill what is created once and the lines that are kept up to a limit.
     (0..CYCLES / 5).for_each(|_| cycle());
     let (open, started, memory) = (
-        descriptors(hub.id()),
-        children(hub.id()),
-        Memory::of(hub.id()),
+        count_descriptors(hub.pid()),
+        count_children(hub.pid()),
+        MemoryGrowth::new(hub.pid()),
     );
     (0..CYCLES).for_each(|_| cycle());
-    until("as much is open as before", || {
-        yes(descriptors(hub.id()) <= open + 2)
+    wait_until("as much is open as before", || {
+        some_if(count_descriptors(hub.pid()) <= open + 2)
     });
     assert_eq!(
-        children(hub.id()),
+        count_children(hub.pid()),
         started,
         "one server and the guard, as before"
     );
-    assert_eq!(home.servers().len(), 1);
-    let rise = memory.rise();
+    assert_eq!(home.server_processes().len(), 1);
+    let rise = memory.peak_growth_mib();
     println!(
         "after {CYCLES} starts and stops the hub is {rise} MiB larger than after {}",
         CYCLES / 5
     );
     assert!(rise <= 12, "it grew by {rise} MiB");
-    hub.end(Signal::SIGTERM);
-    home.nothing_outlives_the_hub();
+    hub.stop(Signal::SIGTERM);
+    home.assert_no_survivors();
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::Options;
 
 /// The number of bytes that are recorded of a line.
-const KEPT: usize = 4096;
+const MAX_RECORDED: usize = 4096;
 
 /// An object whose values stay raw, because no type of this program may be able to hold them.
 pub(crate) type Object = HashMap<String, Box<RawValue>>;
@@ -37,14 +37,14 @@ impl Message {
 }
 
 /// Returns the id and the text of a response. Returns `None` if the line is not a response.
-pub(crate) fn answer_of(line: &str) -> Option<(String, String)> {
+pub(crate) fn parse_response(line: &str) -> Option<(String, String)> {
     let message: Object = serde_json::from_str(line).ok()?;
     let reply = message.get("result").or_else(|| message.get("error"))?;
     Some((message.get("id")?.get().to_owned(), reply.get().to_owned()))
 }
 
 /// Appends a line with a single write, so that a process killed meanwhile leaves no partial line.
-pub(crate) fn note(file: Option<&Path>, line: &str) {
+pub(crate) fn record_line(file: Option<&Path>, line: &str) {
     let Some(file) = file else { return };
     let mut file = OpenOptions::new()
         .create(true)
@@ -55,25 +55,25 @@ pub(crate) fn note(file: Option<&Path>, line: &str) {
         .expect("write what was heard");
 }
 
-pub(crate) fn beginning(line: &str) -> &str {
-    &line[..line.floor_char_boundary(KEPT)]
+pub(crate) fn truncate_line(line: &str) -> &str {
+    &line[..line.floor_char_boundary(MAX_RECORDED)]
 }
 
 /// Records a violation if the store does not hold the decision about a call that arrives.
-pub(crate) fn look_up(options: &Options, params: &Object) {
+pub(crate) fn check_decision(options: &Options, params: &Object) {
     let Some(data_dir) = &options.store else {
         return;
     };
     let arguments = params
         .get("arguments")
         .map_or("{}", |arguments| arguments.get());
-    if let Some(undecided) = store::undecided(data_dir, arguments) {
-        note(options.heard.as_deref(), &undecided.to_string());
+    if let Some(undecided) = store::find_undecided(data_dir, arguments) {
+        record_line(options.record.as_deref(), &undecided.to_string());
     }
 }
 
 /// Returns whether the call names this tool.
-pub(crate) fn names(params: &Object, tool: &str) -> bool {
+pub(crate) fn is_call_of(params: &Object, tool: &str) -> bool {
     params
         .get("name")
         .is_some_and(|name| name.get().trim_matches('"') == tool)

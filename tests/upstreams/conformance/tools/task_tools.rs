@@ -13,8 +13,8 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{MOMENT, asking, said, tool};
-use crate::questions::{Asked, Call, form};
+use super::{MOMENT, input_tools, text_result, tool};
+use crate::client_input::{Call, ClientInput, form_request};
 
 pub(crate) fn list() -> Vec<Tool> {
     let text = |what: &str| json!({"type": "string", "description": what});
@@ -69,7 +69,7 @@ pub(crate) async fn call(
         .is_some_and(|client| client.supports_tasks());
     let argument = |name: &str| call.arguments[name].as_str().unwrap_or_default().to_owned();
     match name {
-        "greet" => said(&format!("Hello, {}!", argument("name"))),
+        "greet" => text_result(&format!("Hello, {}!", argument("name"))),
         "slow_compute" => {
             let time =
                 Duration::try_from_secs_f64(call.arguments["seconds"].as_f64().unwrap_or_default());
@@ -77,34 +77,34 @@ pub(crate) async fn call(
                 time.map_err(|why| ErrorData::invalid_params(format!("seconds: {why}"), None))?;
             let done = format!("{} is computed.", argument("label"));
             if in_task {
-                Ok(start(tasks, move |task| compute(task, time, done)))
+                Ok(start_task(tasks, move |task| compute(task, time, done)))
             } else {
-                slowly(time, &done).await
+                wait_without_task(time, &done).await
             }
         }
         "failing_job" if !in_task => {
             let required = ClientCapabilities::builder().enable_tasks().build();
             Err(ErrorData::missing_required_client_capability(required))
         }
-        "failing_job" => Ok(start(tasks, |_| fail())),
-        "protocol_error_job" if in_task => {
-            Ok(start(tasks, |_| async { Err(TaskExit::Error(broken())) }))
-        }
-        "protocol_error_job" => Err(broken()),
+        "failing_job" => Ok(start_task(tasks, |_| fail_task())),
+        "protocol_error_job" if in_task => Ok(start_task(tasks, |_| async {
+            Err(TaskExit::Error(task_error()))
+        })),
+        "protocol_error_job" => Err(task_error()),
         "confirm_delete" => {
             let file = argument("filename");
             confirm(
                 tasks,
                 call,
                 in_task,
-                vec![("confirm", yes_or_no(&format!("Delete {file}?"))?)],
+                vec![("confirm", confirmation_form(&format!("Delete {file}?"))?)],
             )
             .await
         }
         "multi_input" => {
             let questions = vec![
-                ("first", yes_or_no("First?")?),
-                ("second", yes_or_no("Second?")?),
+                ("first", confirmation_form("First?")?),
+                ("second", confirmation_form("Second?")?),
             ];
             confirm(tasks, call, in_task, questions).await
         }
@@ -114,7 +114,7 @@ pub(crate) async fn call(
 }
 
 /// Starts a task with a short poll interval.
-fn start<F>(tasks: &TaskManager, work: impl FnOnce(TaskContext) -> F) -> CallToolResponse
+fn start_task<F>(tasks: &TaskManager, work: impl FnOnce(TaskContext) -> F) -> CallToolResponse
 where
     F: Future<Output = Result<CallToolResult, TaskExit>> + Send + 'static,
 {
@@ -127,9 +127,9 @@ fn text(text: &str) -> CallToolResult {
 }
 
 /// Waits without a task, for a second at most, because the client waits too.
-async fn slowly(time: Duration, done: &str) -> Result<CallToolResponse, ErrorData> {
+async fn wait_without_task(time: Duration, done: &str) -> Result<CallToolResponse, ErrorData> {
     sleep(time.min(Duration::from_secs(1))).await;
-    said(done)
+    text_result(done)
 }
 
 async fn compute(
@@ -143,19 +143,19 @@ async fn compute(
     }
 }
 
-async fn fail() -> Result<CallToolResult, TaskExit> {
+async fn fail_task() -> Result<CallToolResult, TaskExit> {
     sleep(MOMENT).await;
     Ok(CallToolResult::error(vec![ContentBlock::text(
         "This job intentionally fails for testing",
     )]))
 }
 
-fn broken() -> ErrorData {
+fn task_error() -> ErrorData {
     ErrorData::internal_error("This job intentionally breaks for testing", None)
 }
 
-fn yes_or_no(message: &str) -> Result<InputRequest, ErrorData> {
-    form(
+fn confirmation_form(message: &str) -> Result<InputRequest, ErrorData> {
+    form_request(
         message,
         json!({"confirm": {"type": "boolean"}}),
         &["confirm"],
@@ -170,14 +170,15 @@ async fn confirm(
     questions: Vec<(&'static str, InputRequest)>,
 ) -> Result<CallToolResponse, ErrorData> {
     if in_task {
-        return Ok(start(tasks, |task| confirm_in_task(task, questions)));
+        return Ok(start_task(tasks, |task| confirm_in_task(task, questions)));
     }
     let questions = questions
         .into_iter()
         .map(|(key, question)| (key.to_owned(), question));
-    asking::answer(call.ask(questions.collect(), None).await?, |answers| {
-        json!(answers).to_string()
-    })
+    input_tools::answer(
+        call.request_input(questions.collect(), None).await?,
+        |answers| json!(answers).to_string(),
+    )
 }
 
 async fn confirm_in_task(
@@ -205,17 +206,19 @@ async fn greet_in_task(
     call: &Call<'_>,
     in_task: bool,
 ) -> Result<CallToolResponse, ErrorData> {
-    let question = asking::name_of("What is your name?")?;
+    let question = input_tools::name_form("What is your name?")?;
     let greeting = match call
-        .ask([("user_name".to_owned(), question)].into(), None)
+        .request_input([("user_name".to_owned(), question)].into(), None)
         .await?
     {
-        Asked::Answered(answers) => format!("Hello, {}!", asking::name_in(&answers["user_name"])),
-        Asked::Required(required) => return Ok(required.into()),
+        ClientInput::Answered(answers) => {
+            format!("Hello, {}!", input_tools::read_name(&answers["user_name"]))
+        }
+        ClientInput::Required(required) => return Ok(required.into()),
     };
     if in_task {
-        Ok(start(tasks, |task| compute(task, MOMENT, greeting)))
+        Ok(start_task(tasks, |task| compute(task, MOMENT, greeting)))
     } else {
-        said(&greeting)
+        text_result(&greeting)
     }
 }

@@ -1,0 +1,94 @@
+//! Clients that disconnect during a call: the server is notified soon, however the client
+//! disconnects.
+
+use std::time::Instant;
+
+use drawbridge_tests::{Bridge, FaultyServer, Home, Hub, wait::some_if, wait_until};
+use serde_json::json;
+
+use super::{IMMEDIATE, read_outcomes};
+
+/// Waits until the server has received `calls` hanging calls.
+#[track_caller]
+fn wait_until_hanging(faulty: &FaultyServer<'_>, calls: usize) {
+    wait_until(format!("call {calls} hangs"), || {
+        some_if(faulty.received_calls("hang").len() == calls)
+    });
+}
+
+/// Checks that the server is notified exactly once, soon, and with the id that it knows.
+#[track_caller]
+fn assert_cancelled_once(faulty: &FaultyServer<'_>, calls: usize, since: Instant) {
+    wait_until(format!("call {calls} is cancelled"), || {
+        some_if(faulty.received_by_method("notifications/cancelled").len() >= calls)
+    });
+    assert!(
+        since.elapsed() <= IMMEDIATE,
+        "the server heard of it after {:?}",
+        since.elapsed()
+    );
+    let ids = |messages: Vec<serde_json::Value>, id: &str| -> Vec<_> {
+        messages
+            .iter()
+            .map(|message| message.pointer(id).cloned())
+            .collect()
+    };
+    assert_eq!(
+        ids(
+            faulty.received_by_method("notifications/cancelled"),
+            "/params/requestId"
+        ),
+        ids(faulty.received_calls("hang"), "/id")
+    );
+}
+
+#[test]
+fn a_call_is_cancelled_within_a_second_however_its_client_disconnects() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let call = |id: u64| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": {"name": "faulty__hang", "arguments": {}}})
+    };
+    let cancel = |id: u64| json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+    let client = hub.connect_client("desk");
+
+    let connection = client.begin_post(&call(101)).expect("a connection");
+    wait_until_hanging(&faulty, 1);
+    let start = Instant::now();
+    drop(connection);
+    assert_cancelled_once(&faulty, 1, start);
+
+    let connection = client.begin_post(&call(102)).expect("a connection");
+    wait_until_hanging(&faulty, 2);
+    let start = Instant::now();
+    assert_eq!(client.post(&cancel(102)).expect("an answer").status, 202);
+    assert_cancelled_once(&faulty, 2, start);
+    drop(connection);
+
+    let connection = client.begin_post(&call(103)).expect("a connection");
+    wait_until_hanging(&faulty, 3);
+    let start = Instant::now();
+    client.end_session();
+    assert_cancelled_once(&faulty, 3, start);
+    drop(connection);
+
+    let mut bridge = Bridge::open(&home, "editor");
+    bridge.send(&call(104));
+    wait_until_hanging(&faulty, 4);
+    let start = Instant::now();
+    bridge.send(&cancel(104));
+    assert_cancelled_once(&faulty, 4, start);
+
+    bridge.send(&call(105));
+    wait_until_hanging(&faulty, 5);
+    let start = Instant::now();
+    drop(bridge);
+    assert_cancelled_once(&faulty, 5, start);
+
+    wait_until("it is written down", || {
+        some_if(read_outcomes(&home, "hang") == vec!["cancelled"; 5])
+    });
+    assert_eq!(faulty.count_starts(), 1);
+}

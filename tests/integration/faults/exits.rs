@@ -1,0 +1,259 @@
+//! Servers that exit: during a call, at once, repeatedly, or not when they should.
+
+use std::time::{Duration, Instant};
+
+use drawbridge_tests::{
+    FaultyServer, Home, Hub, McpClient, mcp::Answer, paths, process::signal_process, wait::some_if,
+    wait_until, wait_until_within,
+};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::{IMMEDIATE, add_neighbour, measure, read_outcomes};
+
+/// Checks that the error names the server and reports the outcome as unknown.
+#[track_caller]
+fn assert_outcome_unknown(answer: &Answer, server: &str) {
+    let said = answer.text();
+    assert!(
+        answer.is_error() && said.contains(server) && said.contains("unknown"),
+        "{}",
+        answer.raw
+    );
+}
+
+#[test]
+fn each_call_in_flight_at_a_dying_server_fails_immediately_and_is_not_retried() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    let waiting: Vec<_> = (0..8)
+        .map(|n| client.spawn_call("faulty__hang", &json!({"n": n}).to_string()))
+        .collect();
+    wait_until("all of them hang", || {
+        some_if(faulty.received_calls("hang").len() == 8)
+    });
+    let start = Instant::now();
+    assert_outcome_unknown(&client.call("faulty__die", "{}"), "faulty");
+    for waiting in waiting {
+        assert_outcome_unknown(&waiting.join().expect("an answer"), "faulty");
+    }
+    assert!(
+        start.elapsed() <= IMMEDIATE,
+        "they heard of it after {:?}",
+        start.elapsed()
+    );
+    assert_eq!(
+        client.call("faulty__echo", r#"{"back":1}"#).text(),
+        r#"{"back":1}"#,
+        "the next call starts it anew"
+    );
+    assert_eq!(
+        (
+            faulty.received_calls("die").len(),
+            faulty.received_calls("hang").len(),
+            faulty.count_starts()
+        ),
+        (1, 8, 2),
+        "nothing is sent again"
+    );
+    wait_until("what is known of them is written", || {
+        some_if(
+            read_outcomes(&home, "hang") == vec!["unknown"; 8]
+                && read_outcomes(&home, "die") == ["unknown"],
+        )
+    });
+}
+
+#[test]
+fn a_call_fails_immediately_even_if_an_escaped_process_holds_the_stdout() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let faulty =
+        FaultyServer::add(&hub, "faulty", &json!({}), &["--escaped-child"]).wait_until_synced();
+    let (answer, took) = measure(|| hub.connect_client("desk").call("faulty__die", "{}"));
+    assert_outcome_unknown(&answer, "faulty");
+    assert!(took <= IMMEDIATE, "it heard of it after {took:?}");
+    assert_eq!(faulty.received_calls("die").len(), 1);
+}
+
+/// Returns the pid of a server, after it has started.
+fn wait_for_pid(hub: &Hub<'_>, server: &str) -> u32 {
+    let pid = wait_until(format!("{server} runs"), || {
+        hub.show_server(server)["pid"].as_u64()
+    });
+    u32::try_from(pid).expect("a pid")
+}
+
+#[test]
+fn a_public_server_killed_during_a_call_fails_it_and_restarts_with_the_next() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let everything = paths::path_text(paths::npm_file(
+        "@modelcontextprotocol/server-everything/dist/index.js",
+    ));
+    hub.add_server("everything", &[], &["node", &everything]);
+    hub.wait_until_synced("everything");
+    hub.set_policy("everything", "allow");
+    let client = hub.connect_client("desk");
+    assert_eq!(
+        client.call("everything__echo", r#"{"message":"1"}"#).text(),
+        "Echo: 1"
+    );
+    let long = json!({"name": "everything__trigger-long-running-operation", "arguments": {"duration": 60, "steps": 600},
+        "_meta": {"progressToken": 1}});
+    let call =
+        client.post(&json!({"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": long}));
+    let mut events = drawbridge_tests::mcp::Events::new(call.expect("an answer"));
+    assert_eq!(
+        events.next().expect("it is at work").message()["method"],
+        "notifications/progress"
+    );
+    let start = Instant::now();
+    signal_process(wait_for_pid(&hub, "everything"), Signal::SIGKILL);
+    let answers: Vec<Value> = events
+        .map(|event| event.message())
+        .filter(|message| message["id"] == 77)
+        .collect();
+    assert!(
+        start.elapsed() <= IMMEDIATE,
+        "it heard of it after {:?}",
+        start.elapsed()
+    );
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    assert!(
+        answers[0]["result"]["content"][0]["text"]
+            .to_string()
+            .contains("unknown"),
+        "{}",
+        answers[0]
+    );
+    assert_eq!(
+        client.call("everything__echo", r#"{"message":"2"}"#).text(),
+        "Echo: 2"
+    );
+}
+
+/// Adds a server that crashes at once, and waits until the hub gives up. Returns what a person sees
+/// then.
+fn add_crashing_server<'a>(hub: &'a Hub<'a>, name: &str) -> (FaultyServer<'a>, Value) {
+    let crashing = FaultyServer::add(hub, name, &json!({}), &["--crash"]);
+    let seen = wait_until("it is given up", || {
+        Some(crashing.show()).filter(|seen| seen["sync_status"] == "FAILED")
+    });
+    (crashing, seen)
+}
+
+#[test]
+fn a_server_that_exits_immediately_is_retried_a_few_times_and_then_given_up() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let (_neighbour, client) = add_neighbour(&hub);
+    let (crashing, seen) = add_crashing_server(&hub, "crashing");
+    assert_eq!(seen["state"], "error", "{seen}");
+    let starts = crashing.count_starts();
+    assert!((1..=8).contains(&starts), "it was started {starts} times");
+    for _ in 0..5 {
+        client.list_tools();
+    }
+    assert_eq!(
+        crashing.count_starts(),
+        starts,
+        "listing what there is does not start it again so soon"
+    );
+}
+
+#[test]
+fn a_server_that_exits_immediately_has_its_exit_status_as_reason() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    for number in 0..10 {
+        let (_crashing, seen) = add_crashing_server(&hub, &format!("crashing-{number}"));
+        assert!(
+            seen["reason"].to_string().contains('7'),
+            "server {number}: {seen}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_crashes_five_times_a_minute_is_not_restarted_for_a_while() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    for _ in 0..5 {
+        client.call("faulty__die", "{}");
+    }
+    let starts = faulty.count_starts();
+    let refused = client.call("faulty__echo", "{}");
+    assert!(
+        refused.is_error() && faulty.count_starts() == starts,
+        "it is not started a sixth time: {}",
+        refused.raw
+    );
+    let seen = faulty.show();
+    assert!(
+        seen["state"] == "error" && seen["reason"].to_string().contains("crash"),
+        "{seen}"
+    );
+}
+
+#[test]
+fn a_server_that_ignores_termination_is_killed_with_the_hub() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let starter = ["sh", "-c", "trap '' TERM INT HUP; exec \"$0\" \"$@\""];
+    let stubborn = FaultyServer::add_with_starter(
+        &hub,
+        "stubborn",
+        &json!({}),
+        &starter,
+        &["--stay", "--child"],
+    )
+    .wait_until_synced();
+    assert!(
+        !hub.connect_client("desk")
+            .call("stubborn__echo", "{}")
+            .is_error()
+    );
+    assert!(
+        stubborn.count_processes() >= 2,
+        "it runs, and what it started"
+    );
+    hub.stop(Signal::SIGTERM);
+    home.assert_no_survivors();
+}
+
+#[test]
+fn a_slow_server_is_started_once_for_all_waiting_calls() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let late =
+        FaultyServer::add(&hub, "late", &json!({}), &["--late-start", "1500"]).wait_until_synced();
+    home.cli(&["servers", "restart", "late"]).expect_success();
+    let clients: Vec<McpClient> = (0..5)
+        .map(|n| hub.connect_client(&format!("desk-{n}")))
+        .collect();
+    wait_until_within(Duration::from_secs(10), "it was ended", || {
+        some_if(late.count_processes() <= 1)
+    });
+    let starts = late.count_starts();
+    let waiting: Vec<_> = clients
+        .iter()
+        .map(|client| client.spawn_call("late__echo", r#"{"a":1}"#))
+        .collect();
+    for waiting in waiting {
+        assert_eq!(waiting.join().expect("an answer").text(), r#"{"a":1}"#);
+    }
+    assert!(
+        late.count_starts() <= starts + 1,
+        "{} starts more",
+        late.count_starts() - starts
+    );
+    assert_eq!(
+        (late.count_processes(), late.received_calls("echo").len()),
+        (1, 5)
+    );
+}

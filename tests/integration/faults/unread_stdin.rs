@@ -1,0 +1,84 @@
+//! Servers that do not read their stdin.
+
+use std::time::Duration;
+
+use drawbridge_tests::{
+    FaultyServer, Home, Hub, McpClient, MemoryGrowth, wait::some_if, wait_until,
+};
+use serde_json::json;
+
+use super::{add_neighbour, call_neighbour_during, measure, read_outcomes};
+
+const MIB: usize = 1 << 20;
+
+/// Adds a server and makes it stop reading its stdin.
+fn add_unread_server<'a>(hub: &'a Hub<'a>, call_ms: u32) -> (FaultyServer<'a>, McpClient) {
+    let faulty =
+        FaultyServer::add(hub, "faulty", &json!({"call_ms": call_ms}), &[]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    assert_eq!(
+        client.call("faulty__stop_reading", "{}").text(),
+        "nothing is read any more"
+    );
+    (faulty, client)
+}
+
+#[test]
+fn a_call_to_a_server_that_does_not_read_times_out_and_disturbs_no_other() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let (_neighbour, other) = add_neighbour(&hub);
+    let (faulty, client) = add_unread_server(&hub, 1_500);
+    let long = json!({"text": "x".repeat(MIB)}).to_string();
+    let ((answer, took), others) =
+        call_neighbour_during(&other, || measure(|| client.call("faulty__measure", &long)));
+    assert!(
+        answer.is_error() && answer.text().contains("did not answer in time"),
+        "{}",
+        answer.raw
+    );
+    assert!(took < Duration::from_secs(4), "it took {took:?}");
+    let slowest = others.iter().max().expect("some calls");
+    assert!(
+        *slowest < Duration::from_secs(1),
+        "a call of another server took {slowest:?}"
+    );
+    home.cli(&["servers", "restart", "faulty"]).expect_success();
+    wait_until("it is ended, and read in a new process", || {
+        some_if(faulty.count_starts() == 2 && faulty.count_processes() == 1)
+    });
+    assert_eq!(
+        client.call("faulty__echo", r#"{"n":1}"#).text(),
+        r#"{"n":1}"#
+    );
+}
+
+#[test]
+fn the_queue_of_a_server_that_does_not_read_is_bounded_in_bytes() {
+    const CALLS: usize = 40;
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let (_faulty, client) = add_unread_server(&hub, 600_000);
+    let arguments = json!({"text": "x".repeat(4 * MIB)});
+    let memory = MemoryGrowth::new(hub.pid());
+    for number in 1..=CALLS {
+        let params = json!({"name": "faulty__measure", "arguments": arguments});
+        let call =
+            json!({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params});
+        let connection = client.begin_post(&call).expect("a connection");
+        wait_until("the call is on its way", || {
+            some_if(read_outcomes(&home, "measure").len() == number)
+        });
+        drop(connection);
+        wait_until("its client has left", || {
+            some_if(
+                read_outcomes(&home, "measure")
+                    .iter()
+                    .all(|outcome| ["cancelled", "unreachable"].contains(&outcome.as_str())),
+            )
+        });
+    }
+    let rise = memory.peak_growth_mib();
+    println!("{CALLS} calls of 4 MiB, of which nobody waits for any: the hub grew by {rise} MiB");
+    assert!(rise <= 96, "it grew by {rise} MiB");
+}
