@@ -3,9 +3,9 @@
 
 use drawbridge_hub::oauth;
 
-/// Opens a URL with the system's browser, without a shell. A URL that `oauth::openable` refuses is
-/// not opened, even if the hub sent it. The screen shows the URL too, so that a person can still
-/// open it after a failure.
+/// Opens a URL with the system's browser, without a shell. A URL that `oauth::check_browser_url`
+/// refuses is not opened, even if the hub sent it. The screen shows the URL too, so that a person
+/// can still open it after a failure.
 pub(crate) fn open(url: String) {
     tokio::task::spawn_blocking(move || {
         let opened = oauth::check_browser_url(&url)

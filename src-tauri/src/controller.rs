@@ -34,7 +34,7 @@ pub(crate) enum Input {
     MainClosed,
     /// Whether the popup has the keyboard focus from now on.
     PopupFocused(bool),
-    /// The answer to [`Shell::look_again`] of this turn.
+    /// The answer to [`Shell::refresh`] of this generation.
     Refreshed {
         generation: u64,
         overview: Overview,
@@ -47,7 +47,7 @@ pub(crate) struct Controller<S> {
     shell: S,
     overview: Overview,
     /// A counter that grows when a call starts or stops waiting, and when the drawbridge changes.
-    /// An overview of an earlier turn may lack that change.
+    /// An overview of an earlier generation may lack that change.
     generation: u64,
     /// Whether the popup has the keyboard focus, so that the person is looking at it.
     popup_focused: bool,

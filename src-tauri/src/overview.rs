@@ -17,7 +17,7 @@ use crate::hub_handle::HubHandle;
 /// A summary of the hub.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Overview {
-    /// Whether the drawbridge is raised, which blocks all calls.
+    /// Whether all calls are paused.
     pub(crate) paused: bool,
     /// The waiting calls, oldest first.
     pub(crate) waiting: Vec<ApprovalRequest>,

@@ -47,9 +47,9 @@ pub(crate) trait Shell: Send + 'static {
     fn notify(&self, notice: Option<&Notice>);
     /// Decides the call that the person saw.
     fn decide(&self, call: &CallRef, verdict: Verdict);
-    /// Raises or lowers the drawbridge.
+    /// Pauses or resumes all calls.
     fn set_paused(&self, paused: bool);
-    /// Requests an overview, which arrives as `Input::Looked` of this turn.
+    /// Requests an overview, which arrives as `Input::Refreshed` of this generation.
     fn refresh(&self, generation: u64);
 }
 
@@ -57,7 +57,7 @@ pub(crate) trait Shell: Send + 'static {
 pub(crate) struct Desktop {
     pub(crate) app: AppHandle,
     pub(crate) hub: HubHandle,
-    /// The turn of the latest request for an overview.
+    /// The generation of the latest request for an overview.
     pub(crate) refreshes: watch::Sender<u64>,
     /// The notification that has to be open.
     pub(crate) notices: watch::Sender<Option<Notice>>,

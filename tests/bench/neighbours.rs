@@ -1,5 +1,5 @@
 //! The cost of faulty servers for the calls of other servers: `cargo xtask bench neighbours`.
-//! Prints figures; asserts nothing.
+//! Prints measurements; asserts nothing.
 //!
 //! A hub has ten servers. Seven are healthy and are called at a steady rate. Three are idle at
 //! first and then called all the time: one hangs in each call, one crashes in each, one floods its

@@ -1,6 +1,6 @@
 //! The latency from a call to its prompt on the screen, and from the click to the server: `cargo
-//! xtask bench prompt`. Prints figures; asserts nothing. Uses the real app in a real window, and a
-//! real server.
+//! xtask bench prompt`. Prints measurements; asserts nothing. Uses the real app in a real window,
+//! and a real server.
 //!
 //! A call counts as seen when its card is painted in the popup, two frames after the card was in a
 //! visible page, and as sent on when the server reports the call. For comparison, a rule allows the

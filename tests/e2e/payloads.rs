@@ -47,7 +47,7 @@ fn tool_with_plain_name(name: &str) -> Value {
     json!({"name": name, "title": all, "description": all, "inputSchema": {"type": "object"}, "annotations": {"title": all}})
 }
 
-/// Returns the fixture server's offer: each payload in each field.
+/// Returns the script of the fixture server, with each payload in each field.
 fn server_script(description: &str) -> Value {
     let all = all_payloads();
     let each = corpus::all_payloads();

@@ -45,7 +45,8 @@ fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) -> McpClient {
     hub.connect_client("claude-code")
 }
 
-/// Opens the popup in both themes, takes the steps in `way`, and takes a screenshot.
+/// Returns the steps that open the popup in both themes, take the steps in `way`, and take a
+/// screenshot.
 fn screenshot_steps(what: &str, way: &[Value]) -> Vec<Value> {
     let mut steps = log_in();
     steps.push(set_size(POPUP.0, POPUP.1));

@@ -8,7 +8,7 @@ pub(crate) struct Difference {
     /// The names of the servers.
     pub(crate) servers: &'static [&'static str],
     pub(crate) eras: &'static [Era],
-    /// A definition or a request, as [`Seen`] names it.
+    /// A definition or a request, as [`ClientView`] names it.
     pub(crate) entry: &'static str,
     /// A part of Drawbridge's answer.
     pub(crate) through: &'static str,

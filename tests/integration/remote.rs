@@ -85,7 +85,7 @@ fn a_restarted_remote_server_is_reconnected_with_a_new_session() {
     remote.wait_until_exit(std::time::Duration::from_secs(5));
     let _again = serve(&home, port);
     let first = client.call("remote__echo", r#"{"message":"are you there?"}"#);
-    // If Drawbridge reconnects its listening stream before the call, it has already begun a new
+    // If Drawbridge reconnects its standalone stream before the call, it has already begun a new
     // session.
     let is_noticed = first.text() == "Echo: are you there?";
     assert!(

@@ -15,14 +15,14 @@ pub struct FaultyServer<'a> {
 
 impl<'a> FaultyServer<'a> {
     /// Adds a faulty server under this name and allows calls of its tools. The tools are known only
-    /// after [`Faulty::synced`].
+    /// after [`FaultyServer::wait_until_synced`].
     #[track_caller]
     pub fn add(hub: &'a Hub<'a>, name: &str, timeouts: &Value, options: &[&str]) -> Self {
         Self::add_with_starter(hub, name, timeouts, &[], options)
     }
 
-    /// Like [`Faulty::add`], but started through the command `starter`, which finally execs the
-    /// server.
+    /// Like [`FaultyServer::add`], but started through the command `starter`, which finally execs
+    /// the server.
     #[track_caller]
     pub fn add_with_starter(
         hub: &'a Hub<'a>,

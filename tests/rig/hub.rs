@@ -187,7 +187,7 @@ impl<'a> Hub<'a> {
             .unwrap_or_else(|e| panic!("{name} answered no JSON ({e}): {text}"))
     }
 
-    /// Like [`Hub::verb`], but returns the status and the body, also if the verb is refused.
+    /// Like [`Hub::run_verb`], but returns the status and the body, also if the verb is refused.
     #[track_caller]
     pub fn try_verb(&self, name: &str, params: &Value) -> (u16, String) {
         try_verb(&self.url, name, params)

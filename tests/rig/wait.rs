@@ -11,7 +11,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// How long a person waits before they consider the app broken; ample on a loaded machine.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Polls `look` until it returns a value. Fails with `what` after [`PATIENCE`].
+/// Polls `look` until it returns a value. Fails with `what` after [`DEFAULT_TIMEOUT`].
 #[track_caller]
 pub fn wait_until<T>(what: impl Display, look: impl FnMut() -> Option<T>) -> T {
     wait_until_within(DEFAULT_TIMEOUT, what, look)

@@ -25,7 +25,7 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// Escapes each line like [`shown`], but keeps the line breaks.
+/// Escapes each line like [`escape`], but keeps the line breaks.
 pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n')
         .map(|line| escape(line.strip_suffix('\r').unwrap_or(line)))

@@ -21,7 +21,7 @@ use crate::{rescue::Refusal, server::LARGEST_BODY};
 /// The longest time between two pieces of a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A body that fails if a piece takes longer than [`PATIENCE`]. A piece that is ready costs no
+/// A body that fails if a piece takes longer than [`READ_TIMEOUT`]. A piece that is ready costs no
 /// timer.
 pub(crate) struct TimeoutBody<B> {
     body: B,

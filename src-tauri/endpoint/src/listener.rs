@@ -23,7 +23,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long requests in flight may take after the endpoint begins to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN`] to end.
+/// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN_TIMEOUT`] to end.
 pub(crate) async fn serve_connections(
     mut listener: impl Listener,
     front: Arc<Front>,

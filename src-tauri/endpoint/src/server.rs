@@ -23,9 +23,10 @@
 //!
 //! A request passes, in this order, [`origin::check`] (TCP only), the check of the announced body
 //! length, the panic handler, the limits of the body, the router, [`auth`] and its handler.
-//! [`headers::secure`] then adds headers to the response. [`rescue`] turns every failure into a
-//! response. The steps before the router ([`Front`]) are one function, and the handlers for clients
-//! call [`auth`] themselves, because each layer of middleware would box and copy each request.
+//! [`headers::add_security_headers`] then adds headers to the response. [`rescue`] turns every
+//! failure into a response. The steps before the router ([`Front`]) are one function, and the
+//! handlers for clients call [`auth`] themselves, because each layer of middleware would box and
+//! copy each request.
 
 use std::{
     io,
@@ -113,7 +114,7 @@ pub(crate) enum ListenerKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Anyone,
-    /// A client. The handler authenticates it with [`auth::client`].
+    /// A client. The handler authenticates it with [`auth::authenticate_client`].
     Client,
     Administrator,
 }
@@ -335,8 +336,8 @@ async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), St
     })
 }
 
-/// The running endpoint. Dropping it stops the listeners at once; [`Running::stop`] drains them
-/// first.
+/// The running endpoint. Dropping it stops the listeners at once; [`RunningEndpoint::stop`] drains
+/// them first.
 pub struct RunningEndpoint {
     hub: Arc<Hub>,
     url: Option<String>,

@@ -116,8 +116,7 @@ pub struct ServerCopy {
     /// The identity of the server that the copy was read from. The copy is worthless for any other
     /// identity.
     identity: String,
-    /// `begun` counts the syncs that have begun, and `attempts` those that have ended, failed or
-    /// not.
+    /// The syncs that have begun, and (`syncs_ended`) those that have ended, failed or not.
     syncs_begun: u64,
     syncs_ended: u64,
     failed_at: Option<Instant>,
@@ -419,8 +418,8 @@ impl Catalog {
     }
 
     /// Reads the servers whose copies are missing or old, before an answer from the catalog. Waits
-    /// for a server that is read for the first time, but no longer than [`FIRST_READ`] after that
-    /// read began.
+    /// for a server that is read for the first time, but no longer than [`FIRST_READ_TIMEOUT`]
+    /// after that read began.
     pub async fn refresh_stale(&self) {
         let now = Instant::now();
         let (mut first_reads, mut deadline) = (Vec::new(), now);

@@ -406,8 +406,8 @@ impl Hub {
             .unwrap_or_default()
     }
 
-    /// Answers a client's request. Messages that belong to the request are sent over `back` before
-    /// the answer. If the future is dropped, the request is cancelled.
+    /// Answers a client's request. Messages that belong to the request are sent over `handle`
+    /// before the answer. If the future is dropped, the request is cancelled.
     ///
     /// # Errors
     /// Returns an error if the protocol demands one: for unknown methods and names, for bad params,
@@ -449,8 +449,8 @@ impl Hub {
     /// `input_required`.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Hub::request`], and if the retry matches no pending
-    /// request.
+    /// Returns an error in the same cases as [`Hub::handle_request`], and if the retry matches no
+    /// pending request.
     pub async fn handle_stateless_request(self: &Arc<Self>, attempt: StatelessRequest) -> Reply {
         let method = attempt.method.clone();
         let reply = if method == "server/discover" {
@@ -602,7 +602,7 @@ impl Hub {
     }
 }
 
-/// The error for requests other than calls while the drawbridge is raised.
+/// The error for requests other than calls while all calls are paused.
 const PAUSED: &str = "the user has raised the drawbridge, so that nothing crosses";
 
 /// The client name for calls that a person makes on the command line.

@@ -3,10 +3,10 @@
 //! refresh.
 //!
 //! rmcp implements the protocol, over an HTTP client of this module ([`http`]) that connects only
-//! to addresses that [`reach`] allows. The keyring stores tokens and registrations ([`grant`]),
-//! keyed by issuer. The store records only which server has tokens of which issuer. Tokens leave
-//! this module only in the `Authorization` header of a request to the server that they were issued
-//! for ([`Bearer`]).
+//! to addresses that [`dial_policy`] allows. The keyring stores tokens and registrations
+//! ([`grant`]), keyed by issuer. The store records only which server has tokens of which issuer.
+//! Tokens leave this module only in the `Authorization` header of a request to the server that they
+//! were issued for ([`Bearer`]).
 
 mod account;
 mod attempt;

@@ -19,7 +19,7 @@ use crate::{
     upstream::UpstreamError,
 };
 
-/// The answer to a call that was in flight when the user raised the drawbridge.
+/// The answer to a call that was in flight when the user paused all calls.
 const PAUSED_MESSAGE: &str = "The user has raised the drawbridge: the call was cancelled, and whether it ran is unknown. \
                            Do not try again until the user says so.";
 

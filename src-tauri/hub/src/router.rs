@@ -69,8 +69,8 @@ impl Router {
             .await
     }
 
-    /// Applies `look` to the client's catalog view, and once more after a refresh if the first time
-    /// finds nothing.
+    /// Applies `lookup` to the client's catalog view, and once more after a refresh if the first
+    /// time finds nothing.
     async fn search<T>(
         &self,
         session: &ClientSession,

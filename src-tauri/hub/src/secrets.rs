@@ -189,7 +189,7 @@ impl Secrets {
     /// and its own runtime must not run inside ours.
     ///
     /// # Errors
-    /// Returns `Locked` or `Silent` if there is no answer in time, and at once while an earlier
+    /// Returns `Locked` or `NoAnswer` if there is no answer in time, and at once while an earlier
     /// request is stuck.
     async fn run_with_deadline<T: Send + 'static>(
         &self,

@@ -19,7 +19,7 @@ pub struct SettingsValues {
     pub approval_timeout: Duration,
     /// How long the catalog's copy of a server counts as fresh.
     pub cache_ttl: Duration,
-    /// Whether all calls are paused (the drawbridge is raised).
+    /// Whether all calls are paused.
     pub paused: bool,
     /// The https URL of a document that describes this program to authorization servers, or an
     /// empty string for none.

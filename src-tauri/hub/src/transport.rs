@@ -1,5 +1,5 @@
 //! Transports to servers: a subprocess over stdio, streamable HTTP, or the older HTTP+SSE. A
-//! [`Link`] is one live connection, and hides its kind from the layers above.
+//! [`Transport`] is one live connection, and hides its kind from the layers above.
 
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]

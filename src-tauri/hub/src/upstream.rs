@@ -34,8 +34,8 @@ use crate::model::{
     spec::{Isolation, Lifecycle, RegisteredServer},
 };
 
-/// A set of changed items, with a notification for the one task that follows them. If an item is
-/// noted again before it is taken, nothing changes.
+/// A set of changed items, with a notification for the one task that processes them. If an item is
+/// inserted again before it is taken, nothing changes.
 pub struct DirtySet<T>(Arc<(Mutex<BTreeSet<T>>, Notify)>);
 
 /// The servers that have announced a change of one of their lists.
@@ -63,12 +63,12 @@ impl<T: Ord> DirtySet<T> {
         self.0.1.notify_one();
     }
 
-    /// Waits until an item has been noted since the last wait.
+    /// Waits until an item has been inserted since the last wait.
     pub async fn wait(&self) {
         self.0.1.notified().await;
     }
 
-    /// Takes the items that were noted since the last call.
+    /// Takes the items that were inserted since the last call.
     pub fn take(&self) -> BTreeSet<T> {
         std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -91,8 +91,8 @@ pub struct ServerNotification {
 }
 
 impl SessionEvents {
-    /// Returns the mailbox and the receiver of its announcements. If the queue is full, the mailbox
-    /// drops further announcements.
+    /// Returns a value and the receiver of its notifications. If the queue is full, further
+    /// notifications are dropped.
     pub fn new() -> (Self, mpsc::Receiver<ServerNotification>) {
         let (notifications, receiver) = mpsc::channel(MAX_QUEUED_NOTIFICATIONS);
         (
@@ -115,7 +115,7 @@ impl SessionEvents {
     }
 }
 
-/// The most announcements that may wait.
+/// The most notifications that may wait.
 const MAX_QUEUED_NOTIFICATIONS: usize = 1024;
 
 /// The sessions of all servers. Cheap to clone.

@@ -40,7 +40,7 @@ pub(crate) fn install_for_run() -> Outcome {
     install(RUN_PACKAGES)
 }
 
-/// Installs the packages for the tests in addition to those of [`for_run`].
+/// Installs the packages for the tests in addition to those of [`install_for_run`].
 ///
 /// The tests need Linux. On a system without apt, all packages have to be present already.
 pub(crate) fn install_for_test() -> Outcome {

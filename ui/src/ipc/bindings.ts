@@ -495,7 +495,7 @@ export type DeleteRule = { id: RuleId, };
 export type Done = Record<symbol, never>;
 
 /**
- * Whether the drawbridge is raised, which blocks all calls.
+ * Whether all calls are paused.
  */
 export type DrawbridgeState = { paused: boolean, };
 
@@ -1387,7 +1387,7 @@ retry_at: Timestamp | null,
  */
 transitions: Array<Transition>, 
 /**
- * The state of the server's authorization.
+ * The sign-in state of the server.
  */
 authorization: ServerSignIn, 
 /**
@@ -1512,7 +1512,7 @@ export type ShowCall = { id: CallId, };
 export type ShowCapabilities = { id: ServerId, };
 
 /**
- * `drawbridge.show`: whether the drawbridge is raised.
+ * `drawbridge.show`: whether all calls are paused.
  */
 export type ShowDrawbridge = Record<symbol, never>;
 
@@ -1802,7 +1802,8 @@ export type VerifyAudit = Record<symbol, never>;
 export type VerifyServer = { id: ServerId, };
 
 /**
- * `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not stored.
+ * `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not
+ * stored.
  */
 export type VerifySpec = { spec: ServerSpec, secrets: SecretValues, };
 

@@ -31,7 +31,7 @@ pub(crate) enum Calls {
         /// arguments
         #[arg(long)]
         text: Option<String>,
-        /// Only calls with this decision: allowed, denied, timed_out, no_screen, raised,
+        /// Only calls with this decision: allowed, denied, timed_out, no_screen, paused,
         /// queue_full, abandoned
         #[arg(long, value_name = "DECISION", value_parser = parse_decision)]
         decision: Option<Decision>,

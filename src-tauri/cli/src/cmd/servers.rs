@@ -230,7 +230,7 @@ fn format_done(what: &str, server: &ServerView) -> String {
     )
 }
 
-/// Like [`done`], for a server whose lists were read. Adds the excluded entries.
+/// Like [`format_done`], for a server whose lists were read. Adds the excluded entries.
 fn format_synced(what: &str, server: &ServerView) -> String {
     format_done(what, server) + &view::format_excluded(&server.excluded)
 }

@@ -48,7 +48,7 @@ pub(super) fn is_batch(body: &[u8]) -> bool {
 ///
 /// # Errors
 /// Returns an error if the session's revision has no batches, or if the body is not a batch of 1 to
-/// [`MAX`] messages.
+/// [`MAX_MESSAGES`] messages.
 pub(super) async fn handle(
     state: &Arc<ListenerState>,
     caller: &Caller,
@@ -104,7 +104,7 @@ fn read_messages(body: &[u8]) -> Result<Vec<&RawValue>, ParseError<'_>> {
     Ok(messages)
 }
 
-/// From 1 to [`MAX`] messages. Parsing stops at the first message beyond the limit.
+/// From 1 to [`MAX_MESSAGES`] messages. Parsing stops at the first message beyond the limit.
 struct Messages<'a>(Vec<&'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {

@@ -1,7 +1,7 @@
 //! Streamable HTTP towards clients (MCP 2025-03-26 and later). A POST carries one message or a
 //! [`batch`]. The answer is a JSON body or, if messages that belong to the request precede it, an
-//! event stream. [`listening`](super::listening) is the stream of messages that belong to no
-//! request.
+//! event stream. [`session_stream`](super::session_stream) is the stream of messages that belong to
+//! no request.
 //!
 //! If a client disconnects, the handler's future or the response's body is dropped, which cancels
 //! the call.

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Each measurement takes at least `LEAST` rounds, then more until `TIME` has passed or `MOST`
-/// rounds are done.
+/// Each measurement takes at least `MIN_ROUNDS` rounds, then more until `MIN_TIME` has passed or
+/// `MAX_ROUNDS` rounds are done.
 const MIN_ROUNDS: usize = 11;
 const MAX_ROUNDS: usize = 1_001;
 const MIN_TIME: Duration = Duration::from_millis(400);

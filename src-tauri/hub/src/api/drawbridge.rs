@@ -6,14 +6,14 @@ use serde_json::json;
 use super::{ApiError, Verb};
 use crate::{hub::Hub, model::audit::AuditKind};
 
-/// Whether the drawbridge is raised, which blocks all calls.
+/// Whether all calls are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DrawbridgeState {
     pub paused: bool,
 }
 
-/// `drawbridge.show`: whether the drawbridge is raised.
+/// `drawbridge.show`: whether all calls are paused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowDrawbridge {}

@@ -75,7 +75,7 @@ pub struct ServerView {
     pub retry_at: Option<Timestamp>,
     /// The latest state transitions of its sessions, oldest first.
     pub transitions: Vec<Transition>,
-    /// The state of the server's authorization.
+    /// The sign-in state of the server.
     pub authorization: ServerSignIn,
     /// The latest attempt to sign in, if there is one.
     pub signing_in: Option<SignIn>,
@@ -202,7 +202,8 @@ pub struct VerifyServer {
     pub id: ServerId,
 }
 
-/// `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not stored.
+/// `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not
+/// stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifySpec {

@@ -31,7 +31,7 @@ const MAX_BYTES: usize = 256 * 1024;
 pub struct Definition {
     /// The definition, byte for byte.
     pub raw: Box<RawValue>,
-    /// SHA-256 in hex, of `raw` or of `now` if that is set.
+    /// SHA-256 in hex, of `raw` or of `offered` if that is set.
     pub digest: String,
     /// The definition that the server offers now, if `raw` is one that was accepted earlier.
     pub offered: Option<Box<RawValue>>,

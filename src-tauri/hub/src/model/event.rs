@@ -47,7 +47,7 @@ pub enum Event {
     /// A client was added or revoked, connected or disconnected.
     ClientsChanged,
     PolicyChanged,
-    /// The drawbridge was raised or lowered: all calls are paused or allowed again.
+    /// All calls were paused or resumed.
     DrawbridgeChanged {
         paused: bool,
     },

@@ -58,7 +58,7 @@ impl RpcError {
         Ok(read)
     }
 
-    /// Reads an error object of `peer` as [`RpcError::read`] does. An object that cannot be read
+    /// Reads an error object of `peer` as [`RpcError::parse`] does. An object that cannot be read
     /// becomes the `data` of an internal error.
     pub fn parse_or_wrap(error: &RawValue, peer: &str) -> Self {
         Self::parse(error).unwrap_or_else(|_| Self {

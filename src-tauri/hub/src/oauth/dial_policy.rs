@@ -1,5 +1,5 @@
-//! The network boundary of a sign-in: which URLs may be opened in a browser, and which addresses
-//! the HTTP client may connect to. A server and its metadata are not trusted. They must not send a
+//! The dial policy of a sign-in: which URLs may be opened in a browser, and which addresses the
+//! HTTP client may connect to. A server and its metadata are not trusted. They must not send a
 //! browser to `file:`, or this program to a machine in the local network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,7 +17,7 @@ pub(super) struct DialPolicy {
 }
 
 impl DialPolicy {
-    /// Returns the boundary for a server.
+    /// Returns the dial policy for a server.
     ///
     /// # Errors
     /// Returns an error if a token would cross the network to this server in plain text.
@@ -67,7 +67,7 @@ impl DialPolicy {
         allowed.then_some(()).ok_or_else(why)
     }
 
-    /// Returns true if `host` may be reached at `address`. The HTTP client calls this with the
+    /// Returns true if `host` may be dialled at `address`. The HTTP client calls this with the
     /// resolved address when it connects, so that a DNS answer cannot change after the check.
     pub(super) fn allows(&self, host: &str, address: IpAddr) -> bool {
         match AddressClass::of(address) {

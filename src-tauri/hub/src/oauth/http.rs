@@ -1,5 +1,5 @@
 //! The HTTP client of sign-ins: without redirects, with bounds on time and size, and only for
-//! addresses that [`Reach`] allows.
+//! addresses that [`DialPolicy`] allows.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -35,7 +35,7 @@ pub(super) struct SignInHttpClient {
 }
 
 impl SignInHttpClient {
-    /// Returns a client that is limited to `reach`.
+    /// Returns a client that is limited to `dial_policy`.
     ///
     /// # Errors
     /// Returns an error if TLS is not available.

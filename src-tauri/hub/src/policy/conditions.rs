@@ -140,8 +140,8 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// Returns whether all conditions hold for these arguments. `folder` is the working directory
-    /// of the server, for relative paths, or `None` if the server runs elsewhere.
+    /// Returns whether all conditions hold for these arguments. `cwd` is the working directory of
+    /// the server, for relative paths, or `None` if the server runs elsewhere.
     pub(super) fn all_hold(
         &self,
         arguments: &RawValue,
@@ -229,7 +229,7 @@ impl CompiledPredicate {
     }
 
     /// Returns whether the condition holds for a value or for the entries of a list: in all ways in
-    /// which servers read them, or in one, as `sure` demands.
+    /// which servers read them, or in one, as `mode` demands.
     fn holds(&self, value: &RawValue, cwd: Option<&Path>, mode: MatchMode) -> bool {
         let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
         let as_sent = match (items, mode) {
@@ -252,7 +252,8 @@ impl CompiledPredicate {
     }
 
     /// Extends `as_sent` to the object or list that a string contains as JSON text. With
-    /// [`Sure::Surely`] the condition has to hold for both, with [`Sure::Maybe`] for one of them.
+    /// [`MatchMode::Must`] the condition has to hold for both, with [`MatchMode::May`] for one of
+    /// them.
     fn holds_with_embedded(
         &self,
         as_sent: bool,

@@ -1,4 +1,4 @@
-//! The drawbridge pauses all calls: while it is raised, no call is sent, and calls in flight are
+//! The drawbridge pauses all calls: while they are paused, no call is sent, and calls in flight are
 //! cancelled.
 
 use std::sync::Arc;
@@ -34,9 +34,9 @@ impl Drawbridge {
         *self.is_paused.borrow()
     }
 
-    /// Waits until the drawbridge is raised. Returns at once if it is raised already.
+    /// Waits until all calls are paused. Returns at once if they are paused already.
     pub async fn wait_until_paused(&self) {
-        // An error means that the sender is gone, so the drawbridge cannot be raised any more.
+        // An error means that the sender is gone, so calls cannot be paused any more.
         if self
             .is_paused
             .subscribe()

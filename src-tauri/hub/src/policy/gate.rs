@@ -140,7 +140,7 @@ impl Gate {
         }
         let (done, record) = self.record_decision(pending).await?;
         let answer = match record {
-            // The drawbridge was raised since the decision. Dropping the record marks the call as
+            // All calls were paused after the decision. Dropping the record marks the call as
             // cancelled.
             Some(_) if self.drawbridge.is_paused() => Err(paused_refusal()),
             Some(record) => Ok(Permitted { call, record }),
@@ -503,7 +503,7 @@ impl Drop for PendingRecord<'_> {
         let Some(mut row) = self.row.take() else {
             return;
         };
-        // The client left before the decision was written, possibly after it was made.
+        // The client disconnected before the decision was written, possibly after it was made.
         row.call.waited_ms = elapsed_ms(self.started);
         row.call.decision = Decision::Abandoned;
         row.call.outcome = Outcome::NotSent;

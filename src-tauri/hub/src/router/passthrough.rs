@@ -127,7 +127,7 @@ impl Router {
         Ok(result)
     }
 
-    /// Sends a request to a server with the function `how`, which decides which method of the
+    /// Sends a request to a server with the function `send`, which decides which method of the
     /// session is used.
     async fn send_with(
         &self,

@@ -71,7 +71,7 @@ struct ActiveRequest {
     digest: String,
     handle: ClientHandle,
     reply: ReplyFuture,
-    /// Whether the reply has arrived. `running` is ready then.
+    /// Whether the reply has arrived. `reply` is ready then.
     has_reply: bool,
     questions: mpsc::Receiver<PendingQuestion>,
     /// The questions that the client has received and not answered, by key.
@@ -106,7 +106,7 @@ impl Drop for ParkedGuard {
 }
 
 impl PendingInputs {
-    /// Answers a request: starts it with `begin`, or continues the one that waits for these
+    /// Answers a request: starts it with `start`, or continues the one that waits for these
     /// answers.
     ///
     /// # Errors

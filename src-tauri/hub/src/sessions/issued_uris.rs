@@ -35,7 +35,7 @@ struct Uris {
 }
 
 impl ClientSession {
-    /// Notes the URIs in a result that the client gets from a server: those of resource links, of
+    /// Records the URIs in a result that the client gets from a server: those of resource links, of
     /// embedded resources, and of resources that were read.
     pub fn record_issued_uris(&self, server: &ServerId, result: &Json) {
         self.issued_uris.record(server, result.get());

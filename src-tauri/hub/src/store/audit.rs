@@ -7,9 +7,9 @@
 //!    └─ the call's immutable columns   └─ outcome, error, duration
 //! ```
 //!
-//! If a program can write the database but does not have the [`Key`], none of its changes stays
-//! unnoticed: neither to a column of a call, nor to an entry, to the order of entries, or to the
-//! end of the chain. A program that has the key, for instance another program of this user, can
+//! If a program can write the database but does not have the [`AuditKey`], none of its changes
+//! stays unnoticed: neither to a column of a call, nor to an entry, to the order of entries, or to
+//! the end of the chain. A program that has the key, for instance another program of this user, can
 //! rewrite everything. Among the calls from before the audit existed, only additions are detected.
 //!
 //! The journal appends entries in the same transaction that writes the call: [`Chain`]. [`verify`]

@@ -110,7 +110,7 @@ struct PendingDecisions {
 struct PendingOutcomes {
     outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
-    /// Whether the thread already knows of them, so that no `Behind` has to be sent.
+    /// Whether the thread already knows of them, so that no `Wake` has to be sent.
     is_announced: bool,
 }
 
@@ -631,7 +631,7 @@ fn open_connection(file: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // A commit must not wait for a checkpoint; see [`checkpoint_where_due`].
+    // A commit must not wait for a checkpoint; see [`checkpoint_if_due`].
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(connection)
 }

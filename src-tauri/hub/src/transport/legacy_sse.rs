@@ -58,7 +58,7 @@ struct Shared {
 }
 
 impl SseTransport {
-    /// Opens the stream within `patience`, at most 10 s.
+    /// Opens the stream within `time_limit`, at most 10 s.
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached, or does not name its endpoint in time.
@@ -98,7 +98,7 @@ impl SseTransport {
         self.shared.pending.end_reason()
     }
 
-    /// See [`super::Link::request`].
+    /// See [`super::Transport::request`].
     pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
         let TransportRequest {
             id,
@@ -132,7 +132,7 @@ impl SseTransport {
             .unwrap_or_else(|_| Err(remote::send_timeout_error(SEND_TIMEOUT)))
     }
 
-    /// See [`super::Link::close`].
+    /// See [`super::Transport::close`].
     pub async fn close(&self) {
         self.shared.pending.end("it was stopped");
         self.listener.abort();

@@ -90,8 +90,7 @@ impl LocalHttpServer {
         }
     }
 
-    /// Combines the program with the connection to it. When the program ends, `upstream` is
-    /// notified.
+    /// Combines the program with the connection to it. When the program ends, `events` is notified.
     pub fn into_transport(self, transport: Transport, events: EventSender) -> Transport {
         let process = self.process.clone();
         tokio::spawn(async move {

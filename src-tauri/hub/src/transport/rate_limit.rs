@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// The cost of a line in addition to its bytes: of a line that is only logged (`WORDS`), and of a
-/// message that is acted on (`MESSAGE`).
+/// The cost of a line in addition to its bytes: of a line that is only logged (`LOG_LINE_COST`),
+/// and of a message that is acted on (`MESSAGE_COST`).
 const LOG_LINE_COST: usize = 128;
 const MESSAGE_COST: usize = 2 * 1024;
 /// The most that is read within one [`SPAN`]: some 40 messages, or 40 MiB a second of long ones.

@@ -68,7 +68,8 @@ struct Shared {
 }
 
 impl StdioTransport {
-    /// Starts the server's process. `noise` counts the lines on its stdout that are not JSON-RPC.
+    /// Starts the server's process. `non_jsonrpc_lines` counts the lines on its stdout that are not
+    /// JSON-RPC.
     ///
     /// # Errors
     /// Returns an error if the process cannot be started.
@@ -123,7 +124,7 @@ impl StdioTransport {
         self.shared.pending.end_reason()
     }
 
-    /// See [`super::Link::request`].
+    /// See [`super::Transport::request`].
     pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
         let TransportRequest {
             id,
@@ -145,7 +146,7 @@ impl StdioTransport {
         answer.unwrap_or_else(|_| Err(TransportError::Lost("it ended".into())))
     }
 
-    /// See [`super::Link::close`].
+    /// See [`super::Transport::close`].
     pub async fn close(&self) {
         // Without its sender, the writer ends and closes the server's stdin.
         self.outbox().take();

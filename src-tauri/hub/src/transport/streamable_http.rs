@@ -1,9 +1,9 @@
 //! A server at a URL over streamable HTTP: one POST for each message, answered with JSON or with a
 //! stream of events.
 //!
-//! In the legacy era, a stream that breaks can be resumed, and a separate stream ([`listening`])
-//! carries the messages that belong to no request. The modern era has neither, and closing the
-//! connection cancels the request.
+//! In the legacy era, a stream that breaks can be resumed, and a separate stream
+//! ([`standalone_stream`]) carries the messages that belong to no request. The modern era has
+//! neither, and closing the connection cancels the request.
 
 mod standalone_stream;
 
@@ -91,7 +91,7 @@ impl HttpTransport {
         }))
     }
 
-    /// See [`super::Link::begin`].
+    /// See [`super::Transport::complete_handshake`].
     pub fn complete_handshake(self: &Arc<Self>, hello: &ServerHello) {
         let _ = self.is_modern.set(hello.era().is_modern());
         if !hello.era().is_modern()
@@ -111,7 +111,7 @@ impl HttpTransport {
             .clone()
     }
 
-    /// See [`super::Link::request`].
+    /// See [`super::Transport::request`].
     pub async fn request(
         self: &Arc<Self>,
         request: TransportRequest<'_>,
@@ -144,7 +144,7 @@ impl HttpTransport {
             .map(drop)
     }
 
-    /// See [`super::Link::close`].
+    /// See [`super::Transport::close`].
     pub async fn close(&self) {
         self.end("it was stopped");
         if self.session.get().is_some() {

@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// Notes that the server has answered a request with a result.
+    /// Records that the server has answered a request with a result.
     pub(super) fn record_success(&self, method: &str) {
         if self.era().is_modern()
             && matches!(method, "tools/call" | "prompts/get" | "resources/read")

@@ -38,8 +38,8 @@ use crate::{
 const INBOX_CAPACITY: usize = 256;
 /// The longest time for which a program may prepare a server, as long as it uses CPU time.
 const MAX_START: Duration = Duration::from_secs(300);
-/// How often the CPU time of the program is read meanwhile. A difference of at least
-/// `LEAST_WORK_MS` counts as work.
+/// How often the CPU time of the program is read meanwhile. A difference of at least `MIN_CPU_MS`
+/// counts as work.
 const CPU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_CPU_MS: u64 = 20;
 
@@ -110,9 +110,9 @@ impl Connector {
     }
 
     /// Connects to a server and performs the handshake, within the timeout of the spec. Begins with
-    /// the negotiation that worked last. `noise` counts lines on stdout that are not JSON-RPC.
-    /// `progress` receives the progress of a start that takes long, if its program may have to be
-    /// downloaded first.
+    /// the negotiation that worked last. `non_jsonrpc_lines` counts lines on stdout that are not
+    /// JSON-RPC. `progress` receives the progress of a start that takes long, if its program may
+    /// have to be downloaded first.
     ///
     /// # Errors
     /// Returns an error if a secret is missing, or if the server cannot be reached or does not

@@ -59,7 +59,7 @@ impl NegotiationCache {
         self.insert(identity, package, negotiation);
     }
 
-    /// Notes that a server requires `initialize`, whatever it answers to `server/discover`.
+    /// Records that a server requires `initialize`, whatever it answers to `server/discover`.
     pub(super) fn require_initialize(&self, server: &RegisteredServer) {
         self.insert(
             &server.identity,

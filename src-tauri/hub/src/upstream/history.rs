@@ -1,4 +1,4 @@
-//! The latest steps of each server's sessions, kept while the hub runs.
+//! The latest transitions of each server's sessions, kept while the hub runs.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -7,10 +7,11 @@ use std::{
 
 use crate::model::{ids::ServerId, server::Transition};
 
-/// The most steps that are kept for each server. After that, each new step replaces the oldest one.
+/// The most transitions that are kept for each server. After that, each new one replaces the oldest
+/// one.
 const MAX: usize = 50;
 
-/// The steps by server, the latest last. Cheap to clone.
+/// The transitions by server, the latest last. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct History(Arc<Mutex<BTreeMap<ServerId, VecDeque<Transition>>>>);
 
@@ -24,7 +25,7 @@ impl History {
         steps.push_back(transition);
     }
 
-    /// Returns the steps of a server, the latest last.
+    /// Returns the transitions of a server, the latest last.
     pub fn transitions(&self, id: &ServerId) -> Vec<Transition> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(id)
@@ -32,7 +33,7 @@ impl History {
             .unwrap_or_default()
     }
 
-    /// Deletes the steps of a server that was removed.
+    /// Deletes the transitions of a server that was removed.
     pub fn remove(&self, id: &ServerId) {
         self.0
             .lock()

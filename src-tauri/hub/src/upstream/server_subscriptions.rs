@@ -59,7 +59,7 @@ impl DesiredSubscriptions {
     }
 
     /// Waits until the server has agreed to report changes of this resource, for at most
-    /// [`PATIENCE`].
+    /// [`TIMEOUT`].
     pub(super) async fn wait_until_acknowledged(&self, uri: &str) {
         let mut acknowledged = self.acknowledged.subscribe();
         let _ = timeout(TIMEOUT, acknowledged.wait_for(|uris| uris.contains(uri))).await;

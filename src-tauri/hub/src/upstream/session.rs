@@ -1,6 +1,6 @@
-//! The session of one server, and the requests to it. `life` drives the state machine, `hearing`
-//! handles the messages that the server sends by itself, and `rounds` obtains the input that the
-//! server requires.
+//! The session of one server, and the requests to it. `driver` drives the state machine, `incoming`
+//! handles the messages that the server sends by itself, and `input_required` obtains the input
+//! that the server requires.
 
 mod driver;
 mod incoming;
@@ -102,7 +102,7 @@ impl<'a> OutgoingRequest<'a> {
         }
     }
 
-    /// Sends the request for a client. `back` receives the messages that the server sends
+    /// Sends the request for a client. `client_handle` receives the messages that the server sends
     /// meanwhile, and progress carries the client's token.
     #[must_use]
     pub fn on_behalf_of(

@@ -5,13 +5,13 @@
 //! Initializing  ── Ready ────────────────────────────────▶ Active
 //! Initializing  ── Failed, with retries left ────────────▶ Error { failures: 1.. }
 //! Initializing  ── Failed for good, or no retries left ──▶ Closed
-//! Initializing  ── Failed, fifth crash within a minute ──▶ Open
+//! Initializing  ── Failed, fifth crash within a minute ──▶ BreakerOpen
 //! Active        ── IdleTimeout ──────────────────────────▶ Idle
 //! Active        ── Ended ────────────────────────────────▶ Error { failures: 0 }
-//! Active        ── Ended, fifth crash within a minute ───▶ Open
+//! Active        ── Ended, fifth crash within a minute ───▶ BreakerOpen
 //! Error { 1.. } ── PauseOver ────────────────────────────▶ Initializing
 //! Error { 0 }   ── PauseOver ────────────────────────────▶ Idle
-//! Open          ── PauseOver ────────────────────────────▶ Idle
+//! BreakerOpen   ── PauseOver ────────────────────────────▶ Idle
 //! any state     ── Close ────────────────────────────────▶ Closed
 //! ```
 
@@ -53,12 +53,12 @@ pub enum StateEvent {
     /// Somebody needs the server.
     Wanted,
     Ready,
-    /// A start failed. `for_good` is set if no retry can help.
+    /// A start failed. `is_permanent` is set if no retry can help.
     Failed {
         is_permanent: bool,
         /// How many starts may follow the first one.
         retries: u32,
-        /// See [`Event::Ended`]. A start that failed without a crash adds none.
+        /// See [`StateEvent::Ended`]. A start that failed without a crash adds none.
         crashes: u32,
     },
     /// The pause after a failure, or the pause of the open breaker, is over.
@@ -77,7 +77,7 @@ pub enum StateEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateEffect {
     Start,
-    /// Wait for about this long (the driver adds jitter), then apply [`Event::PauseOver`].
+    /// Wait for about this long (the driver adds jitter), then apply [`StateEvent::PauseOver`].
     Pause(Duration),
     Stop,
 }

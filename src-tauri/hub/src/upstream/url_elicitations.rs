@@ -1,4 +1,5 @@
-//! Pages that a server has asked a person to visit, and the client to notify when a visit is over.
+//! URL elicitations: pages that a server has asked a person to visit. Remembers the client to
+//! notify when an elicitation is complete.
 
 use std::{
     collections::VecDeque,
@@ -9,15 +10,15 @@ use serde_json::value::RawValue;
 
 use crate::{model::json::RawObject, protocol::input::InputRequest, sessions::ClientSession};
 
-/// The most visits that are kept. After that, each new visit replaces the oldest one.
+/// The most elicitations that are remembered. After that, each new one replaces the oldest one.
 const MAX: usize = 256;
 
-/// The visits, by the server's elicitation ids.
+/// The clients of the elicitations, by the server's elicitation ids.
 #[derive(Default)]
 pub(super) struct UrlElicitations(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
 
 impl UrlElicitations {
-    /// Notes which client a server has asked to have a page visited.
+    /// Records the client that a server has asked for an elicitation by URL.
     pub(super) fn record(&self, request: &InputRequest, session: &Arc<ClientSession>) {
         if let Some(id) = request.params.as_deref().and_then(elicitation_id) {
             let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,8 +29,8 @@ impl UrlElicitations {
         }
     }
 
-    /// Ends a visit, and returns the client session to notify. Returns `None` if the visit is
-    /// unknown or has already ended.
+    /// Removes an elicitation, and returns the client session to notify. Returns `None` if the
+    /// elicitation is unknown or is already complete.
     pub(super) fn complete(&self, params: &RawValue) -> Option<Arc<ClientSession>> {
         let id = elicitation_id(params)?;
         let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);

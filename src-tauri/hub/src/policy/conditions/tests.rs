@@ -8,7 +8,7 @@ fn condition(pointer: &str, is: Predicate) -> Condition {
     }
 }
 
-/// Returns whether the test surely holds at `/v`, and whether it may hold.
+/// Returns whether the predicate surely holds at `/v`, and whether it may hold.
 fn evaluate(is: &Predicate, value: &str) -> (bool, bool) {
     evaluate_at(&format!(r#"{{"v":{value}}}"#), is, "/v")
 }

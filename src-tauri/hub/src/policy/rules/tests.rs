@@ -53,7 +53,7 @@ fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
     rule
 }
 
-/// The facts of a call by any client, with any arguments.
+/// Returns the match input of a call by any client, with any arguments.
 fn match_input<'a>(
     server: &'a RegisteredServer,
     definition: &'a str,

@@ -119,7 +119,8 @@ pub(in crate::store) const SELECT_ENTRIES: &str = "SELECT a.seq, a.at, a.kind, a
     c.decision, c.decided_by, c.reason, c.waited_ms, c.outcome, c.error, c.duration_ms, c.rule, c.is_edited
     FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq";
 
-/// Reads a row of [`ALL`]. Returns `None` if a value has a type that Drawbridge never writes.
+/// Reads a row of [`SELECT_ENTRIES`]. Returns `None` if a value has a type that Drawbridge never
+/// writes.
 pub(in crate::store) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
     let number = |column: usize| row.get_ref(column).ok()?.as_i64().ok();
     let maybe_number = |column: usize| row.get_ref(column).ok()?.as_i64_or_null().ok();

@@ -34,8 +34,8 @@ impl Server {
         format!("http://{}{path}", self.0.local_addr().expect("an address"))
     }
 
-    /// Answers the next request with `says`. Returns the request as text, and the connection, which
-    /// is still open.
+    /// Answers the next request with `response`. Returns the request as text, and the connection,
+    /// which is still open.
     async fn exchange(&self, response: &str) -> (String, TcpStream) {
         let (mut stream, _) = timeout(LONG, self.0.accept())
             .await

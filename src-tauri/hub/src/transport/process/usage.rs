@@ -25,7 +25,7 @@ pub struct UsageMeter(Arc<Mutex<Option<System>>>);
 
 impl UsageMeter {
     /// Returns the usage of each of these processes with its tree, by process id. A process that
-    /// has ended is left out.
+    /// has ended is not in the result.
     pub async fn read_usage(&self, pids: Vec<u32>) -> BTreeMap<u32, Usage> {
         let meter = self.clone();
         tokio::task::spawn_blocking(move || meter.read_usage_blocking(&pids))

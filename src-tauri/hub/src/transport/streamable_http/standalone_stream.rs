@@ -60,8 +60,8 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
     }
 }
 
-/// Requests the stream. `has_it` is set if the server is known to have it. Returns `None` if the
-/// stream must not be requested again.
+/// Requests the stream. `is_supported` is set if the server is known to have it. Returns `None` if
+/// the stream must not be requested again.
 async fn open(
     transport: &Weak<HttpTransport>,
     last_id: Option<&str>,

@@ -159,7 +159,7 @@ fn default_flags(runtime: Runtime) -> &'static [&'static str] {
     }
 }
 
-/// Returns the flags that duplicate [`first_words`] or Drawbridge's own flags.
+/// Returns the flags that duplicate [`default_flags`] or Drawbridge's own flags.
 fn redundant_flags(runtime: Runtime) -> &'static [&'static str] {
     match runtime {
         Runtime::Npx | Runtime::Dnx => &["--yes", "-y"],
