@@ -118,9 +118,9 @@ fn the_browser_reports_errors_of_a_page() {
     let home = Home::new();
     let url = serve(PAGE);
     let steps = json!([
-        {"do": "login"}, {"do": "theme", "theme": "dark"}, {"do": "fill", "part": "name", "text": "x"},
-        {"do": "choose", "part": "choice", "value": "b"}, {"do": "click", "part": "row[data-id=1] go"},
-        {"do": "until_says", "part": "said", "text": "one"}, {"do": "axe", "where": "page"},
+        {"do": "log_in"}, {"do": "set_theme", "theme": "dark"}, {"do": "fill", "part": "name", "text": "x"},
+        {"do": "select", "part": "choice", "value": "b"}, {"do": "click", "part": "row[data-id=1] go"},
+        {"do": "wait_for_text", "part": "said", "text": "one"}, {"do": "check_accessibility", "where": "page"},
     ]);
     browser::take_steps(&home, &url, &steps).assert_no_problems();
     let bad =
@@ -128,11 +128,13 @@ fn the_browser_reports_errors_of_a_page() {
     let seen = browser::take_steps(
         &home,
         &bad,
-        &json!([{"do": "login"}, {"do": "axe", "where": "bad"}]),
+        &json!([{"do": "log_in"}, {"do": "check_accessibility", "where": "bad"}]),
     );
     assert!(seen.0["errors"].to_string().contains("ouch"), "{}", seen.0);
     assert!(
-        seen.0["barriers"].to_string().contains("image-alt"),
+        seen.0["accessibility_problems"]
+            .to_string()
+            .contains("image-alt"),
         "{}",
         seen.0
     );
@@ -148,28 +150,37 @@ fn the_browser_reports_overflow_and_foreign_markup() {
         <bdi>a \u{202e}b <i class=intruder onclick=1>c</i></bdi><a href='javascript:1'>d</a></html>";
     let home = Home::new();
     let steps = json!([
-        {"do": "login"}, {"do": "fits", "where": "bad"}, {"do": "text_only", "where": "bad"},
+        {"do": "log_in"}, {"do": "check_layout", "where": "bad"}, {"do": "check_foreign_content", "where": "bad"},
         {"do": "tab_to", "part": "above"},
     ]);
     let seen = browser::take_steps(&home, &serve(BAD), &steps).0;
     for (kind, words) in [
-        ("misfits", "hides a part of its width: <p wide>"),
-        ("misfits", "hides a part of its height: <p low>"),
-        ("misfits", "cut off at its side: <p off>"),
-        ("misfits", "one lies on the other"),
-        ("intruders", "an element of a payload"),
-        ("intruders", "markup within a text"),
-        ("intruders", "a handler"),
-        ("intruders", "an address"),
-        ("intruders", "U+202e as it is"),
-        ("barriers", "does not show that it has the keyboard"),
+        (
+            "layout_problems",
+            "clips the width of its content: <p wide>",
+        ),
+        (
+            "layout_problems",
+            "clips the height of its content: <p low>",
+        ),
+        (
+            "layout_problems",
+            "text is cut off on the left or right: <p off>",
+        ),
+        ("layout_problems", "controls overlap"),
+        ("foreign_content", "an element of a payload"),
+        ("foreign_content", "markup within a text"),
+        ("foreign_content", "an event handler"),
+        ("foreign_content", "a foreign URL"),
+        ("foreign_content", "unescaped U+202e"),
+        ("accessibility_problems", "shows no focus ring"),
     ] {
         assert!(seen[kind].to_string().contains(words), "{words}: {seen}");
     }
     let good = browser::take_steps(
         &home,
         &serve(PAGE),
-        &json!([{"do": "login"}, {"do": "fits", "where": "page"}]),
+        &json!([{"do": "log_in"}, {"do": "check_layout", "where": "page"}]),
     );
     good.assert_no_problems();
 }

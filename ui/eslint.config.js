@@ -6,10 +6,11 @@ import noLiteralText from "./eslint/no-literal-text.js";
 import svelteConfig from "./svelte.config.js";
 
 /**
- * The import order of ARCHITECTURE.md, bottom first:
- * texts ← kit, lib ← ipc ← state ← features ← views ← App.
+ * The folders that each folder must not import from. This is the order of ARCHITECTURE.md, lowest
+ * first: texts ← kit, lib ← ipc ← state ← features ← views ← App. The texts may import
+ * ipc/bindings.ts, which is generated and imports nothing.
  */
-const rooms = {
+const forbiddenFolders = {
   texts: ["kit", "lib", "ipc", "state", "features", "views"],
   lib: ["kit", "ipc", "state", "features", "views"],
   kit: ["ipc", "state", "features", "views"],
@@ -18,7 +19,7 @@ const rooms = {
   features: ["views"],
 };
 
-const nouns = [
+const features = [
   "servers",
   "clients",
   "approvals",
@@ -30,7 +31,7 @@ const nouns = [
   "drawbridge",
 ];
 
-function forbid(files, folders, message, extra = []) {
+function forbid(files, folders, message, extra = [], allowed = []) {
   return {
     files,
     rules: {
@@ -38,8 +39,11 @@ function forbid(files, folders, message, extra = []) {
         "error",
         {
           patterns: [
-            { group: folders.flatMap((f) => [`**/${f}/*`, `**/${f}/**`]), message },
-            { group: ["@tauri-apps/*"], message: "Only ipc/tauri.ts names Tauri." },
+            {
+              group: [...folders.flatMap((f) => [`**/${f}/*`, `**/${f}/**`]), ...allowed],
+              message,
+            },
+            { group: ["@tauri-apps/*"], message: "Only ipc/tauri.ts may import Tauri." },
             ...extra,
           ],
         },
@@ -80,18 +84,20 @@ export default ts.config(
     rules: { "drawbridge/no-literal-text": "error" },
   },
   { files: ["*.config.*"], languageOptions: { globals: { ...globals.node } } },
-  ...Object.entries(rooms).map(([room, above]) =>
+  ...Object.entries(forbiddenFolders).map(([folder, forbidden]) =>
     forbid(
-      [`src/${room}/**`],
-      above,
-      "Imports go downwards: texts ← kit, lib ← ipc ← state ← features ← views ← App.",
+      [`src/${folder}/**`],
+      forbidden,
+      "Modules import only from lower layers: texts ← kit, lib ← ipc ← state ← features ← views ← App.",
+      [],
+      folder === "texts" ? ["!**/ipc/bindings"] : [],
     ),
   ),
-  ...nouns.map((noun) =>
-    forbid([`src/features/${noun}/**`], ["views"], "Imports go downwards.", [
+  ...features.map((feature) =>
+    forbid([`src/features/${feature}/**`], ["views"], "A feature must not import a view.", [
       {
-        group: nouns.filter((n) => n !== noun).map((n) => `../${n}/*`),
-        message: "No feature imports another.",
+        group: features.filter((other) => other !== feature).map((other) => `../${other}/*`),
+        message: "A feature must not import another feature.",
       },
     ]),
   ),

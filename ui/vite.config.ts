@@ -3,7 +3,7 @@ import { svelteTesting } from "@testing-library/svelte/vite";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  // Relative, since the same build is served by the tray app's web view and by `drawbridge serve`.
+  // Relative, because both the app's web view and `drawbridge serve` serve this build.
   base: "./",
   plugins: [svelte(), svelteTesting()],
   clearScreen: false,

@@ -31,7 +31,7 @@ impl Backend {
     ///
     /// # Errors
     /// Returns an error if the hub cannot be opened (as [`Hub::open`] reports), or if `MCP_HUB_URL`
-    /// is no address (`invalid`).
+    /// is not an address (`invalid`).
     pub(crate) async fn open(args: &Args) -> Result<Self, ApiError> {
         match args.remote() {
             Some(url) => Ok(Self::Remote(ApiClient::remote(

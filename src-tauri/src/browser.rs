@@ -9,9 +9,10 @@ use drawbridge_hub::oauth;
 pub(crate) fn open(url: String) {
     tokio::task::spawn_blocking(move || {
         let opened = oauth::check_browser_url(&url)
+            .map_err(|e| e.to_string())
             .and_then(|url| open::that_detached(url.as_str()).map_err(|e| e.to_string()));
         if let Err(why) = opened {
-            tracing::warn!("no browser was opened: {why}");
+            tracing::warn!("No browser could be opened: {why}");
         }
     });
 }

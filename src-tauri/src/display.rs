@@ -3,7 +3,7 @@
 
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no display: neither DISPLAY nor WAYLAND_DISPLAY leads to one; on a machine without a screen run `drawbridge serve`"
+    "no display: neither DISPLAY nor WAYLAND_DISPLAY names a display that works. On a machine without a screen, run `drawbridge serve`."
 )]
 pub(crate) struct NoDisplay;
 

@@ -84,7 +84,7 @@ async fn forward_remote_events(client: ApiClient, sender: mpsc::Sender<Event>) {
                 // Makes the tray show that the hub is unreachable, instead of its last known state.
                 let _ = sender.send(Event::Lagged).await;
             }
-            Err(error) => tracing::warn!(%error, "the hub's events cannot be had"),
+            Err(error) => tracing::warn!(%error, "the hub's events cannot be received"),
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);

@@ -18,6 +18,7 @@ mod overview;
 mod shell;
 mod shortcut;
 mod summary;
+mod texts;
 mod throttle;
 mod tray;
 mod windows;
@@ -161,7 +162,7 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
         windows::show_main(app)
     };
     if let Err(error) = shown.and_then(|()| windows::create_popup(app)) {
-        tracing::error!(%error, "a window cannot be made");
+        tracing::error!(%error, "a window cannot be created");
     }
     let (refreshes, wanted) = watch::channel(0);
     let (notices, notice) = watch::channel(None);

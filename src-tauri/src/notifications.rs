@@ -73,10 +73,10 @@ fn show(app: &AppHandle, id: i32, notice: &Notice) {
         .id(id)
         .title(&notice.title)
         .body(&notice.body);
-    if let Some(seen) = notice.actions.call() {
+    if let Some(call) = notice.actions.call() {
         builder = builder
-            .extra(ID_KEY, seen.id.as_str())
-            .extra(DIGEST_KEY, &seen.digest);
+            .extra(ID_KEY, call.id.as_str())
+            .extra(DIGEST_KEY, &call.digest);
     }
     if let Err(error) = builder.action_type_id(notice.actions.id()).show() {
         tracing::warn!(%error, "a notification cannot be shown");

@@ -22,8 +22,20 @@ pub(crate) struct Overview {
     /// The waiting calls, oldest first.
     pub(crate) waiting: Vec<ApprovalRequest>,
     pub(crate) servers: Vec<ServerLine>,
-    /// A problem in a few words.
-    pub(crate) trouble: Option<String>,
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// A problem that a person has to solve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The hub does not answer.
+    NoAnswer { error: String },
+    /// No client can connect to this address.
+    NotListening { address: String },
+    /// So many servers are in the state [`ServerState::Error`].
+    Errors { servers: usize },
+    /// Some servers need a secret or a sign-in, or their specs cannot be read.
+    NeedsAttention,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +49,9 @@ impl Overview {
     /// trouble.
     pub(crate) async fn read(hub: &HubHandle) -> Self {
         Self::try_read(hub).await.unwrap_or_else(|error| Self {
-            trouble: Some(format!("the hub does not answer: {error}")),
+            trouble: Some(Trouble::NoAnswer {
+                error: error.to_string(),
+            }),
             ..Self::default()
         })
     }
@@ -66,13 +80,15 @@ impl Overview {
 
 /// Returns the most important problem. A listener that does not listen comes first, because no
 /// client can connect.
-fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<String> {
+fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<Trouble> {
     if let Some(transport) = health
         .transports
         .iter()
         .find(|transport| !transport.listening)
     {
-        return Some(format!("not listening on {}", transport.address));
+        return Some(Trouble::NotListening {
+            address: transport.address.clone(),
+        });
     }
     match servers
         .iter()
@@ -80,9 +96,8 @@ fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<String> {
         .count()
     {
         0 if health.status == HealthStatus::Ok => None,
-        0 => Some("some servers are in error".to_owned()),
-        1 => Some("1 server is in error".to_owned()),
-        errors => Some(format!("{errors} servers are in error")),
+        0 => Some(Trouble::NeedsAttention),
+        servers => Some(Trouble::Errors { servers }),
     }
 }
 

@@ -92,7 +92,7 @@ impl Desktop {
 /// Logs an error of the desktop: a window that cannot be shown must not end the hub.
 fn report(result: tauri::Result<()>) {
     if let Err(error) = result {
-        tracing::warn!(%error, "the desktop did not do as asked");
+        tracing::warn!(%error, "the desktop refused a request");
     }
 }
 

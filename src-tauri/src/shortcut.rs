@@ -25,12 +25,12 @@ pub(crate) fn register(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     // On Wayland the registration succeeds, but no key ever arrives.
     if display::is_wayland() {
         tracing::info!(
-            "no {NAME}: Wayland gives no program a shortcut; one of the desktop's may start drawbridge-desktop"
+            "no {NAME}: on Wayland an app cannot register a global shortcut. Add one in the desktop's settings that starts drawbridge-desktop."
         );
         return;
     }
     if let Err(error) = try_register(app, inputs) {
-        tracing::warn!(%error, "no {NAME}: the shortcut cannot be had");
+        tracing::warn!(%error, "no {NAME}: the shortcut is not available");
     }
 }
 

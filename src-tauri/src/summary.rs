@@ -27,15 +27,24 @@ impl CallRef {
 /// Returns a name that a client or a server chose, truncated, with characters that hide or reorder
 /// text made visible.
 pub(crate) fn display_name(text: &str) -> String {
-    let mut name: String = text
+    truncate(text, MAX_NAME_CHARS)
+}
+
+/// Returns a text for one line of the menu, like [`display_name`] but longer.
+pub(crate) fn display_line(text: &str) -> String {
+    truncate(text, MAX_LINE_CHARS)
+}
+
+fn truncate(text: &str, most: usize) -> String {
+    let mut shown: String = text
         .chars()
-        .take(MAX_NAME_CHARS)
+        .take(most)
         .map(|c| if is_hidden(c) { '\u{fffd}' } else { c })
         .collect();
-    if text.chars().nth(MAX_NAME_CHARS).is_some() {
-        name.push('…');
+    if text.chars().nth(most).is_some() {
+        shown.push('…');
     }
-    name
+    shown
 }
 
 /// Returns the exact arguments in one line, with hidden characters as `⟨U+202E⟩`, or `None` if the

@@ -15,7 +15,7 @@ use tauri::{
 };
 use tokio::sync::mpsc;
 
-use crate::{controller::Input, summary::CallRef};
+use crate::{controller::Input, summary::CallRef, texts};
 use menu::{Choice, Item, TrayState, TrayView};
 
 const ID: &str = "drawbridge";
@@ -24,19 +24,19 @@ const ID: &str = "drawbridge";
 const IDLE: Image<'_> = include_image!("./icons/tray-idle.png");
 const WAITING: Image<'_> = include_image!("./icons/tray-waiting.png");
 const TROUBLE: Image<'_> = include_image!("./icons/tray-trouble.png");
-const PAUSED: Image<'_> = include_image!("./icons/tray-raised.png");
+const PAUSED: Image<'_> = include_image!("./icons/tray-paused.png");
 
 /// Adds the app to the tray. If the desktop has no tray, the app runs without it.
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     if !desktop::library_is_there() {
         tracing::warn!(
-            "no tray: libayatana-appindicator3 is not installed; closing the window will end Drawbridge"
+            "no tray: libayatana-appindicator3 is not installed. Closing the window quits Drawbridge."
         );
         return;
     }
     let tray = TrayIconBuilder::with_id(ID)
         .icon(IDLE)
-        .tooltip("Drawbridge")
+        .tooltip(texts::PRODUCT_NAME)
         .on_menu_event(move |_, event| {
             if let Some(choice) = parse_choice(event.id().as_ref()) {
                 // The controller is dropped only while the app ends.
@@ -44,7 +44,7 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
             }
         });
     if let Err(error) = tray.build(app) {
-        tracing::warn!(%error, "no tray; closing the window will end Drawbridge");
+        tracing::warn!(%error, "no tray. Closing the window quits Drawbridge.");
     }
 }
 
@@ -145,7 +145,7 @@ fn parse_choice(id: &str) -> Option<Choice> {
     let mut parts = id.splitn(4, ':');
     let name = parts.next()?;
     let _place = parts.next()?;
-    let mut seen = || {
+    let mut call = || {
         Some(CallRef {
             digest: parts.next()?.to_owned(),
             id: CallId::new(parts.next()?),
@@ -154,8 +154,8 @@ fn parse_choice(id: &str) -> Option<Choice> {
     match name {
         "open" => Some(Choice::Open),
         "approvals" => Some(Choice::ShowApprovals),
-        "approve" => seen().map(Choice::Approve),
-        "deny" => seen().map(Choice::Deny),
+        "approve" => call().map(Choice::Approve),
+        "deny" => call().map(Choice::Deny),
         "pause" => Some(Choice::Pause),
         "resume" => Some(Choice::Resume),
         "quit" => Some(Choice::Quit),

@@ -6,7 +6,7 @@ use tauri::{
     Window, WindowEvent,
 };
 
-use crate::shell::Focus;
+use crate::{shell::Focus, texts};
 
 pub(crate) const MAIN: &str = "main";
 pub(crate) const POPUP: &str = "popup";
@@ -26,7 +26,7 @@ pub(crate) fn show_main(app: &AppHandle) -> tauri::Result<()> {
     }
     WebviewWindowBuilder::new(app, MAIN, WebviewUrl::App("index.html".into()))
         .on_navigation(is_ours)
-        .title("Drawbridge")
+        .title(texts::PRODUCT_NAME)
         .inner_size(1280.0, 800.0)
         .min_inner_size(900.0, 600.0)
         .build()?
@@ -48,7 +48,7 @@ fn is_ours(url: &Url) -> bool {
 pub(crate) fn create_popup(app: &AppHandle) -> tauri::Result<()> {
     let window = WebviewWindowBuilder::new(app, POPUP, WebviewUrl::App("index.html#/popup".into()))
         .on_navigation(is_ours)
-        .title("Drawbridge: a call waits for you")
+        .title(texts::CALL_WAITS)
         .inner_size(POPUP_SIZE.0, POPUP_SIZE.1)
         .min_inner_size(POPUP_SIZE.0, POPUP_SIZE.1)
         .always_on_top(true)

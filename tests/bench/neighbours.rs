@@ -115,7 +115,7 @@ fn call_steadily(session: &mut Session, number: usize, begin: Instant) -> Round 
 
 fn print_table(rounds: &[[Round; 3]]) {
     println!(
-        "| calls of the seven | alone | beside the three | ratio | the three behind another hub | ratio |"
+        "| calls to the healthy servers | alone | with the faulty servers | ratio | faulty servers behind another hub | ratio |"
     );
     println!("|---|---|---|---|---|---|");
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {

@@ -84,7 +84,7 @@ fn main() {
         "{ROUNDS} calls after a first one, whose card was seen after {:.0} ms.\n",
         first.seen
     );
-    println!("| in ms | p50 | p95 | longest | wanted |");
+    println!("| in ms | p50 | p95 | maximum | target |");
     println!("|---|---|---|---|---|");
     print_row(
         "from the call to its card on the screen",
@@ -97,7 +97,7 @@ fn main() {
         rounds.iter().map(|round| round.sent_on),
     );
     print_row(
-        "from the call to the server, by a rule",
+        "from the call to the server, allowed by a rule",
         "",
         rounds.iter().map(|round| round.by_rule),
     );

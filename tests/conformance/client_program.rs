@@ -14,8 +14,7 @@ use std::{
     env,
     io::{BufRead, BufReader},
     process::{Command, ExitCode, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use drawbridge_tests::{
@@ -23,6 +22,7 @@ use drawbridge_tests::{
     hub::try_verb,
     mcp::{Answer, Events},
     paths,
+    wait::try_until_within,
 };
 use serde_json::{Map, Value, json};
 
@@ -136,21 +136,23 @@ impl Person {
 
     /// Waits until the server's tools are known, and signs in if needed.
     fn wait_until_ready(&mut self) -> Result<(), String> {
-        let end = Instant::now() + READY;
-        loop {
-            let server = self.server()?;
-            if server["sync_status"] == "SYNCED" {
-                return Ok(());
-            }
-            let wants_sign_in = server["authorization"]["kind"] == "needed";
-            if wants_sign_in && self.sign_ins < SIGN_INS {
-                self.sign_in()?;
-            } else if wants_sign_in || Instant::now() > end {
-                return Err(format!("not ready: {server}"));
-            } else {
-                thread::sleep(Duration::from_millis(100));
-            }
+        let ready = try_until_within(READY, || self.try_to_get_ready().transpose());
+        ready.unwrap_or_else(|| Err(format!("not ready: {}", self.server()?)))
+    }
+
+    /// Signs in if needed. Returns `None` if the server's tools are not known yet.
+    fn try_to_get_ready(&mut self) -> Result<Option<()>, String> {
+        let server = self.server()?;
+        if server["sync_status"] == "SYNCED" {
+            return Ok(Some(()));
         }
+        if server["authorization"]["kind"] == "needed" {
+            if self.sign_ins >= SIGN_INS {
+                return Err(format!("not ready: {server}"));
+            }
+            self.sign_in()?;
+        }
+        Ok(None)
     }
 
     /// Signs in. This program itself follows the link and its redirects, as a browser does.

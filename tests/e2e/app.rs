@@ -21,22 +21,12 @@ pub(crate) struct App<'a> {
 
 /// Returns the command of the public server with every kind of tool.
 pub(crate) fn everything_command() -> Vec<String> {
-    let script = paths::npm_file("@modelcontextprotocol/server-everything/dist/index.js");
-    vec![
-        "node".to_owned(),
-        paths::path_text(script),
-        "stdio".to_owned(),
-    ]
+    vec!["mcp-server-everything".to_owned(), "stdio".to_owned()]
 }
 
 /// Returns the command of the public file server for a folder.
 pub(crate) fn filesystem_command(folder: &str) -> Vec<String> {
-    let script = paths::npm_file("@modelcontextprotocol/server-filesystem/dist/index.js");
-    vec![
-        "node".to_owned(),
-        paths::path_text(script),
-        folder.to_owned(),
-    ]
+    vec!["mcp-server-filesystem".to_owned(), folder.to_owned()]
 }
 
 /// Creates a folder with a file for the file server. Returns its path.

@@ -97,14 +97,14 @@ fn a_call_is_approved_in_a_browser() {
         &json!({"message": "from afar"}),
     );
     let steps = json!([
-        {"do": "login"},
+        {"do": "log_in"},
         {"do": "click", "part": "nav-approvals"},
-        {"do": "until_says", "part": "approval-card", "text": "from afar"},
-        {"do": "picture", "name": "browser-approval"},
+        {"do": "wait_for_text", "part": "approval-card", "text": "from afar"},
+        {"do": "take_screenshot", "name": "browser-approval"},
         {"do": "click", "part": "approve-once"},
-        {"do": "until_gone", "part": "approval-card"},
+        {"do": "wait_until_gone", "part": "approval-card"},
         {"do": "click", "part": "nav-calls"},
-        {"do": "until", "part": "call-row[data-decision=allowed]"},
+        {"do": "wait_for", "part": "call-row[data-decision=allowed]"},
     ]);
     browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();
     assert_eq!(call.wait_for_result().text, "Echo: from afar");
@@ -118,12 +118,12 @@ fn a_login_link_works_once() {
     browser::take_steps(
         &desktop,
         &link,
-        &json!([{"do": "login"}, {"do": "until", "part": "nav-servers"}]),
+        &json!([{"do": "log_in"}, {"do": "wait_for", "part": "nav-servers"}]),
     )
     .assert_no_problems();
     // A second browser without the cookie of the first.
     std::fs::remove_dir_all(desktop.file("chromium")).expect("forget the first browser");
-    let steps = json!([{"do": "login"}, {"do": "pause", "ms": 1500}, {"do": "count", "part": "nav-servers"}]);
+    let steps = json!([{"do": "log_in"}, {"do": "sleep", "ms": 1500}, {"do": "count", "part": "nav-servers"}]);
     let seen = browser::take_steps(&desktop, &link, &steps);
     assert_eq!(seen.0["counts"], json!([0]), "the link is used up");
 }

@@ -123,7 +123,7 @@ impl<'a> PayloadFixture<'a> {
         first.stop(Signal::SIGTERM);
         let hub = Hub::serve(desktop);
         let stage = Self {
-            desktop: desktop,
+            desktop,
             client: Self::connect_client(&hub),
             hub,
         };
@@ -271,9 +271,9 @@ fn payload_arguments() -> String {
 /// Returns the steps that check that the screen shows plain text and that the text fits.
 fn check_plain_text(place: &str) -> [Value; 3] {
     [
-        json!({"do": "settle"}),
-        json!({"do": "text_only", "where": place}),
-        json!({"do": "fits", "where": place}),
+        json!({"do": "wait_until_settled"}),
+        json!({"do": "check_foreign_content", "where": place}),
+        json!({"do": "check_layout", "where": place}),
     ]
 }
 
@@ -437,7 +437,7 @@ fn a_call_is_plain_text_in_each_step_of_its_prompt() {
     waits(3);
     let mut steps = vec![click("nav-approvals"), steps::wait_for("missed")];
     steps.extend(check_plain_text("approvals"));
-    steps.push(json!({"do": "size", "width": 460, "height": 700}));
+    steps.push(json!({"do": "set_size", "width": 460, "height": 700}));
     steps.extend([
         open_route("#/popup"),
         wait_for_text("popup-position", "1 of 3"),

@@ -4,7 +4,11 @@
 use std::{thread, time::Duration};
 
 use drawbridge_tests::{
-    DesktopSession, Home, Hub, McpClient, hub::received_calls, mcp::Answer, store, wait::some_if,
+    DesktopSession, Home, Hub, McpClient,
+    hub::received_calls,
+    mcp::Answer,
+    store,
+    wait::{shift_moment, some_if},
     wait_until,
 };
 use nix::sys::signal::Signal;
@@ -202,7 +206,7 @@ fn always_shows_its_rule_and_a_dry_run() {
     driver.wait_for_text("preview-rule", "allow echo of probe for keen");
     driver.wait_for_text("preview-matched", "matched 2 of 2 past calls");
     driver.tick_checkbox("condition-argument[data-key=n]");
-    driver.wait_for_text("preview-rule", "where /n is 2");
+    driver.wait_for_text("preview-rule", "if /n is 2");
     driver.wait_for_text("preview-matched", "matched 1 of 2 past calls");
     driver.save_screenshot("prompt-always");
     assert_eq!(
@@ -482,10 +486,10 @@ fn of_two_opposite_decisions_one_wins_and_the_other_screen_shows_it() {
         let other = thread::scope(|scope| {
             let other = scope.spawn(|| {
                 // A command takes a while to start, so either side may win.
-                thread::sleep(Duration::from_millis(6 * (n % 4)));
+                shift_moment(Duration::from_millis(6 * (n % 4)));
                 home.cli(&["approvals", "deny", &id, "--reason", "by the shell"])
             });
-            thread::sleep(Duration::from_millis(4 * (12 - n)));
+            shift_moment(Duration::from_millis(4 * (12 - n)));
             driver.run_script("document.querySelector('[data-testid=approve-once]')?.click()");
             other.join().expect("the command ends")
         });

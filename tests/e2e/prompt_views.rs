@@ -204,7 +204,7 @@ fn invisible_characters_are_shown() {
         wait_until_enabled("edit"),
         click("edit"),
         wait_for_text("approval-card", "Arguments to send instead"),
-        json!({"do": "until_value", "part": "edit-text", "text": r"pay\u200bment for \u202egro.live\u202c, now\udb40\udc41"}),
+        json!({"do": "wait_for_value", "part": "edit-text", "text": r"pay\u200bment for \u202egro.live\u202c, now\udb40\udc41"}),
     ];
     take_screenshots(
         &desktop,
@@ -327,7 +327,7 @@ fn a_rule_is_shown_before_it_is_created() {
         ("filesystem__read_text_file", &arguments),
         &more,
     );
-    let folder_alone = json!({"do": "choose", "part": "condition-picker [data-key=path] condition-choice", "value": "1"});
+    let folder_alone = json!({"do": "select", "part": "condition-picker [data-key=path] condition-choice", "value": "1"});
     let rule = format!("/path is in {folder}");
     let always = [
         &more[..],
@@ -456,7 +456,7 @@ fn keyboard_steps(note: &str) -> Vec<Value> {
         card("echo"),
         wait_until_enabled("approve-once"),
     ]);
-    steps.push(json!({"do": "order", "where": "the popup"}));
+    steps.push(json!({"do": "record_focus_order", "where": "the popup"}));
     // A key meant for another window decides nothing. Shift+Tab moves back.
     steps.extend([
         press_key("Enter"),
@@ -503,7 +503,7 @@ fn keyboard_steps(note: &str) -> Vec<Value> {
         wait_for_text("preview-rule", "/path is in "),
         wait_until_enabled("approve-always-confirm"),
     ]);
-    steps.push(json!({"do": "order", "where": "the preview of a rule"}));
+    steps.push(json!({"do": "record_focus_order", "where": "the preview of a rule"}));
     steps.extend([
         tab_to("approve-always-confirm"),
         press_key("Enter"),
@@ -516,7 +516,7 @@ fn keyboard_steps(note: &str) -> Vec<Value> {
         press_key("Enter"),
     ]);
     steps.extend([
-        json!({"do": "until_focused", "part": "edit-text"}),
+        json!({"do": "wait_until_focused", "part": "edit-text"}),
         press_key("Control+A"),
     ]);
     steps.extend([
@@ -542,7 +542,7 @@ fn keyboard_steps(note: &str) -> Vec<Value> {
         tab_to("deny"),
         press_key("Space"),
     ]);
-    steps.push(json!({"do": "until_focused", "part": "deny-reason"}));
+    steps.push(json!({"do": "wait_until_focused", "part": "deny-reason"}));
     steps.extend([
         json!({"do": "type", "text": "Leave the note alone."}),
         tab_to("deny-confirm"),

@@ -21,42 +21,42 @@ const SCREENS: &[&str] = &[
 /// Returns the steps that visit every screen, and the popup at its own size, in both themes.
 fn visit_screens(what: &str, popup_shows: &str) -> Vec<Value> {
     let mut steps = vec![
-        json!({"do": "login"}),
-        json!({"do": "until", "part": "nav-servers"}),
+        json!({"do": "log_in"}),
+        json!({"do": "wait_for", "part": "nav-servers"}),
     ];
     for theme in ["light", "dark"] {
-        steps.push(json!({"do": "theme", "theme": theme}));
-        steps.push(json!({"do": "size", "width": 1280, "height": 800}));
+        steps.push(json!({"do": "set_theme", "theme": theme}));
+        steps.push(json!({"do": "set_size", "width": 1280, "height": 800}));
         for screen in SCREENS {
             let name = format!("{what}-{screen}-{theme}");
             steps.push(json!({"do": "click", "part": format!("nav-{screen}")}));
             if what == "full" && *screen == "servers" {
                 steps.push(json!({"do": "click", "part": "server-row[data-server=everything]"}));
-                steps.push(json!({"do": "until", "part": "server-detail tool-row"}));
+                steps.push(json!({"do": "wait_for", "part": "server-detail tool-row"}));
             }
             if what == "full" && *screen == "approvals" {
-                steps.push(json!({"do": "until_ready", "part": "approve-once"}));
+                steps.push(json!({"do": "wait_until_enabled", "part": "approve-once"}));
             }
-            steps.push(json!({"do": "settle"}));
-            steps.push(json!({"do": "picture", "name": name}));
-            steps.push(json!({"do": "fits", "where": name}));
-            steps.push(json!({"do": "axe", "where": name}));
+            steps.push(json!({"do": "wait_until_settled"}));
+            steps.push(json!({"do": "take_screenshot", "name": name}));
+            steps.push(json!({"do": "check_layout", "where": name}));
+            steps.push(json!({"do": "check_accessibility", "where": name}));
         }
         let name = format!("{what}-popup-{theme}");
-        steps.push(json!({"do": "size", "width": 460, "height": 700}));
-        steps.push(json!({"do": "route", "hash": "#/popup"}));
-        steps.push(json!({"do": "until", "part": popup_shows}));
-        steps.push(json!({"do": "until_gone", "part": "nav-servers"}));
+        steps.push(json!({"do": "set_size", "width": 460, "height": 700}));
+        steps.push(json!({"do": "open_route", "hash": "#/popup"}));
+        steps.push(json!({"do": "wait_for", "part": popup_shows}));
+        steps.push(json!({"do": "wait_until_gone", "part": "nav-servers"}));
         if what == "full" {
-            steps.push(json!({"do": "until_ready", "part": "approve-once"}));
+            steps.push(json!({"do": "wait_until_enabled", "part": "approve-once"}));
         }
-        steps.push(json!({"do": "settle"}));
-        steps.push(json!({"do": "picture", "name": name}));
-        steps.push(json!({"do": "fits", "where": name}));
-        steps.push(json!({"do": "axe", "where": name}));
-        steps.push(json!({"do": "size", "width": 1280, "height": 800}));
-        steps.push(json!({"do": "route", "hash": "#/servers"}));
-        steps.push(json!({"do": "until", "part": "nav-servers"}));
+        steps.push(json!({"do": "wait_until_settled"}));
+        steps.push(json!({"do": "take_screenshot", "name": name}));
+        steps.push(json!({"do": "check_layout", "where": name}));
+        steps.push(json!({"do": "check_accessibility", "where": name}));
+        steps.push(json!({"do": "set_size", "width": 1280, "height": 800}));
+        steps.push(json!({"do": "open_route", "hash": "#/servers"}));
+        steps.push(json!({"do": "wait_for", "part": "nav-servers"}));
     }
     steps
 }
@@ -114,24 +114,24 @@ fn the_sign_in_screens_have_no_problems() {
         .cli(&["servers", "add", "protected", "--url", &remote.server])
         .expect_success();
     let mut steps = vec![
-        json!({"do": "login"}),
-        json!({"do": "until", "part": "nav-servers"}),
+        json!({"do": "log_in"}),
+        json!({"do": "wait_for", "part": "nav-servers"}),
         json!({"do": "click", "part": "nav-servers"}),
-        json!({"do": "until", "part": "sign-in"}),
+        json!({"do": "wait_for", "part": "sign-in"}),
     ];
     for theme in ["light", "dark"] {
-        steps.push(json!({"do": "theme", "theme": theme}));
-        steps.push(json!({"do": "settle"}));
-        steps.push(json!({"do": "axe", "where": format!("a server to sign in to, {theme}")}));
+        steps.push(json!({"do": "set_theme", "theme": theme}));
+        steps.push(json!({"do": "wait_until_settled"}));
+        steps.push(json!({"do": "check_accessibility", "where": format!("a server to sign in to, {theme}")}));
     }
     steps.push(json!({"do": "click", "part": "sign-in"}));
-    steps.push(json!({"do": "until", "part": "sign-in-link"}));
+    steps.push(json!({"do": "wait_for", "part": "sign-in-link"}));
     for theme in ["dark", "light"] {
-        steps.push(json!({"do": "theme", "theme": theme}));
-        steps.push(json!({"do": "settle"}));
-        steps.push(json!({"do": "picture", "name": format!("signing-in-{theme}")}));
-        steps.push(json!({"do": "fits", "where": format!("signing in, {theme}")}));
-        steps.push(json!({"do": "axe", "where": format!("signing in, {theme}")}));
+        steps.push(json!({"do": "set_theme", "theme": theme}));
+        steps.push(json!({"do": "wait_until_settled"}));
+        steps.push(json!({"do": "take_screenshot", "name": format!("signing-in-{theme}")}));
+        steps.push(json!({"do": "check_layout", "where": format!("signing in, {theme}")}));
+        steps.push(json!({"do": "check_accessibility", "where": format!("signing in, {theme}")}));
     }
     browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps)).assert_no_problems();
 }
@@ -144,12 +144,12 @@ fn visit_dialogs() -> Vec<Value> {
         json!({"do": "fill", "part": "server-name", "text": "github"}),
         json!({"do": "fill", "part": "server-command", "text": "npx -y @modelcontextprotocol/server-github"}),
         json!({"do": "click", "part": "env-add"}),
-        json!({"do": "settle"}),
-        json!({"do": "picture", "name": "full-add-server-dark"}),
-        json!({"do": "fits", "where": "the dialog that adds a server"}),
-        json!({"do": "axe", "where": "the dialog that adds a server"}),
-        json!({"do": "press", "key": "Escape"}),
-        json!({"do": "until_gone", "part": "server-name"}),
+        json!({"do": "wait_until_settled"}),
+        json!({"do": "take_screenshot", "name": "full-add-server-dark"}),
+        json!({"do": "check_layout", "where": "the dialog that adds a server"}),
+        json!({"do": "check_accessibility", "where": "the dialog that adds a server"}),
+        json!({"do": "press_key", "key": "Escape"}),
+        json!({"do": "wait_until_gone", "part": "server-name"}),
     ]
 }
 

@@ -23,13 +23,13 @@ const SHOWN_STATES: [ShownState; 7] = [
     ShownState {
         server: "idle",
         state: "Idle",
-        reason: "nobody used it",
+        reason: "no client used it",
         remedy: "",
     },
     ShownState {
         server: "starting",
         state: "Starting",
-        reason: "npx prepares it",
+        reason: "npx is installing the package",
         remedy: "",
     },
     ShownState {
@@ -127,7 +127,7 @@ fn check_server(shown: &ShownState) -> Vec<Value> {
     } = shown;
     let mut steps = vec![
         json!({"do": "click", "part": format!("server-row[data-server={server}]")}),
-        json!({"do": "until_says", "part": "server-detail server-state", "text": state}),
+        json!({"do": "wait_for_text", "part": "server-detail server-state", "text": state}),
     ];
     // A server that waits for acceptance has its own card, which shows what would be started.
     let parts = if *state == "Needs acceptance" {
@@ -138,15 +138,15 @@ fn check_server(shown: &ShownState) -> Vec<Value> {
     for (part, text) in parts.into_iter().zip([reason, remedy]) {
         if !text.is_empty() {
             steps.push(
-                json!({"do": "until_says", "part": format!("server-detail{part}"), "text": text}),
+                json!({"do": "wait_for_text", "part": format!("server-detail{part}"), "text": text}),
             );
         }
     }
     for theme in ["light", "dark"] {
-        steps.push(json!({"do": "theme", "theme": theme}));
-        steps.push(json!({"do": "pause", "ms": 300}));
-        steps.push(json!({"do": "picture", "name": format!("server-{server}-{theme}")}));
-        steps.push(json!({"do": "axe", "where": format!("the server '{server}', {theme}")}));
+        steps.push(json!({"do": "set_theme", "theme": theme}));
+        steps.push(json!({"do": "sleep", "ms": 300}));
+        steps.push(json!({"do": "take_screenshot", "name": format!("server-{server}-{theme}")}));
+        steps.push(json!({"do": "check_accessibility", "where": format!("the server '{server}', {theme}")}));
     }
     steps
 }
@@ -157,7 +157,7 @@ fn each_server_state_is_shown_with_its_reason_and_remedy() {
     let hub = Hub::serve(&desktop);
     set_up_hub(&desktop, &hub);
     let mut steps = vec![
-        json!({"do": "login"}),
+        json!({"do": "log_in"}),
         json!({"do": "click", "part": "nav-servers"}),
     ];
     steps.extend(SHOWN_STATES.iter().flat_map(check_server));
@@ -182,14 +182,14 @@ fn a_server_screen_updates_while_its_server_changes() {
             .for_each(drop);
     });
     let steps = json!([
-        {"do": "login"},
+        {"do": "log_in"},
         {"do": "click", "part": "nav-servers"},
         {"do": "click", "part": "server-row[data-server=crashing]"},
-        {"do": "until_says", "part": "server-detail server-reason", "text": "crashed 5 times within a minute"},
-        {"do": "until_says", "part": "server-detail server-retry", "text": "No new attempt until"},
-        {"do": "until_says", "part": "server-detail server-transitions", "text": "exit code 3"},
-        {"do": "picture", "name": "server-breaker-light"},
-        {"do": "axe", "where": "a server whose breaker is open"},
+        {"do": "wait_for_text", "part": "server-detail server-reason", "text": "crashed 5 times within a minute"},
+        {"do": "wait_for_text", "part": "server-detail server-retry", "text": "No new attempt until"},
+        {"do": "wait_for_text", "part": "server-detail server-transitions", "text": "exit code 3"},
+        {"do": "take_screenshot", "name": "server-breaker-light"},
+        {"do": "check_accessibility", "where": "a server whose breaker is open"},
     ]);
     browser::take_steps(&desktop, &link, &steps).assert_no_problems();
     crashes.join().expect("five crashes");
@@ -219,16 +219,16 @@ fn a_changed_tool_is_reviewed_and_accepted_on_the_screen() {
         "it waits"
     );
     let steps = json!([
-        {"do": "login"},
+        {"do": "log_in"},
         {"do": "click", "part": "nav-servers"},
         {"do": "click", "part": "server-row[data-server=shop]"},
-        {"do": "until_says", "part": "waiting-tools", "text": "Ignore"},
-        {"do": "until_says", "part": "waiting-tools", "text": "Pays a bill"},
-        {"do": "picture", "name": "server-waiting-tools-light"},
-        {"do": "axe", "where": "a server whose tools wait"},
-        {"do": "until_ready", "part": "accept-tools"},
+        {"do": "wait_for_text", "part": "waiting-tools", "text": "Ignore"},
+        {"do": "wait_for_text", "part": "waiting-tools", "text": "Pays a bill"},
+        {"do": "take_screenshot", "name": "server-waiting-tools-light"},
+        {"do": "check_accessibility", "where": "a server whose tools wait"},
+        {"do": "wait_until_enabled", "part": "accept-tools"},
         {"do": "click", "part": "accept-tools"},
-        {"do": "until_gone", "part": "waiting-tools"},
+        {"do": "wait_until_gone", "part": "waiting-tools"},
     ]);
     browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();
     assert!(
@@ -243,21 +243,21 @@ fn a_preset_server_is_added_on_the_screen() {
     let hub = Hub::serve(&desktop);
     let folder = app::create_served_folder(&desktop);
     let steps = json!([
-        {"do": "login"},
+        {"do": "log_in"},
         {"do": "click", "part": "nav-servers"},
         {"do": "click", "part": "add-server"},
         {"do": "click", "part": "server-preset-tab"},
-        {"do": "until", "part": "preset-card[data-preset=filesystem]"},
-        {"do": "settle"},
-        {"do": "picture", "name": "presets-light"},
-        {"do": "axe", "where": "the well-known servers"},
+        {"do": "wait_for", "part": "preset-card[data-preset=filesystem]"},
+        {"do": "wait_until_settled"},
+        {"do": "take_screenshot", "name": "presets-light"},
+        {"do": "check_accessibility", "where": "the well-known servers"},
         {"do": "click", "part": "preset-card[data-preset=filesystem]"},
         {"do": "fill", "part": "manifest-input[data-input=folder]", "text": folder},
-        {"do": "settle"},
-        {"do": "picture", "name": "preset-form-light"},
-        {"do": "axe", "where": "what a well-known server asks"},
+        {"do": "wait_until_settled"},
+        {"do": "take_screenshot", "name": "preset-form-light"},
+        {"do": "check_accessibility", "where": "what a well-known server asks"},
         {"do": "click", "part": "preset-add"},
-        {"do": "until", "part": "server-row[data-server=filesystem]"},
+        {"do": "wait_for", "part": "server-row[data-server=filesystem]"},
     ]);
     browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();
     let spec = hub.show_server("filesystem")["spec"].clone();

@@ -15,7 +15,7 @@ pub(crate) fn create_login_link(desktop: &DesktopSession) -> String {
 
 /// Logs in and opens the main window.
 pub(crate) fn log_in() -> Vec<Value> {
-    vec![json!({"do": "login"}), wait_for("nav-servers")]
+    vec![json!({"do": "log_in"}), wait_for("nav-servers")]
 }
 
 pub(crate) fn click(part: &str) -> Value {
@@ -23,24 +23,24 @@ pub(crate) fn click(part: &str) -> Value {
 }
 
 pub(crate) fn wait_for(part: &str) -> Value {
-    json!({"do": "until", "part": part})
+    json!({"do": "wait_for", "part": part})
 }
 
 pub(crate) fn wait_until_gone(part: &str) -> Value {
-    json!({"do": "until_gone", "part": part})
+    json!({"do": "wait_until_gone", "part": part})
 }
 
 /// Waits until a control can be used.
 pub(crate) fn wait_until_enabled(part: &str) -> Value {
-    json!({"do": "until_ready", "part": part})
+    json!({"do": "wait_until_enabled", "part": part})
 }
 
 pub(crate) fn wait_for_text(part: &str, text: &str) -> Value {
-    json!({"do": "until_says", "part": part, "text": text})
+    json!({"do": "wait_for_text", "part": part, "text": text})
 }
 
 pub(crate) fn press_key(key: &str) -> Value {
-    json!({"do": "press", "key": key})
+    json!({"do": "press_key", "key": key})
 }
 
 /// Moves the focus to a part with Tab only, and checks that the focus is visible on the way.
@@ -49,24 +49,24 @@ pub(crate) fn tab_to(part: &str) -> Value {
 }
 
 pub(crate) fn set_size(width: u32, height: u32) -> Value {
-    json!({"do": "size", "width": width, "height": height})
+    json!({"do": "set_size", "width": width, "height": height})
 }
 
 pub(crate) fn set_theme(theme: &str) -> Value {
-    json!({"do": "theme", "theme": theme})
+    json!({"do": "set_theme", "theme": theme})
 }
 
 /// Loads a screen by its route. The popup has no navigation of its own.
 pub(crate) fn open_route(hash: &str) -> Value {
-    json!({"do": "route", "hash": hash})
+    json!({"do": "open_route", "hash": hash})
 }
 
 /// Takes a screenshot, and checks that the text fits and that the screen is accessible.
 pub(crate) fn check_screen(name: &str) -> Vec<Value> {
     vec![
-        json!({"do": "settle"}),
-        json!({"do": "fits", "where": name}),
-        json!({"do": "picture", "name": name}),
-        json!({"do": "axe", "where": name}),
+        json!({"do": "wait_until_settled"}),
+        json!({"do": "check_layout", "where": name}),
+        json!({"do": "take_screenshot", "name": name}),
+        json!({"do": "check_accessibility", "where": name}),
     ]
 }

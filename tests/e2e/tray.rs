@@ -3,7 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use drawbridge_tests::{
-    DesktopSession, clients::Endpoint, paths, process, wait::some_if, wait_until, wait_until_within,
+    DesktopSession, clients::Endpoint, paths, process, wait::some_if, wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -110,7 +110,7 @@ fn a_short_call_is_approved_in_the_menu() {
     desktop.tray.click("Deny");
     let result = again.wait_for_result();
     assert!(
-        result.is_error && result.text.contains("Denied"),
+        result.is_error && result.text.contains("The user denied this call"),
         "it was approved once: {result:?}"
     );
 }
@@ -165,7 +165,7 @@ fn while_paused_no_call_runs_until_resumed() {
     desktop.tray.click("Pause all calls");
     let result = call.wait_for_result();
     assert!(
-        result.is_error && result.text.contains("raised"),
+        result.is_error && result.text.contains("All calls are paused"),
         "what waits is denied: {result:?}"
     );
     desktop.tray.wait_for_item("All calls are paused");
@@ -176,7 +176,7 @@ fn while_paused_no_call_runs_until_resumed() {
     assert!(
         app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "x"}))
             .is_error,
-        "no rule lets it cross"
+        "no rule allows it"
     );
     desktop.tray.click("Resume calls");
     desktop.tray.wait_for_item("Pause all calls");
@@ -199,7 +199,7 @@ fn a_call_is_decided_in_its_notification() {
     desktop.notifications.click(shown.id, "deny");
     let result = denied.wait_for_result();
     assert!(
-        result.is_error && result.text.contains("Denied"),
+        result.is_error && result.text.contains("The user denied this call"),
         "{result:?}"
     );
     app.wait_until_popup_hides();
@@ -306,10 +306,10 @@ fn if_the_shortcut_is_unavailable_the_app_logs_it_and_continues() {
         });
         assert!(other.exit_status().is_none(), "{}", other.stderr());
     };
-    other("taken", "no Ctrl+Alt+D: the shortcut cannot be had", &[]);
+    other("taken", "no Ctrl+Alt+D: the shortcut is not available", &[]);
     other(
         "wayland",
-        "no Ctrl+Alt+D: Wayland gives no program a shortcut",
+        "no Ctrl+Alt+D: on Wayland an app cannot register a global shortcut",
         &[("WAYLAND_DISPLAY", "wayland-0")],
     );
 }
@@ -345,7 +345,7 @@ fn the_next_call_restarts_a_killed_server() {
     };
     let first = server().expect("the server runs").pid;
     process::signal_process(first, Signal::SIGKILL);
-    wait_until_within(Duration::from_secs(5), "the server is gone", || {
+    wait_until("the server is gone", || {
         some_if(server().is_none_or(|process| process.pid != first))
     });
     assert_eq!(

@@ -173,7 +173,7 @@ fn check_calls_screen(app: &App<'_>) {
     }
     app.driver
         .wait_for("call-row[data-decision=allowed][data-outcome=ok]");
-    app.driver.save_screenshot("09-activity");
+    app.driver.save_screenshot("09-calls");
     app.driver.click("nav-logs");
     app.driver.wait_for("log-line");
     app.driver.save_screenshot("10-logs");

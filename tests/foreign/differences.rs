@@ -53,7 +53,7 @@ const fn invalid_call(
         servers,
         eras,
         entry: what,
-        through: "Nothing was sent: the arguments do not fit the schema",
+        through: "This call was not run: its arguments do not match the schema",
         reason: "Drawbridge does not send arguments that break the tool's schema. Its error names the member and the \
                   rule.",
     }

@@ -410,7 +410,7 @@ fn clients_can_keep_the_accepted_definition_and_each_call_needs_approval() {
     let id = asked["id"].as_str().expect("an id");
     let refused = home.cli(&["approvals", "approve", id, "--always"]);
     assert!(
-        refused.exit_code() == 1 && refused.stderr().contains("Accept the change first"),
+        refused.exit_code() == 1 && refused.stderr().contains("accept the change first"),
         "{}",
         refused.stderr()
     );

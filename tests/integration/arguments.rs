@@ -76,7 +76,7 @@ fn arguments_that_a_server_coerces_are_forwarded_unchanged() {
         .call("thinking__plan", r#"{"thoughtNumber":"2"}"#)
         .text();
     assert!(
-        refused.contains("/thoughtNumber: ") && refused.contains("Nothing was sent"),
+        refused.contains("/thoughtNumber: ") && refused.contains("was not run"),
         "{refused}"
     );
     assert_eq!(
@@ -151,7 +151,10 @@ fn equivalent_spellings_of_arguments_evade_no_deny_and_widen_no_allow() {
         r#"{"options":"{\"path\":\"/etc/passwd\"}"}"#,
     ] {
         let denied = client.call("bank__plan", arguments).text();
-        assert!(denied.contains("Denied by policy"), "{arguments}: {denied}");
+        assert!(
+            denied.contains("The policy denied this call"),
+            "{arguments}: {denied}"
+        );
     }
     assert_eq!(server.received_calls("plan").len(), 0);
     assert!(
@@ -188,7 +191,7 @@ fn equivalent_spellings_of_arguments_evade_no_deny_and_widen_no_allow() {
             .call("bank__plan", &json!({"paths": paths}).to_string())
             .text();
         assert!(
-            denied.contains("Denied by policy"),
+            denied.contains("The policy denied this call"),
             "a list in a text is no path in the folder: {denied}"
         );
     }

@@ -1,14 +1,11 @@
 //! Decisions beyond approve and deny: edited arguments, rules for several calls or with conditions,
 //! late approvals, paused calls, and results that are held or masked.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::thread;
 
 use drawbridge_tests::{
-    FaultyServer, Home, Hub, McpClient, hub::received_calls, paths, store, wait::some_if,
-    wait_until,
+    FaultyServer, Home, Hub, McpClient, hub::received_calls, mcp::Events, paths, store,
+    wait::some_if, wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -228,7 +225,7 @@ fn a_rule_tests_arguments_and_a_deny_takes_precedence() {
         &arguments(&format!("{folder}/secret.md"), "1"),
     );
     assert!(
-        denied.is_error() && denied.text().contains("where /path fits"),
+        denied.is_error() && denied.text().contains("if /path matches"),
         "it names the rule: {}",
         denied.raw
     );
@@ -275,31 +272,26 @@ fn a_pause_denies_pending_calls_cancels_running_ones_and_survives_a_restart() {
     let client = hub.connect_client("desk");
     let running = hub
         .connect_client("other")
-        .spawn_call("probe__slow", r#"{"ms":20000}"#);
+        .spawn_call("probe__slow", r#"{"ms":600000}"#);
     wait_until("it runs", || some_if(!received_calls(&home).is_empty()));
     let waiting = client.spawn_call("probe__echo", "{}");
     let _ = hub.wait_for_approval();
-    let start = Instant::now();
+    // Neither the person nor the server ever answers.
     home.cli(&["pause"]).expect_success();
     for call in [waiting, running] {
         let answer = call.join().expect("the call ends");
         assert!(
-            answer.is_error() && answer.text().contains("raised the drawbridge"),
+            answer.is_error() && answer.text().contains("All calls are paused"),
             "{}",
             answer.raw
         );
     }
-    assert!(
-        start.elapsed() < Duration::from_secs(5),
-        "at once, and not after {:?}",
-        start.elapsed()
-    );
     hub.set_policy("probe", "allow");
     assert!(
         client
             .call("probe__echo", "{}")
             .text()
-            .contains("raised the drawbridge"),
+            .contains("All calls are paused"),
         "no rule lets it through"
     );
     assert!(
@@ -351,7 +343,7 @@ fn a_result_is_held_for_a_person_or_masked() {
         home.cli(&["approvals", "approve", &id, "--always"])
             .exit_code(),
         1,
-        "a result is let through once"
+        "a result can only be approved once"
     );
     home.cli(&["approvals", "deny", &id, "--reason", "private"])
         .expect_success();
@@ -382,26 +374,21 @@ fn a_client_gets_progress_while_its_call_waits_for_a_person() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let client = hub.connect_client("desk");
-    thread::scope(|scope| {
-        let told = scope.spawn(|| {
-            client.request_messages(
-                "tools/call",
-                r#"{"name":"probe__echo","arguments":{},"_meta":{"progressToken":"mine"}}"#,
-            )
-        });
-        let (_, id) = wait_for_approval(&hub);
-        // The keepalive is sent every ten seconds.
-        thread::sleep(Duration::from_secs(11));
-        home.cli(&["approvals", "approve", &id]).expect_success();
-        let told = told.join().expect("the call ends");
-        assert_eq!(told[0]["method"], "notifications/progress", "{told:?}");
-        assert_eq!(told[0]["params"]["progressToken"], "mine", "{told:?}");
-        assert!(
-            told.last()
-                .is_some_and(|answer| answer["result"]["isError"] != json!(true)),
-            "{told:?}"
-        );
-    });
+    let params =
+        json!({"name": "probe__echo", "arguments": {}, "_meta": {"progressToken": "mine"}});
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let mut events = Events::new(client.post(&request).expect("an answer"));
+    let progress = events.next().expect("progress before the answer").message();
+    assert_eq!(progress["method"], "notifications/progress", "{progress}");
+    assert_eq!(progress["params"]["progressToken"], "mine", "{progress}");
+    let (_, id) = wait_for_approval(&hub);
+    home.cli(&["approvals", "approve", &id]).expect_success();
+    let answer = events.last().expect("an answer").message();
+    assert!(
+        answer["id"] == 1 && answer["result"]["content"].is_array(),
+        "{answer}"
+    );
+    assert_ne!(answer["result"]["isError"], json!(true), "{answer}");
 }
 
 #[test]
@@ -481,7 +468,7 @@ fn repeated_approvals_suggest_a_rule_with_its_dry_run() {
     let suggestion = &figures["suggestions"][0];
     assert_eq!(
         suggestion["words"],
-        r#"allow echo of probe for desktop where /mode is "r" and /path is in /home/me/notes"#,
+        r#"allow echo of probe for desk if /mode is "r" and /path is in /home/me/notes"#,
         "{figures}"
     );
     assert_eq!(

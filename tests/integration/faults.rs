@@ -12,51 +12,88 @@ mod sizes;
 mod unread_stdin;
 
 use std::{
+    fs,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
     thread,
-    time::{Duration, Instant},
 };
 
-use drawbridge_tests::{FaultyServer, Home, Hub, McpClient};
+use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, paths};
+use serde_json::{Value, json};
 
-/// The longest time until a client learns something that the hub knows at once.
-const IMMEDIATE: Duration = Duration::from_secs(1);
+/// The number of calls of the neighbour that have to be answered while another server misbehaves.
+const NEIGHBOUR_CALLS: usize = 20;
 
-/// Runs `act` and returns its result with the elapsed time.
-fn measure<T>(act: impl FnOnce() -> T) -> (T, Duration) {
-    let start = Instant::now();
-    let done = act();
-    (done, start.elapsed())
+/// Returns timeouts of calls that are longer than any test. If a call is answered all the same, the
+/// hub has noticed the fault itself.
+fn endless_timeouts() -> Value {
+    json!({"call_ms": 600_000})
 }
 
 /// Adds a healthy server and a client of it.
 fn add_neighbour<'a>(hub: &'a Hub<'a>) -> (FaultyServer<'a>, McpClient) {
-    let server =
-        FaultyServer::add(hub, "neighbour", &serde_json::json!({}), &[]).wait_until_synced();
+    let server = FaultyServer::add(hub, "neighbour", &json!({}), &[]).wait_until_synced();
     let client = hub.connect_client("neighbour");
     assert_eq!(client.call("neighbour__echo", "{}").text(), "{}");
     (server, client)
 }
 
-/// Runs `act` while the neighbour is called. Returns how long each of those calls took.
-fn call_neighbour_during<T>(client: &McpClient, act: impl FnOnce() -> T) -> (T, Vec<Duration>) {
-    let is_over = AtomicBool::new(false);
+/// A file that a fixture waits for. It appears at the latest when this is dropped, so that no
+/// fixture waits for a test that has failed.
+struct ReleaseFile(PathBuf);
+
+impl ReleaseFile {
+    fn new(home: &Home) -> Self {
+        let path = home.file("neighbour-answered");
+        // The file of an earlier flood may be there.
+        let _ = fs::remove_file(&path);
+        Self(path)
+    }
+
+    fn create(&self) {
+        fs::write(&self.0, "").expect("write the file");
+    }
+}
+
+impl Drop for ReleaseFile {
+    fn drop(&mut self) {
+        let _ = fs::write(&self.0, "");
+    }
+}
+
+/// Runs `act` while the neighbour is called. Fails unless the neighbour is answered
+/// [`NEIGHBOUR_CALLS`] times before `act` ends. `act` gets the path of a file that appears then, so
+/// that a server can misbehave until it exists. A server that delays its neighbours for as long as
+/// it misbehaves never ends, and the test fails.
+fn call_neighbour_during<T>(home: &Home, client: &McpClient, act: impl FnOnce(&str) -> T) -> T {
+    let (is_over, release) = (AtomicBool::new(false), ReleaseFile::new(home));
+    let path = paths::path_text(&release.0);
+    let is_over = &is_over;
     thread::scope(|scope| {
-        let calls = scope.spawn(|| {
-            let mut took = Vec::new();
-            while !is_over.load(Ordering::Relaxed) || took.is_empty() {
-                let (answer, elapsed) =
-                    measure(|| client.call("neighbour__echo", r#"{"still":"here"}"#));
+        let calls = scope.spawn(move || {
+            let mut answered = 0;
+            loop {
+                let answer = client.call("neighbour__echo", r#"{"still":"here"}"#);
                 assert_eq!(answer.text(), r#"{"still":"here"}"#);
-                took.push(elapsed);
+                if is_over.load(Ordering::Relaxed) {
+                    return answered;
+                }
+                answered += 1;
+                if answered == NEIGHBOUR_CALLS {
+                    release.create();
+                }
             }
-            took
         });
-        let done = catch_unwind(AssertUnwindSafe(act));
+        let done = catch_unwind(AssertUnwindSafe(|| act(&path)));
         is_over.store(true, Ordering::Relaxed);
-        let took = calls.join().expect("the neighbour answers");
-        (done.unwrap_or_else(|panic| resume_unwind(panic)), took)
+        let answered = calls.join().expect("the neighbour answers");
+        let done = done.unwrap_or_else(|panic| resume_unwind(panic));
+        assert!(
+            answered >= NEIGHBOUR_CALLS,
+            "another server was answered only {answered} times meanwhile"
+        );
+        done
     })
 }
 

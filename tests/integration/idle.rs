@@ -3,7 +3,12 @@
 use std::process::Stdio;
 
 use drawbridge_tests::{
-    Bridge, Home, Hub, hub::write_spec, paths, process::Process, wait::some_if, wait_until,
+    Bridge, Home, Hub,
+    hub::write_spec,
+    paths,
+    process::Process,
+    wait::{shift_moment, some_if},
+    wait_until,
 };
 use serde_json::json;
 
@@ -124,6 +129,6 @@ fn bridges_that_start_at_any_moment_of_a_hub_exit_are_served() {
         let mut bridge = Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]);
         assert!(bridge.request(2, "ping", &json!({}))["error"].is_null());
         bridge.close();
-        std::thread::sleep(std::time::Duration::from_millis(960 + 10 * step));
+        shift_moment(std::time::Duration::from_millis(960 + 10 * step));
     }
 }

@@ -8,7 +8,7 @@ use std::{
     env, fs,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use drawbridge_tests::{
@@ -18,15 +18,13 @@ use drawbridge_tests::{
     paths,
     process::signal_process,
     store::{self, CallRow},
-    wait::some_if,
+    wait::{shift_moment, some_if},
     wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-/// The longest time until the hub listens again.
-const MAX_RESTART_TIME: Duration = Duration::from_secs(3);
 const CLIENTS: usize = 4;
 
 /// Returns a pseudorandom number that depends only on the round.
@@ -119,7 +117,7 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
         wait_until("the load is on", || {
             some_if(load.answered.load(Ordering::Relaxed) >= enough)
         });
-        thread::sleep(Duration::from_micros(
+        shift_moment(Duration::from_micros(
             (pseudorandom(round + 1_000_000) % 30_000) as u64,
         ));
         load.is_over.store(true, Ordering::Relaxed);
@@ -224,7 +222,7 @@ fn a_hub_killed_under_load_has_recorded_every_decision_and_replays_no_call() {
     let tokens: Vec<String> = (0..CLIENTS)
         .map(|number| hub.add_client(&format!("desk-{number}")))
         .collect();
-    let (mut next, mut answered, mut slowest) = (Some(hub), BTreeSet::new(), Duration::ZERO);
+    let (mut next, mut answered) = (Some(hub), BTreeSet::new());
     for number in 0..rounds {
         answered.append(&mut run_round(next.take().expect("a hub"), &tokens, number));
         home.assert_no_survivors();
@@ -234,14 +232,7 @@ fn a_hub_killed_under_load_has_recorded_every_decision_and_replays_no_call() {
         );
         assert_specs_intact(&home);
         let before = count_received(&home);
-        let start = Instant::now();
         let hub = next.insert(Hub::serve(&home));
-        slowest = slowest.max(start.elapsed());
-        assert!(
-            start.elapsed() <= MAX_RESTART_TIME,
-            "round {number}: it listens again after {:?}",
-            start.elapsed()
-        );
         let rows = store::read_calls(&home.data_dir()).expect("read the store");
         assert_calls_recorded(&before, &answered, &rows);
         assert_eq!(
@@ -258,7 +249,7 @@ fn a_hub_killed_under_load_has_recorded_every_decision_and_replays_no_call() {
     let rows = store::read_calls(&home.data_dir()).expect("read the store");
     let unknown = rows.iter().filter(|row| row.outcome == "unknown").count();
     println!(
-        "{rounds} kills: {} calls came, {} were answered, of {unknown} nobody knows; back after {slowest:?} at most",
+        "{rounds} kills: {} calls came, {} were answered, of {unknown} nobody knows",
         count_received(&home).len(),
         answered.len()
     );
@@ -326,7 +317,7 @@ fn a_hub_killed_during_its_first_start_starts_the_next_time() {
     for round in 0..10 {
         let home = Home::new();
         let mut hub = Hub::spawn(&home);
-        thread::sleep(Duration::from_micros(
+        shift_moment(Duration::from_micros(
             (pseudorandom(round) % 120_000) as u64,
         ));
         hub.send_signal(Signal::SIGKILL);

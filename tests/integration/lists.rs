@@ -71,17 +71,21 @@ fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
         json!({"tools": tools, "prompts": prompts, "resources": [{"name": "without a URI"}]});
     add(&hub, "messy", &lists, &json!({"allowed_tools": ["good"]}));
     let expected = [
-        ("tools", "big", "at most 262144 are taken"),
+        ("tools", "big", "at most 262144 are allowed"),
         ("tools", "entry 3 of tools/list", "it has no 'name'"),
-        ("tools", "odd", "its 'description' is not a string"),
-        ("tools", "hinted", "its 'annotations' are wrong"),
+        ("tools", "odd", "its 'description' is invalid"),
+        ("tools", "hinted", "its 'annotations' is invalid"),
         (
             "tools",
             "remote",
-            "'https://example.com/t.json', which would have to be fetched",
+            "'https://example.com/t.json', which Drawbridge would have to fetch",
         ),
-        ("tools", "good", "another tool has the same 'name'"),
-        ("tools", "entry 8 of tools/list", "it cannot be read"),
+        ("tools", "good", "an earlier tool has the same 'name'"),
+        (
+            "tools",
+            "entry 8 of tools/list",
+            "its definition cannot be read",
+        ),
         ("prompts", "entry 2 of prompts/list", "it has no 'name'"),
         ("resources", "entry 1 of resources/list", "it has no 'uri'"),
     ];
@@ -104,7 +108,7 @@ fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
             .stdout();
         for (_, name, why) in &expected {
             let has =
-                |line: &str| line.contains("left out") && line.contains(name) && line.contains(why);
+                |line: &str| line.contains("excluded") && line.contains(name) && line.contains(why);
             assert!(logged.lines().any(has), "{name}: {logged}");
         }
     };
@@ -141,11 +145,11 @@ fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
         .expect_success()
         .stdout();
     assert!(
-        printed.contains("9 entries of its lists are left out"),
+        printed.contains("9 entries of this server's lists are excluded"),
         "{printed}"
     );
     let times = home
-        .cli(&["logs", "--server", "messy", "--text", "left out tool big"])
+        .cli(&["logs", "--server", "messy", "--text", "excluded tool big"])
         .expect_success()
         .stdout()
         .lines()
@@ -180,7 +184,9 @@ fn an_unprefixed_name_of_another_server_is_shown_as_excluded() {
     assert_eq!(list_excluded(&hub, "first"), []);
     let found = list_excluded(&hub, "second");
     assert!(
-        found.len() == 2 && found[0].1 == "search" && found[0].2.contains("'first' has that name"),
+        found.len() == 2
+            && found[0].1 == "search"
+            && found[0].2.contains("'first' already uses this name"),
         "{found:?}"
     );
     assert!(
@@ -192,7 +198,7 @@ fn an_unprefixed_name_of_another_server_is_shown_as_excluded() {
         .expect_success()
         .stdout();
     assert!(
-        logged.contains("left out tool search: 'first' has that name"),
+        logged.contains("excluded tool search: 'first' already uses this name"),
         "{logged}"
     );
 }

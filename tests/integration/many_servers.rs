@@ -1,11 +1,6 @@
 //! Many servers: none runs unless it is needed, and none is left afterwards.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    net::TcpStream,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, fs, net::TcpStream};
 
 use drawbridge_tests::{
     Home, Hub, McpClient, MemoryGrowth, paths, process::Process, wait::some_if, wait_until,
@@ -16,9 +11,6 @@ use serde_json::{Value, json};
 
 /// Short for a test, but long enough to observe the running server.
 const IDLE_MS: u32 = 700;
-/// The test prints the measured start of a hub. This bound is generous, for machines that have
-/// other work.
-const READY: Duration = Duration::from_secs(3);
 const CYCLES: usize = 500;
 
 /// Starts the public server on a port.
@@ -100,11 +92,11 @@ fn of_fifty_real_servers_only_the_called_one_runs() {
     hub.set_policy("files-3", "allow");
     hub.stop(Signal::SIGTERM);
 
-    let began = Instant::now();
     let hub = Hub::serve(&home);
-    let ready = began.elapsed();
-    println!("a hub with fifty servers listens after {ready:?}");
-    assert!(ready < READY, "it took {ready:?}");
+    assert!(
+        home.server_processes().is_empty(),
+        "the hub listens without starting a server"
+    );
     let client = McpClient::connect(&hub.url, &token);
     let tools = client.list_tools();
     let of: BTreeSet<_> = tools

@@ -50,7 +50,7 @@ fn sign_in_again(home: &Home, hub: &Hub<'_>) {
     );
     let (status, said) = authorize.wait_until_exit(std::time::Duration::from_secs(20));
     assert!(
-        status.success() && said.contains("signed in to protected"),
+        status.success() && said.contains("Signed in to 'protected'"),
         "{said} {}",
         authorize.stderr()
     );
@@ -126,7 +126,7 @@ fn a_person_signs_in_in_a_browser_and_the_token_is_only_in_the_keyring() {
         (&registered["application_type"], &registered["client_name"]),
         (&json!("native"), &json!("Drawbridge"))
     );
-    let resources = remote.recorded("resources");
+    let resources = remote.recorded("requested_resources");
     assert!(
         resources
             .as_array()
@@ -269,7 +269,7 @@ fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
         if let Some(method) = methods {
             metadata["token_endpoint_auth_methods_supported"] = json!([method]);
         }
-        remote.configure(&json!({"metadata": metadata, "token_lasts": 3}));
+        remote.configure(&json!({"metadata": metadata, "token_lifetime": 3}));
         let hub = Hub::serve(&desktop);
         add_with_client(&desktop, &remote, client, client != "public");
         sign_in_again(&desktop, &hub);
@@ -280,7 +280,7 @@ fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
             some_if(remote.recorded("refresh_token").as_u64() >= Some(1))
         });
         let expected = if client == "public" { "none" } else { client };
-        let authenticated = remote.recorded("authenticated");
+        let authenticated = remote.recorded("token_authentication");
         assert!(
             authenticated
                 .as_array()
@@ -400,7 +400,7 @@ fn a_new_sign_in_for_another_scope_requests_both_scopes() {
         "and changes nothing about the offer"
     );
     sign_in_again(&desktop, &hub);
-    let asked = remote.recorded("scopes");
+    let asked = remote.recorded("requested_scopes");
     let last = asked
         .as_array()
         .and_then(|all| all.last()?.as_str())
@@ -418,7 +418,7 @@ fn a_denied_scope_does_not_cause_repeated_sign_ins() {
     for demands in [json!("change"), Value::Null] {
         let desktop = DesktopSession::without_screen();
         let remote = ProtectedServer::start(&desktop);
-        remote.configure(&json!({"demands": demands}));
+        remote.configure(&json!({"demanded_scope": demands}));
         let hub = Hub::serve(&desktop);
         sign_in(&desktop, &hub, &remote);
         assert!(
@@ -431,7 +431,7 @@ fn a_denied_scope_does_not_cause_repeated_sign_ins() {
         let still_refused = |hub: &Hub<'_>, name: &str| {
             let refused = hub.connect_client(name).call("protected__change", "{}");
             assert!(
-                refused.is_error() && refused.text().contains("does not grant it"),
+                refused.is_error() && refused.text().contains("did not grant"),
                 "{}",
                 refused.text()
             );
@@ -451,7 +451,7 @@ fn a_denied_scope_does_not_cause_repeated_sign_ins() {
 fn an_expired_token_is_refreshed_automatically() {
     let desktop = DesktopSession::without_screen();
     let remote = ProtectedServer::start(&desktop);
-    remote.configure(&json!({"token_lasts": 4}));
+    remote.configure(&json!({"token_lifetime": 4}));
     let hub = Hub::serve(&desktop);
     sign_in(&desktop, &hub, &remote);
     let client = hub.connect_client("desk");
@@ -482,7 +482,7 @@ fn an_expired_token_is_refreshed_automatically() {
 fn a_failed_refresh_requires_a_new_sign_in() {
     let desktop = DesktopSession::without_screen();
     let remote = ProtectedServer::start(&desktop);
-    remote.configure(&json!({"token_lasts": 2}));
+    remote.configure(&json!({"token_lifetime": 2}));
     let hub = Hub::serve(&desktop);
     sign_in(&desktop, &hub, &remote);
     remote.configure(&json!({"refuse_refresh": true}));
@@ -491,7 +491,7 @@ fn a_failed_refresh_requires_a_new_sign_in() {
         let answer = client.call("protected__whoami", "{}");
         answer.is_error().then(|| answer.text())
     });
-    assert!(refused.contains("has to sign in"), "{refused}");
+    assert!(refused.contains("requires a sign-in"), "{refused}");
     assert_eq!(hub.show_server("protected")["state"], "needs_sign_in");
     assert!(
         keyring_values(&desktop, "oauth:tokens:").is_empty(),
@@ -556,13 +556,13 @@ fn a_hostile_authorization_server_opens_no_browser_and_gets_no_requests() {
         .cli(&["servers", "add", "protected", "--url", &remote.server])
         .expect_success();
     let launcher = BrowserLauncher::new(&desktop);
-    let refused = |knobs: &Value| {
-        remote.configure(knobs);
+    let refused = |settings: &Value| {
+        remote.configure(settings);
         let mut authorize = start_sign_in(&desktop, &launcher);
         let (status, said) = authorize.wait_until_exit(std::time::Duration::from_secs(10));
         assert!(
             status.code() == Some(1) && said.is_empty(),
-            "{knobs}: {said}"
+            "{settings}: {said}"
         );
         authorize.stderr()
     };

@@ -1,18 +1,15 @@
 //! The registry: spec files that any program may edit, and a hub that follows the edits.
 
-use std::{fs, time::Duration};
+use std::fs;
 
 use drawbridge_tests::{
     Home, Hub, McpClient,
     hub::{received_calls, received_lines, spec_file, write_spec},
     paths,
     wait::some_if,
-    wait_until, wait_until_within,
+    wait_until,
 };
 use serde_json::{Value, json};
-
-/// The README promises a second; a loaded machine gets more.
-const SOON: Duration = Duration::from_secs(5);
 
 fn edit_spec(home: &Home, id: &str, change: impl FnOnce(&mut Value)) {
     let text = fs::read_to_string(spec_file(&home.data_dir(), id)).expect("read the spec");
@@ -40,7 +37,7 @@ fn tools_disappear_and_return_as_the_spec_file_is_edited() {
         client.list_tools()
     );
     edit_spec(&home, "probe", |spec| spec["enabled"] = json!(false));
-    wait_until_within(SOON, "the tools are gone", || some_if(!sees_probe(&client)));
+    wait_until("the tools are gone", || some_if(!sees_probe(&client)));
     let answer = client.call("probe__echo", "{}");
     assert!(
         answer.error_code().is_some() || answer.is_error(),
@@ -48,9 +45,9 @@ fn tools_disappear_and_return_as_the_spec_file_is_edited() {
         answer.raw
     );
     edit_spec(&home, "probe", |spec| spec["enabled"] = json!(true));
-    wait_until_within(SOON, "the tools are back", || some_if(sees_probe(&client)));
+    wait_until("the tools are back", || some_if(sees_probe(&client)));
     fs::remove_file(spec_file(&home.data_dir(), "probe")).expect("remove the spec");
-    wait_until_within(SOON, "the tools are gone with the file", || {
+    wait_until("the tools are gone with the file", || {
         some_if(!sees_probe(&client))
     });
     assert_eq!(
@@ -72,7 +69,7 @@ fn a_broken_spec_file_is_reported_with_its_position_and_affects_no_other() {
         "broken",
         "{\n  \"command\": \"node\",\n  \"args\": [\"1\" \"2\"]\n}\n",
     );
-    let broken = wait_until_within(SOON, "the broken file is told", || {
+    let broken = wait_until("the broken file is told", || {
         home.cli(&["servers", "list", "--json"]).expect_json()["broken"]
             .as_array()?
             .first()
@@ -111,7 +108,7 @@ fn a_broken_spec_file_is_reported_with_its_position_and_affects_no_other() {
         "both are named: {contradiction}"
     );
     fs::remove_file(spec_file(&home.data_dir(), "broken")).expect("remove the spec");
-    wait_until_within(SOON, "it is forgotten", || {
+    wait_until("it is forgotten", || {
         some_if(home.cli(&["servers", "list", "--json"]).expect_json()["broken"] == json!([]))
     });
     assert!(
@@ -130,7 +127,7 @@ fn a_new_spec_file_starts_nothing_until_it_is_accepted() {
     let spec =
         json!({"command": program, "args": ["--record", file], "trusted": true, "accepted": true});
     write_spec(&home, "probe", &spec.to_string());
-    wait_until_within(SOON, "it waits for the user", || {
+    wait_until("it waits for the user", || {
         some_if(find_server(&home, "probe")?["state"] == "needs_acceptance")
     });
     assert!(!sees_probe(&client), "no tool of it is shown");
@@ -160,10 +157,10 @@ fn a_changed_command_waits_for_acceptance() {
     edit_spec(&home, "probe", |spec| {
         spec["env"] = json!({"LD_PRELOAD": "/tmp/evil.so"})
     });
-    wait_until_within(SOON, "the change is noticed", || {
+    wait_until("the change is noticed", || {
         some_if(find_server(&home, "probe")?["acceptance"] == "changed")
     });
-    wait_until_within(SOON, "the old process is ended", || {
+    wait_until("the old process is ended", || {
         some_if(
             home.server_processes()
                 .iter()

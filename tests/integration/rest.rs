@@ -120,7 +120,7 @@ fn a_bad_body_is_an_error_that_names_the_field() {
             json!({"name": "x", "command": "y", "timeouts": {"call_ms": "long"}}),
             "timeouts.call_ms",
         ),
-        (json!({"name": "x"}), "neither 'command'"),
+        (json!({"name": "x"}), "'command' (for a local server)"),
         (json!({"command": "y"}), "name"),
         (json!([]), "body"),
     ] {

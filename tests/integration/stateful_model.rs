@@ -379,7 +379,7 @@ fn check_answer(asked: &ModelCall, outcome: Outcome, answer: Option<&Answer>) ->
             is(&text, &sent)
                 || text
                     .as_deref()
-                    .is_some_and(|text| text.contains("Denied by the user"))
+                    .is_some_and(|text| text.contains("The user denied this call"))
         }
         Outcome::Gone => text.is_none(),
     };
@@ -454,11 +454,11 @@ fn no_sequence_of_steps_runs_a_call_without_a_matching_decision() {
         "RanEdited",
         "RanOrDenied",
         "Gone",
-        "Refused(\"Denied by the user\")",
-        "Refused(\"Denied by policy\")",
+        "Refused(\"The user denied this call\")",
+        "Refused(\"The policy denied this call\")",
         "Refused(\"Timed out\")",
         "Refused(\"Queue full\")",
-        "Refused(\"raised the drawbridge\")",
+        "Refused(\"All calls are paused\")",
         "Refused(\"changed after the call was approved\")",
     ] {
         assert!(

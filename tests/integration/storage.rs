@@ -18,11 +18,14 @@ fn assert_denied(client: &McpClient, server: &FaultyServer<'_>) {
     let answer = client.call(&server.exposed_name("echo"), r#"{"n":1}"#);
     let said = answer.text();
     assert!(
-        answer.is_error() && said.contains("Denied by Drawbridge"),
+        answer.is_error() && said.contains("Drawbridge denied this call"),
         "{}",
         answer.raw
     );
-    assert!(said.contains("could not be written"), "it says why: {said}");
+    assert!(
+        said.contains("could not be recorded"),
+        "it says why: {said}"
+    );
     assert_eq!(
         server.received_calls("echo").len(),
         before,

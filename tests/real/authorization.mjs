@@ -1,7 +1,9 @@
-// A protected MCP server on the official SDK, and before it a real authorization server (oidc-provider), both on
-// loopback. Prints {"server", "issuer", "control"} as its first line. `control` is a URL: GET tells what happened
-// so far, POST {"name": value} turns a knob. With `browse URL` as arguments it is the browser of a person instead:
-// it signs in there, agrees, and prints the last page that it saw.
+// Starts a protected MCP server (official SDK) and a real authorization server (oidc-provider) on
+// loopback. Prints {"server", "issuer", "control"} as its first line. `control` is a URL: GET
+// returns the recorded requests, and POST {"name": value} changes a setting.
+//
+// With the arguments `browse URL`, the program acts as the browser of a person who signs in and
+// consents, and prints the last page.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import express from "express";
@@ -16,26 +18,43 @@ else await serve();
 async function serve() {
   const listen = (app) => new Promise((done) => { const server = createServer(app).listen(0, "127.0.0.1", () => done(server)); });
   const origin = (server) => `http://127.0.0.1:${server.address().port}`;
-  const [front, back, desk] = [express(), express(), express()];
-  const [issuer, resource, control] = (await Promise.all([front, back, desk].map(listen))).map(origin);
+  const [authApp, serverApp, controlApp] = [express(), express(), express()];
+  const [issuer, resource, control] = (await Promise.all([authApp, serverApp, controlApp].map(listen))).map(origin);
 
-  // What a test turns, and what it sees.
-  const knobs = { token_lasts: 3600, iss: null, metadata: {}, authorization_servers: [issuer], refuse_refresh: false, scope: "mcp", demands: "change" };
-  const seen = { authorization_code: 0, refresh_token: 0, registrations: [], calls: 0, refused: 0, resources: [], authenticated: [], scopes: [] };
-  desk.use(express.json());
-  desk.get("/", (_, res) => res.json(seen));
-  desk.post("/", (req, res) => { Object.assign(knobs, req.body); res.json(knobs); });
+  // `iss` replaces the issuer in redirects. A 403 response names the `demanded_scope`.
+  const settings = {
+    token_lifetime: 3600,
+    iss: null,
+    metadata: {},
+    authorization_servers: [issuer],
+    refuse_refresh: false,
+    scope: "mcp",
+    demanded_scope: "change",
+  };
+  // `authorization_code` and `refresh_token` count the token requests of each grant type.
+  const recorded = {
+    authorization_code: 0,
+    refresh_token: 0,
+    registrations: [],
+    calls: 0,
+    requested_resources: [],
+    token_authentication: [],
+    requested_scopes: [],
+  };
+  controlApp.use(express.json());
+  controlApp.get("/", (_, res) => res.json(recorded));
+  controlApp.post("/", (req, res) => { Object.assign(settings, req.body); res.json(settings); });
 
   const { default: Provider } = await import("oidc-provider");
-  // Clients that a person has registered, one for each way to show who it is to the token endpoint.
-  const byHand = (client_id, token_endpoint_auth_method) => ({
+  // The preregistered clients: one for each way to authenticate at the token endpoint.
+  const preregister = (client_id, token_endpoint_auth_method) => ({
     client_id, token_endpoint_auth_method, application_type: "native", redirect_uris: ["http://127.0.0.1/callback"],
     grant_types: ["authorization_code", "refresh_token"],
     ...(token_endpoint_auth_method === "none" ? {} : { client_secret: `${client_id}: a secret/of the tests` }),
   });
   const provider = new Provider(issuer, {
     scopes: ["mcp", "change", "offline_access"],
-    clients: [byHand("basic", "client_secret_basic"), byHand("post", "client_secret_post"), byHand("public", "none")],
+    clients: [preregister("basic", "client_secret_basic"), preregister("post", "client_secret_post"), preregister("public", "none")],
     cookies: { keys: [randomUUID()] },
     features: {
       devInteractions: { enabled: true },
@@ -43,50 +62,50 @@ async function serve() {
       resourceIndicators: {
         enabled: true,
         useGrantedResource: () => true,
-        getResourceServerInfo: (_, named) => {
-          seen.resources.push(named);
-          if (named !== `${resource}/mcp`) throw new Error(`no such resource: ${named}`);
-          return { scope: knobs.scope, audience: named, accessTokenTTL: knobs.token_lasts, accessTokenFormat: "opaque" };
+        getResourceServerInfo: (_, requested) => {
+          recorded.requested_resources.push(requested);
+          if (requested !== `${resource}/mcp`) throw new Error(`no such resource: ${requested}`);
+          return { scope: settings.scope, audience: requested, accessTokenTTL: settings.token_lifetime, accessTokenFormat: "opaque" };
         },
       },
     },
     issueRefreshToken: () => true,
-    ttl: { AccessToken: () => knobs.token_lasts },
+    ttl: { AccessToken: () => settings.token_lifetime },
   });
-  provider.on("registration_create.success", (_, client) => seen.registrations.push(client.metadata()));
+  provider.on("registration_create.success", (_, client) => recorded.registrations.push(client.metadata()));
 
-  front.use(["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"], async (req, res, next) => {
-    if ("plain" in req.query) return next();
-    const plain = await fetch(`${issuer}/.well-known/openid-configuration?plain`).then((answer) => answer.json());
-    res.json({ ...plain, ...knobs.metadata });
+  authApp.use(["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"], async (req, res, next) => {
+    if ("original" in req.query) return next();
+    const original = await fetch(`${issuer}/.well-known/openid-configuration?original`).then((response) => response.json());
+    res.json({ ...original, ...settings.metadata });
   });
-  front.use("/token", express.text({ type: "application/x-www-form-urlencoded" }), (req, res, next) => {
+  authApp.use("/token", express.text({ type: "application/x-www-form-urlencoded" }), (req, res, next) => {
     const form = new URLSearchParams(req.body);
-    seen[form.get("grant_type")] += 1;
-    seen.authenticated.push(/^basic /i.test(req.headers.authorization ?? "") ? "basic" : form.has("client_secret") ? "post" : "none");
-    if (knobs.refuse_refresh && form.get("grant_type") === "refresh_token") return res.status(400).json({ error: "invalid_grant" });
+    recorded[form.get("grant_type")] += 1;
+    recorded.token_authentication.push(/^basic /i.test(req.headers.authorization ?? "") ? "basic" : form.has("client_secret") ? "post" : "none");
+    if (settings.refuse_refresh && form.get("grant_type") === "refresh_token") return res.status(400).json({ error: "invalid_grant" });
     req.body = Object.fromEntries(form);
     next();
   });
-  front.use("/auth", (req, res, next) => { if (req.query.scope !== undefined) seen.scopes.push(req.query.scope); next(); });
-  // A mixed-up answer: it names another issuer than the one that gives it.
-  front.use((_, res, next) => {
+  authApp.use("/auth", (req, res, next) => { if (req.query.scope !== undefined) recorded.requested_scopes.push(req.query.scope); next(); });
+  // Simulates a mix-up attack: the redirect names another issuer in `iss`.
+  authApp.use((_, res, next) => {
     const { setHeader } = res;
     res.setHeader = (name, value) => {
-      if (knobs.iss !== null && name.toLowerCase() === "location" && value.includes("code=")) {
+      if (settings.iss !== null && name.toLowerCase() === "location" && value.includes("code=")) {
         const to = new URL(value);
-        to.searchParams.set("iss", knobs.iss);
+        to.searchParams.set("iss", settings.iss);
         value = to.href;
       }
       return setHeader.call(res, name, value);
     };
     next();
   });
-  front.use(provider.callback());
+  authApp.use(provider.callback());
 
   const metadata = `${resource}/.well-known/oauth-protected-resource/mcp`;
-  back.get("/.well-known/oauth-protected-resource/mcp", (_, res) => {
-    res.json({ resource: `${resource}/mcp`, authorization_servers: knobs.authorization_servers, scopes_supported: ["mcp"] });
+  serverApp.get("/.well-known/oauth-protected-resource/mcp", (_, res) => {
+    res.json({ resource: `${resource}/mcp`, authorization_servers: settings.authorization_servers, scopes_supported: ["mcp"] });
   });
   const verifier = {
     async verifyAccessToken(token) {
@@ -95,16 +114,15 @@ async function serve() {
       return { token, clientId: found.clientId, scopes: [...found.scopes], expiresAt: found.exp };
     },
   };
-  back.use("/mcp", (_, res, next) => { res.on("finish", () => { if (res.statusCode === 401) seen.refused += 1; }); next(); });
-  back.use("/mcp", requireBearerAuth({ verifier, requiredScopes: ["mcp"], resourceMetadataUrl: metadata }), express.json());
-  // A tool that needs more than the others.
-  back.post("/mcp", (req, res, next) => {
+  serverApp.use("/mcp", requireBearerAuth({ verifier, requiredScopes: ["mcp"], resourceMetadataUrl: metadata }), express.json());
+  // The tool `change` needs a scope of its own.
+  serverApp.post("/mcp", (req, res, next) => {
     if (req.body.params?.name !== "change" || req.auth.scopes.includes("change")) return next();
-    const scope = knobs.demands ? `, scope="${knobs.demands}"` : "";
+    const scope = settings.demanded_scope ? `, scope="${settings.demanded_scope}"` : "";
     res.status(403).set("WWW-Authenticate", `Bearer error="insufficient_scope"${scope}, resource_metadata="${metadata}"`).end();
   });
   const sessions = new Map();
-  back.all("/mcp", async (req, res) => {
+  serverApp.all("/mcp", async (req, res) => {
     const known = sessions.get(req.headers["mcp-session-id"]);
     if (known) return known.handleRequest(req, res, req.body);
     const transport = new StreamableHTTPServerTransport({
@@ -112,8 +130,8 @@ async function serve() {
       onsessioninitialized: (id) => sessions.set(id, transport),
     });
     const server = new McpServer({ name: "protected", version: "1" });
-    server.registerTool("whoami", { description: "Says whose token it was." }, async ({ authInfo }) => {
-      seen.calls += 1;
+    server.registerTool("whoami", { description: "Returns the client of the token." }, async ({ authInfo }) => {
+      recorded.calls += 1;
       return { content: [{ type: "text", text: `client ${authInfo.clientId}` }] };
     });
     server.registerTool("change", { description: "Needs a scope of its own." }, async () => ({ content: [{ type: "text", text: "changed" }] }));
@@ -123,7 +141,7 @@ async function serve() {
   console.log(JSON.stringify({ server: `${resource}/mcp`, issuer, control }));
 }
 
-/** Follows redirects and fills in the forms that the authorization server shows. */
+/** Follows redirects, and submits the forms of the authorization server. */
 async function browse(url) {
   const jars = new Map();
   let [to, options, page] = [new URL(url), {}, ""];
@@ -131,15 +149,15 @@ async function browse(url) {
     const jar = jars.get(to.origin) ?? new Map();
     jars.set(to.origin, jar);
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
-    const answer = await fetch(to, { ...options, redirect: "manual", headers: { ...options.headers, cookie } });
-    for (const line of answer.headers.getSetCookie()) {
+    const response = await fetch(to, { ...options, redirect: "manual", headers: { ...options.headers, cookie } });
+    for (const line of response.headers.getSetCookie()) {
       const [name, value] = line.split(";")[0].split("=", 2);
       jar.set(name, value);
     }
     options = {};
-    const location = answer.headers.get("location");
+    const location = response.headers.get("location");
     if (location) { to = new URL(location, to); continue; }
-    page = await answer.text();
+    page = await response.text();
     const action = /<form[^>]*action="([^"]+)"/.exec(page)?.[1];
     if (!action) break;
     const prompt = /name="prompt" value="([^"]+)"/.exec(page)?.[1] ?? "";

@@ -1,13 +1,23 @@
-// A browser on the web UI. Takes steps, and tells what went wrong on the way: errors on the console, violations of the
-// content security policy, barriers that axe or the keyboard finds, and text that does not fit. Prints one JSON line.
+// Opens the web UI in a browser and takes steps. Records errors on the console, violations of the
+// content security policy, accessibility problems that axe or the Tab key finds, layout problems
+// and foreign content. Prints the report as one line of JSON.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
-import { focused, intruders, misfits } from "./looks.mjs";
+import { describeFocus, findForeignContent, findLayoutProblems } from "./page_checks.mjs";
 
 const job = JSON.parse(process.argv[2]);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const told = { errors: [], violations: [], barriers: [], misfits: [], intruders: [], pictures: [], texts: [], counts: [], orders: [] };
+const report = {
+  errors: [],
+  csp_violations: [],
+  accessibility_problems: [],
+  layout_problems: [],
+  foreign_content: [],
+  screenshots: [],
+  counts: [],
+  focus_orders: [],
+};
 
 const context = await chromium.launchPersistentContext(job.profile, {
   executablePath: job.chromium,
@@ -17,130 +27,142 @@ const context = await chromium.launchPersistentContext(job.profile, {
     "--disable-component-update", "--disable-sync"],
 });
 context.setDefaultTimeout(20_000);
-await context.exposeFunction("tellViolation", (text) => told.violations.push(text));
+await context.exposeFunction("reportViolation", (text) => report.csp_violations.push(text));
 await context.addInitScript(() => {
   document.addEventListener("securitypolicyviolation", (e) => {
-    window.tellViolation(`${e.violatedDirective} refused ${e.blockedURI} at ${e.sourceFile}:${e.lineNumber}`);
+    window.reportViolation(`${e.violatedDirective} blocked ${e.blockedURI} at ${e.sourceFile}:${e.lineNumber}`);
   });
 });
 const page = context.pages()[0] ?? (await context.newPage());
-const screenReader = await context.newCDPSession(page);
+const devTools = await context.newCDPSession(page);
 page.on("console", (message) => {
-  if (message.type() === "error") told.errors.push(`${message.text()} (${message.location().url})`);
+  if (message.type() === "error") report.errors.push(`${message.text()} (${message.location().url})`);
 });
-page.on("pageerror", (error) => told.errors.push(String(error)));
+page.on("pageerror", (error) => report.errors.push(String(error)));
 page.on("request", (request) => {
   const url = new URL(request.url());
   if (!["data:", "blob:"].includes(url.protocol) && url.host !== new URL(job.link).host) {
-    told.violations.push(`asked a stranger: ${request.url()}`);
+    report.csp_violations.push(`request to a foreign host: ${request.url()}`);
   }
 });
 
-// "server-row[data-server=files] server-sync" names parts by their data-testid, one inside the other.
-const css = (part) =>
-  part.split(" ").map((step) => step.replace(/^([\w-]+)/, '[data-testid="$1"]').replace(/=([^\]"]+)\]/g, '="$1"]')).join(" ");
-const part = (name) => page.locator(css(name)).first();
+// Converts a path of test IDs, such as "server-row[data-server=files] server-sync", to a selector.
+const selector = (part) =>
+  part.split(" ").map((id) => id.replace(/^([\w-]+)/, '[data-testid="$1"]').replace(/=([^\]"]+)\]/g, '="$1"]')).join(" ");
+const locate = (part) => page.locator(selector(part)).first();
 
-async function picture(name) {
-  const path = `${job.pictures}/${name}.png`;
+async function takeScreenshot(name) {
+  const path = `${job.screenshots}/${name}.png`;
   await page.screenshot({ path, animations: "disabled" });
-  told.pictures.push(path);
+  report.screenshots.push(path);
 }
 
-async function barriers(where) {
+async function checkAccessibility(where) {
   await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
-  for (const rule of found.violations.filter((v) => ["serious", "critical"].includes(v.impact))) {
-    told.barriers.push(`${where}: ${rule.id}: ${rule.help}: ${rule.nodes.map((n) => n.target.join(" ")).join(", ")}`);
+  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }));
+  for (const rule of violations.filter(({ impact }) => ["serious", "critical"].includes(impact))) {
+    const targets = rule.nodes.map((node) => node.target.join(" ")).join(", ");
+    report.accessibility_problems.push(`${where}: ${rule.id}: ${rule.help}: ${targets}`);
   }
 }
 
-// What the keyboard has come to, as a screen reader tells it; noted where it is not to be seen, or has no name.
-async function lookAtFocus(where) {
-  const seen = await page.evaluate(focused);
-  if (seen.part === "") return seen;
-  const { result } = await screenReader.send("Runtime.evaluate", { expression: "document.activeElement" });
-  const { nodes } = await screenReader.send("Accessibility.getPartialAXTree", { objectId: result.objectId, fetchRelatives: false });
+// Reports the focused element if it has no accessible name, no focus ring, or is out of view.
+async function checkFocus(where) {
+  const focus = await page.evaluate(describeFocus);
+  if (focus.part === "") return focus;
+  const { result } = await devTools.send("Runtime.evaluate", { expression: "document.activeElement" });
+  const { nodes } = await devTools.send("Accessibility.getPartialAXTree", { objectId: result.objectId, fetchRelatives: false });
   const [role, name] = [nodes[0]?.role?.value ?? "", nodes[0]?.name?.value ?? ""];
-  const fault = !name.trim() ? "has no name" : !seen.isRinged ? "does not show that it has the keyboard" : !seen.isInSight ? "is out of sight" : "";
-  if (fault) told.barriers.push(`${where}: ${seen.place} ${fault}`);
-  return { ...seen, role };
+  const problem = !name.trim() ? "has no accessible name"
+    : !focus.hasFocusRing ? "shows no focus ring"
+    : !focus.isInView ? "is out of view"
+    : "";
+  if (problem) report.accessibility_problems.push(`${where}: ${focus.place} ${problem}`);
+  return { ...focus, role };
 }
 
-const MOST_STEPS = 80;
+const MAX_TAB_PRESSES = 80;
 
-// By Tab alone, or by Shift+Tab with `back`.
 async function tabTo(step) {
-  for (let steps = 0; steps < MOST_STEPS; steps += 1) {
+  for (let presses = 0; presses < MAX_TAB_PRESSES; presses += 1) {
     await page.keyboard.press(step.back ? "Shift+Tab" : "Tab");
-    const seen = await lookAtFocus(`on the way to ${step.part}`);
-    if (seen.part === step.part) return;
+    const focus = await checkFocus(`on the way to ${step.part}`);
+    if (focus.part === step.part) return;
   }
-  throw new Error(`the keyboard does not reach ${step.part}`);
+  throw new Error(`the Tab key does not reach ${step.part}`);
 }
 
-// Everything that Tab comes to, in its order, until it leaves the page.
-async function order(step) {
+// Presses Tab until the focus leaves the page.
+async function recordFocusOrder(step) {
   const parts = [];
-  for (let steps = 0; steps < MOST_STEPS; steps += 1) {
+  for (let presses = 0; presses < MAX_TAB_PRESSES; presses += 1) {
     await page.keyboard.press("Tab");
-    const seen = await lookAtFocus(step.where);
-    if (seen.part === "") break;
-    parts.push(`${seen.role} ${seen.part}`);
+    const focus = await checkFocus(step.where);
+    if (focus.part === "") break;
+    parts.push(`${focus.role} ${focus.part}`);
   }
-  told.orders.push(parts);
+  report.focus_orders.push(parts);
 }
 
-const deeds = {
-  login: () => page.goto(job.link),
-  click: (step) => part(step.part).click(),
-  focus: (step) => part(step.part).focus(),
-  fill: (step) => part(step.part).fill(step.text),
-  choose: (step) => part(step.part).selectOption(step.value),
-  until: (step) => part(step.part).waitFor({ state: "visible" }),
-  until_ready: (step) => page.locator(`${css(step.part)}:not(:disabled):not([aria-disabled=true])`).first().waitFor(),
-  until_gone: (step) => part(step.part).waitFor({ state: "hidden" }),
-  until_says: (step) => part(step.part).filter({ hasText: step.text }).waitFor({ state: "visible" }),
-  until_value: (step) => page.waitForFunction(([css, text]) => document.querySelector(css)?.value.includes(text), [css(step.part), step.text]),
-  text: async (step) => told.texts.push(await part(step.part).innerText()),
-  // Loaded anew, as a window of its own would.
-  route: async (step) => {
+// Waits until the text of the page stops changing, for a second at most.
+async function waitUntilSettled() {
+  await document.fonts.ready;
+  let [before, now] = ["", document.body.innerText];
+  for (let checks = 0; checks < 10 && before !== now; checks += 1) {
+    await new Promise((next) => { setTimeout(next, 100); });
+    [before, now] = [now, document.body.innerText];
+  }
+}
+
+async function runCheck(check, where) {
+  return (await page.evaluate(check)).map((problem) => `${where}: ${problem}`);
+}
+
+const actions = {
+  log_in: () => page.goto(job.link),
+  click: (step) => locate(step.part).click(),
+  // Clicks all matching parts, or the first `most` of them.
+  click_all: (step) => page.locator(selector(step.part)).evaluateAll(
+    (parts, most) => parts.slice(0, most).forEach((part) => part.click()), step.most),
+  focus: (step) => locate(step.part).focus(),
+  fill: (step) => locate(step.part).fill(step.text),
+  select: (step) => locate(step.part).selectOption(step.value),
+  type: (step) => page.keyboard.type(step.text),
+  press_key: (step) => page.keyboard.press(step.key),
+  tab_to: (step) => tabTo(step),
+  // Loads the page anew, as in a window of its own.
+  open_route: async (step) => {
     await page.goto("about:blank");
     await page.goto(new URL(`/${step.hash}`, job.link).href);
   },
-  size: (step) => page.setViewportSize({ width: step.width, height: step.height }),
-  theme: (step) => page.emulateMedia({ colorScheme: step.theme, reducedMotion: "reduce" }),
-  press: (step) => page.keyboard.press(step.key),
-  picture: (step) => picture(step.name),
-  pause: (step) => page.waitForTimeout(step.ms),
-  count: async (step) => told.counts.push(await page.locator(css(step.part)).count()),
-  settle: () => page.evaluate(async () => {
-    await document.fonts.ready;
-    let [before, now] = ["", document.body.innerText];
-    for (let looks = 0; looks < 10 && before !== now; looks += 1) {
-      await new Promise((next) => { setTimeout(next, 100); });
-      [before, now] = [now, document.body.innerText];
-    }
-  }),
-  axe: (step) => barriers(step.where),
-  fits: async (step) => told.misfits.push(...(await page.evaluate(misfits)).map((found) => `${step.where}: ${found}`)),
-  text_only: async (step) => told.intruders.push(...(await page.evaluate(intruders)).map((found) => `${step.where}: ${found}`)),
-  // All that there are, such as what is folded away, or the first of them.
-  click_all: (step) => page.locator(css(step.part)).evaluateAll((parts, most) => parts.slice(0, most).forEach((one) => one.click()), step.most),
-  tab_to: (step) => tabTo(step),
-  order: (step) => order(step),
-  type: (step) => page.keyboard.type(step.text),
-  until_focused: (step) => page.locator(`${css(step.part)}:focus`).first().waitFor(),
+  set_size: (step) => page.setViewportSize({ width: step.width, height: step.height }),
+  set_theme: (step) => page.emulateMedia({ colorScheme: step.theme, reducedMotion: "reduce" }),
+  wait_for: (step) => locate(step.part).waitFor({ state: "visible" }),
+  wait_until_gone: (step) => locate(step.part).waitFor({ state: "hidden" }),
+  wait_until_enabled: (step) =>
+    page.locator(`${selector(step.part)}:not(:disabled):not([aria-disabled=true])`).first().waitFor(),
+  wait_until_focused: (step) => page.locator(`${selector(step.part)}:focus`).first().waitFor(),
+  wait_until_settled: () => page.evaluate(waitUntilSettled),
+  wait_for_text: (step) => locate(step.part).filter({ hasText: step.text }).waitFor({ state: "visible" }),
+  wait_for_value: (step) => page.waitForFunction(
+    ([query, text]) => document.querySelector(query)?.value.includes(text), [selector(step.part), step.text]),
+  sleep: (step) => page.waitForTimeout(step.ms),
+  count: async (step) => report.counts.push(await page.locator(selector(step.part)).count()),
+  take_screenshot: (step) => takeScreenshot(step.name),
+  check_accessibility: (step) => checkAccessibility(step.where),
+  check_layout: async (step) => report.layout_problems.push(...(await runCheck(findLayoutProblems, step.where))),
+  check_foreign_content: async (step) => report.foreign_content.push(...(await runCheck(findForeignContent, step.where))),
+  record_focus_order: (step) => recordFocusOrder(step),
 };
 
 let failure;
 for (const step of job.steps) {
   try {
-    await deeds[step.do](step);
+    await actions[step.do](step);
   } catch (error) {
-    const said = await page.evaluate(() => document.body?.innerText).catch(() => "");
-    failure = `${JSON.stringify(step)}: ${error}\nThe page says: ${said}\nErrors: ${told.errors.join("\n")}`;
-    await picture("failed").catch(() => {});
+    const text = await page.evaluate(() => document.body?.innerText).catch(() => "");
+    failure = `${JSON.stringify(step)}: ${error}\nText of the page: ${text}\nErrors: ${report.errors.join("\n")}`;
+    await takeScreenshot("failed").catch(() => {});
     break;
   }
 }
@@ -149,4 +171,4 @@ if (failure !== undefined) {
   console.error(failure);
   process.exit(1);
 }
-console.log(JSON.stringify(told));
+console.log(JSON.stringify(report));

@@ -1,5 +1,5 @@
-// A client on the official TypeScript SDK: connects to MCP_URL with MCP_TOKEN, does one thing, prints the answer as JSON.
-// A URL that ends with /sse is spoken to over the older HTTP+SSE.
+// A client on the official TypeScript SDK. Connects to MCP_URL with MCP_TOKEN, over HTTP+SSE if the
+// path of the URL begins with /sse. Lists the tools or calls one, and prints the result as JSON.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -24,7 +24,7 @@ async function list() {
   return { tools };
 }
 
-const answer = job.op === "list" ? await list() : await client.callTool({ name: job.name, arguments: job.arguments });
-console.log(JSON.stringify(answer));
+const result = job.op === "list" ? await list() : await client.callTool({ name: job.name, arguments: job.arguments });
+console.log(JSON.stringify(result));
 await transport.terminateSession?.();
 await client.close();

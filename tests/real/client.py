@@ -1,4 +1,7 @@
-"""A client on the official Python SDK: connects to MCP_URL with MCP_TOKEN, does one thing, prints the answer as JSON."""
+"""A client on the official Python SDK.
+
+Connects to MCP_URL with MCP_TOKEN, lists the tools or calls one, and prints the result as JSON.
+"""
 
 import asyncio
 import json
@@ -16,10 +19,10 @@ async def main() -> None:
     async with httpx2.AsyncClient(headers=headers, timeout=90) as http:
         async with Client(streamable_http_client(os.environ["MCP_URL"], http_client=http)) as client:
             if job["op"] == "list":
-                answer = await client.list_tools()
+                result = await client.list_tools()
             else:
-                answer = await client.call_tool(job["name"], job["arguments"])
-            print(answer.model_dump_json(by_alias=True, exclude_none=True))
+                result = await client.call_tool(job["name"], job["arguments"])
+            print(result.model_dump_json(by_alias=True, exclude_none=True))
 
 
 asyncio.run(main())

@@ -1,5 +1,5 @@
-// HTTP+SSE as of 2024-11-05 before a server that speaks stdio: each connection gets a process of its own, and what one
-// side says the other gets. The arguments are the server's command.
+// Serves a stdio server over HTTP+SSE as of 2024-11-05. Starts a process for each connection, and
+// forwards the messages in both directions. The arguments are the command of the server.
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { createInterface } from "node:readline";

@@ -13,7 +13,7 @@ impl BrowserReport {
     fn list(&self, name: &str) -> Vec<String> {
         let list = self.0[name]
             .as_array()
-            .unwrap_or_else(|| panic!("the browser told no {name}: {}", self.0));
+            .unwrap_or_else(|| panic!("the browser reported no {name}: {}", self.0));
         list.iter()
             .map(|entry| {
                 entry
@@ -27,11 +27,17 @@ impl BrowserReport {
     /// is not accessible, text does not fit, or foreign text was rendered as markup.
     #[track_caller]
     pub fn assert_no_problems(&self) {
-        for kind in ["errors", "violations", "barriers", "misfits", "intruders"] {
+        for kind in [
+            "errors",
+            "csp_violations",
+            "accessibility_problems",
+            "layout_problems",
+            "foreign_content",
+        ] {
             let found = self.list(kind);
             assert!(
                 found.is_empty(),
-                "the browser met {kind}:\n{}",
+                "the browser reported {kind}:\n{}",
                 found.join("\n")
             );
         }
@@ -40,12 +46,12 @@ impl BrowserReport {
     /// Returns the order in which the Tab key reaches elements, as pairs of role and name: one list
     /// for each step that recorded the order.
     pub fn focus_orders(&self) -> Vec<Vec<String>> {
-        serde_json::from_value(self.0["orders"].clone()).expect("lists of texts")
+        serde_json::from_value(self.0["focus_orders"].clone()).expect("lists of texts")
     }
 
     /// Returns the paths of the screenshots.
     pub fn screenshots(&self) -> Vec<String> {
-        self.list("pictures")
+        self.list("screenshots")
     }
 }
 
@@ -54,7 +60,7 @@ impl BrowserReport {
 #[track_caller]
 pub fn take_steps(home: &Home, link: &str, steps: &Value) -> BrowserReport {
     let job = json!({
-        "link": link, "steps": steps, "pictures": paths::path_text(paths::output_folder("screens")),
+        "link": link, "steps": steps, "screenshots": paths::path_text(paths::output_folder("screens")),
         "chromium": paths::path_text(paths::find_program("chromium")),
         "profile": paths::path_text(home.file("chromium")),
     });
@@ -72,6 +78,6 @@ pub fn take_steps(home: &Home, link: &str, steps: &Value) -> BrowserReport {
     let last = printed.lines().last().unwrap_or_default();
     BrowserReport(
         serde_json::from_str(last)
-            .unwrap_or_else(|e| panic!("the browser told no JSON ({e}): {printed}")),
+            .unwrap_or_else(|e| panic!("the browser printed no JSON ({e}): {printed}")),
     )
 }

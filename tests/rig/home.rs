@@ -2,7 +2,7 @@
 //! bus or the settings of the person who runs it.
 
 use std::{
-    env, fs,
+    fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -15,11 +15,13 @@ use tempfile::TempDir;
 use crate::{
     paths,
     process::{self, RunningProcess},
-    wait::{some_if, wait_until_within},
+    wait::{some_if, try_until_within, wait_until_within},
 };
 
 /// The longest time that a process of the hub may outlive it.
 pub const EXIT_GRACE_PERIOD: Duration = Duration::from_secs(2);
+/// The longest time until a killed process is gone.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub struct Home {
     folder: TempDir,
@@ -57,7 +59,7 @@ impl Home {
             ("DBUS_SESSION_BUS_ADDRESS", nowhere),
             ("LANG", "C.UTF-8".to_owned()),
             ("RUST_BACKTRACE", "1".to_owned()),
-            ("PATH", env::var("PATH").expect("a PATH in UTF-8")),
+            ("PATH", paths::path_with_pinned_packages()),
         ];
         let environment = environment
             .into_iter()
@@ -152,16 +154,13 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        for _ in 0..50 {
+        try_until_within(KILL_TIMEOUT, || {
             let left = self.processes();
-            if left.is_empty() {
-                return;
-            }
-            for process in left {
+            for process in &left {
                 process::signal_process(process.pid, Signal::SIGKILL);
             }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            some_if(left.is_empty())
+        });
     }
 }
 

@@ -56,6 +56,14 @@ pub fn pinned_packages_dir() -> PathBuf {
     repository_root().join("tests/real")
 }
 
+/// Returns this process's `PATH`, preceded by the commands of the pinned npm packages. Tests start
+/// them by name, as a user would.
+pub fn path_with_pinned_packages() -> String {
+    let path = env::var("PATH").expect("a PATH in UTF-8");
+    let commands = pinned_packages_dir().join("node_modules/.bin");
+    format!("{}:{path}", commands.display())
+}
+
 /// Returns the entry file of a pinned npm package.
 pub fn npm_file(file: &str) -> PathBuf {
     let path = pinned_packages_dir().join("node_modules").join(file);

@@ -40,9 +40,9 @@ impl ProtectedServer {
 
     /// Changes the behavior of the server.
     #[track_caller]
-    pub fn configure(&self, knobs: &Value) {
+    pub fn configure(&self, settings: &Value) {
         let headers = [("Content-Type", "application/json")];
-        let body = knobs.to_string();
+        let body = settings.to_string();
         let request = Request {
             method: "POST",
             url: &self.control,

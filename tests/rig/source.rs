@@ -63,6 +63,16 @@ pub fn list_sources(folder: &str, endings: &[&str]) -> Vec<SourceFile> {
 #[track_caller]
 pub fn list_committed_files() -> Vec<SourceFile> {
     let root = paths::repository_root();
+    list_committed_paths()
+        .iter()
+        .filter_map(|path| read(&root, &root.join(path)))
+        .collect()
+}
+
+/// Returns the paths of all files that are tracked, or untracked and not ignored.
+#[track_caller]
+pub fn list_committed_paths() -> Vec<String> {
+    let root = paths::repository_root();
     let mut command = Command::new("git");
     command
         .args([
@@ -83,8 +93,8 @@ pub fn list_committed_files() -> Vec<SourceFile> {
     );
     let list = String::from_utf8_lossy(&output.stdout).into_owned();
     list.split('\0')
-        .filter(|path| !path.is_empty())
-        .filter_map(|path| read(&root, &root.join(path)))
+        .filter(|path| !path.is_empty() && root.join(path).exists())
+        .map(str::to_owned)
         .collect()
 }
 

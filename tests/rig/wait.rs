@@ -22,19 +22,27 @@ pub fn wait_until<T>(what: impl Display, look: impl FnMut() -> Option<T>) -> T {
 pub fn wait_until_within<T>(
     bound: Duration,
     what: impl Display,
-    mut look: impl FnMut() -> Option<T>,
+    look: impl FnMut() -> Option<T>,
 ) -> T {
+    try_until_within(bound, look).unwrap_or_else(|| panic!("waited {bound:?} in vain until {what}"))
+}
+
+/// Polls `look` until it returns a value. Returns `None` after `bound`.
+pub fn try_until_within<T>(bound: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let end = Instant::now() + bound;
     loop {
-        if let Some(seen) = look() {
+        let seen = look();
+        if seen.is_some() || Instant::now() >= end {
             return seen;
         }
-        assert!(
-            Instant::now() < end,
-            "waited {bound:?} in vain until {what}"
-        );
         thread::sleep(POLL_INTERVAL);
     }
+}
+
+/// Delays a step, so that a race is tried at another moment. The test has to hold at every moment:
+/// no assertion may depend on the delay.
+pub fn shift_moment(delay: Duration) {
+    thread::sleep(delay);
 }
 
 /// Returns the time of day in microseconds since 1970, which processes of one machine can compare.

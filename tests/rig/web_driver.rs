@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     DesktopSession, canary, http, paths,
     process::Process,
-    wait::{some_if, wait_until, wait_until_within},
+    wait::{DEFAULT_TIMEOUT, some_if, try_until_within, wait_until, wait_until_within},
 };
 
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -289,19 +289,16 @@ impl WebDriver {
         mut act: impl FnMut() -> Result<T, WebDriverError>,
     ) -> T {
         let mut last = String::new();
-        let end = std::time::Instant::now() + crate::wait::DEFAULT_TIMEOUT;
-        loop {
-            match act() {
-                Ok(done) => return done,
-                Err(refused) => last = refused.0.clone().max(last),
-            }
-            if std::time::Instant::now() > end {
-                self.save_screenshot("failed");
-                let page = self.run_script("return document.body.innerText");
-                panic!("waited in vain until {what}: {last}\nThe window says: {page}");
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let done = try_until_within(DEFAULT_TIMEOUT, || {
+            act()
+                .map_err(|refused| last = std::mem::take(&mut last).max(refused.0))
+                .ok()
+        });
+        done.unwrap_or_else(|| {
+            self.save_screenshot("failed");
+            let page = self.run_script("return document.body.innerText");
+            panic!("waited in vain until {what}: {last}\nThe window says: {page}");
+        })
     }
 
     fn find(&self, selector: &str) -> Result<String, WebDriverError> {

@@ -76,3 +76,6 @@ pub(crate) enum Command {
     /// Open the web UI in a browser
     Open(Open),
 }
+
+#[cfg(test)]
+mod tests;

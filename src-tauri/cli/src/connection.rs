@@ -57,10 +57,9 @@ impl Context {
             if e.code != ErrorCode::Unavailable {
                 return e.into();
             }
-            let folder = self.data_dir.display();
-            Failure::new(format!(
-                "no hub runs for {folder}: start Drawbridge, or run `drawbridge serve`"
-            ))
+            Failure::NoHub {
+                data_dir: self.data_dir.clone(),
+            }
         })
     }
 }

@@ -2,32 +2,70 @@
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
 
 use drawbridge_endpoint::ServeError;
-use drawbridge_hub::api::ApiError;
+use drawbridge_hub::{api::ApiError, model::ids::ServerId};
 
-use crate::text::escape;
+use crate::{cmd::servers::FieldError, text::escape};
 
 /// The reason for which a command ends early.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    Message(String),
     /// The reader of stdout has closed the pipe. The command ends successfully.
+    #[error("the reader of the output has closed the pipe")]
     BrokenPipe,
-}
-
-impl Failure {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self::Message(message.into())
-    }
-}
-
-impl From<ApiError> for Failure {
-    fn from(error: ApiError) -> Self {
-        Self::Message(error.message)
-    }
+    /// The hub refused or failed to run a verb.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    #[error("cannot read or write: {0}")]
+    Io(#[source] io::Error),
+    #[error("cannot read or write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("cannot write CSV: {0}")]
+    Csv(#[source] csv::Error),
+    #[error("cannot read '{}': {source}", file.display())]
+    ReadFile { file: PathBuf, source: io::Error },
+    #[error("cannot create '{}': {source}", file.display())]
+    CreateFile { file: PathBuf, source: io::Error },
+    #[error("cannot start '{}': {source}", program.display())]
+    StartProgram { program: PathBuf, source: io::Error },
+    #[error(
+        "no hub is running for '{}'. Start Drawbridge, or run `drawbridge serve`.",
+        data_dir.display()
+    )]
+    NoHub { data_dir: PathBuf },
+    #[error("cannot start the hub: {source}")]
+    StartHub { source: io::Error },
+    #[error("the hub did not start in time. Run `drawbridge serve` to see why.")]
+    HubNotReady,
+    #[error("the hub has stopped")]
+    HubStopped,
+    #[error("cannot open a browser: {source}. Open the link above yourself.")]
+    OpenBrowser { source: io::Error },
+    /// The URL of a sign-in page is not safe to open.
+    #[error("cannot sign in: {reason}")]
+    SignInUrl { reason: String },
+    #[error("could not sign in to '{server}': {reason}")]
+    SignIn { server: ServerId, reason: String },
+    #[error("the audit log is not intact from entry {seq} on: {reason}")]
+    AuditNotIntact { seq: u32, reason: String },
+    #[error("the preset ask-all takes no --server, because it asks about every server")]
+    NeedlessServer,
+    #[error("the value of a secret must not be empty")]
+    EmptySecret,
+    #[error("the server was not added: '{label}' needs more inputs")]
+    MissingInputs { label: String },
+    #[error("'{server}' has no new or changed tool '{tool}'")]
+    NoToolToAccept { server: ServerId, tool: String },
+    #[error("the tool reported an error")]
+    ToolFailed,
 }
 
 impl From<io::Error> for Failure {
@@ -35,39 +73,30 @@ impl From<io::Error> for Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::BrokenPipe
         } else {
-            Self::Message(error.to_string())
+            Self::Io(error)
         }
-    }
-}
-
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Message(error.to_string())
     }
 }
 
 impl From<csv::Error> for Failure {
     fn from(error: csv::Error) -> Self {
-        let said = error.to_string();
-        if let csv::ErrorKind::Io(error) = error.into_kind() {
-            error.into()
+        let is_broken_pipe = matches!(
+            error.kind(),
+            csv::ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::BrokenPipe
+        );
+        if is_broken_pipe {
+            Self::BrokenPipe
         } else {
-            Self::Message(said)
+            Self::Csv(error)
         }
-    }
-}
-
-impl From<ServeError> for Failure {
-    fn from(error: ServeError) -> Self {
-        Self::Message(error.to_string())
     }
 }
 
 pub(crate) fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
-        Err(Failure::Message(message)) => {
-            print_stderr(&message);
+        Err(failure) => {
+            print_stderr(&failure.to_string());
             ExitCode::FAILURE
         }
     }

@@ -5,9 +5,10 @@ mod args;
 mod cmd;
 mod connection;
 mod exit;
-mod moment;
 mod output;
+mod table;
 mod text;
+mod time;
 
 use std::process::ExitCode;
 

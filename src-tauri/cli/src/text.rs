@@ -6,7 +6,7 @@ mod tests;
 
 use std::fmt::Write;
 
-use drawbridge_hub::model::{hidden::is_hidden, ids::Timestamp};
+use drawbridge_hub::model::hidden::is_hidden;
 
 /// Escapes every character that a terminal would interpret, hide or reorder.
 pub(crate) fn escape(text: &str) -> String {
@@ -87,84 +87,11 @@ pub(crate) fn indent_json(json: &str) -> String {
     out
 }
 
-/// A table whose columns are as wide as their widest cells.
-pub(crate) struct Table {
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(crate) fn new<const N: usize>(head: [&str; N]) -> Self {
-        Self {
-            rows: vec![head.iter().map(ToString::to_string).collect()],
-        }
-    }
-
-    pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
-        self.rows
-            .push(cells.iter().map(|cell| escape(cell)).collect());
-    }
-
-    /// Returns the table as lines, or `nothing` if it has no rows.
-    pub(crate) fn lines_or(&self, nothing: &str) -> String {
-        if self.rows.len() == 1 {
-            return nothing.to_owned();
-        }
-        let columns = self.rows[0].len();
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        let line = |row: &Vec<String>| {
-            let cells = row
-                .iter()
-                .zip(&widths)
-                .map(|(cell, width)| format!("{cell:width$}"));
-            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-        };
-        self.rows.iter().map(line).collect::<Vec<_>>().join("\n")
-    }
-}
-
-/// Formats a moment in UTC, such as `2026-11-21 03:18:46Z`.
-pub(crate) fn moment(at: Timestamp) -> String {
-    let seconds = at.0.div_euclid(1000);
-    let (days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day_of_era = z.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z",
-        time / 3600,
-        time / 60 % 60,
-        time % 60
-    )
-}
-
-/// Formats a moment like [`moment`], or returns a dash if there is none.
-pub(crate) fn moment_or_dash(at: Option<Timestamp>) -> String {
-    at.map_or_else(|| "-".to_owned(), moment)
-}
-
-/// Returns the name of an enum's value as in the API. Empty if the value is not a JSON string.
-pub(crate) fn enum_text(value: impl serde::Serialize) -> String {
-    serde_json::to_value(value)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default()
+/// Returns the name of an enum's variant as in the API. The variant must not have fields.
+pub(crate) fn enum_text(variant: impl serde::Serialize) -> String {
+    let value = serde_json::to_value(variant).expect("a variant without fields is a string");
+    value
+        .as_str()
+        .expect("a variant without fields is a string")
+        .to_owned()
 }

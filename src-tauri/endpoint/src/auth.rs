@@ -29,13 +29,13 @@ pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
 
 const LONGEST_NAME: usize = 64;
 
-const NO_CLIENT_TOKEN: &str = "no bearer token was sent: set the header Authorization: Bearer TOKEN with the token that \
+const NO_CLIENT_TOKEN: &str = "the request has no bearer token; set the header Authorization: Bearer TOKEN with the token that \
     Drawbridge's Clients screen, or `drawbridge clients add NAME`, shows for this client";
-const WRONG_CLIENT_TOKEN: &str = "the token is wrong or was revoked: add the client anew on Drawbridge's Clients screen, \
+const WRONG_CLIENT_TOKEN: &str = "the token is wrong or was revoked; add the client again on Drawbridge's Clients screen, \
     or with `drawbridge clients add NAME`, and use the token shown there";
-const NO_ADMIN_TOKEN: &str = "the administrator's token is needed: open the screens with `drawbridge open`, or send the \
-    token that DRAWBRIDGE_ADMIN_TOKEN sets";
-const WRONG_ADMIN_TOKEN: &str = "the token is wrong: send the one that DRAWBRIDGE_ADMIN_TOKEN sets";
+const NO_ADMIN_TOKEN: &str = "this path requires the administrator's token; open the screens with `drawbridge open`, or send \
+    the token that DRAWBRIDGE_ADMIN_TOKEN sets";
+const WRONG_ADMIN_TOKEN: &str = "the token is wrong; send the one that DRAWBRIDGE_ADMIN_TOKEN sets";
 
 /// Returns the client that sent the request.
 ///
@@ -86,7 +86,7 @@ async fn client_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<Cl
             .filter(|name| !name.trim().is_empty() && name.len() <= LONGEST_NAME)
             .ok_or_else(|| {
                 Refusal::bad_request(
-                    "the header `Drawbridge-Client` must be 1 to 64 ASCII characters",
+                    "the header `Drawbridge-Client` must have 1 to 64 ASCII characters",
                 )
             })?,
     };
@@ -107,7 +107,7 @@ fn check_administrator(
         } else if let Some(client) = access.find_client(token) {
             state.hub.record_refused_token(&client);
             Err(Refusal::forbidden(
-                "a client's token does not administer Drawbridge",
+                "a client's token does not give access to this path; send the administrator's token",
             ))
         } else {
             Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
@@ -118,7 +118,7 @@ fn check_administrator(
     }
     if method != Method::GET && !is_json(headers) {
         return Err(Refusal::forbidden(
-            "a browser's request must have the header `Content-Type: application/json`",
+            "a request with a cookie must have the header `Content-Type: application/json`",
         ));
     }
     Ok(())

@@ -55,7 +55,7 @@ where
             .get_or_insert_with(|| Box::pin(sleep(READ_TIMEOUT)));
         ready!(timer.as_mut().poll(cx));
         Poll::Ready(Some(Err(format!(
-            "nothing more of it came within {} s",
+            "the next part did not arrive within {} s",
             READ_TIMEOUT.as_secs()
         )
         .into())))
@@ -111,7 +111,10 @@ pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Refusal> {
 
 /// Returns the message for a body that is longer than [`LARGEST_BODY`].
 pub(crate) fn too_long_message() -> String {
-    format!("the body is longer than {} MiB", LARGEST_BODY >> 20)
+    format!(
+        "the body is longer than {} MiB, which is the limit",
+        LARGEST_BODY >> 20
+    )
 }
 
 #[cfg(test)]

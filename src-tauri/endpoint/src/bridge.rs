@@ -26,7 +26,7 @@ use self::hub_session::HubSession;
 use crate::{
     ApiClient,
     server::LARGEST_BODY,
-    wire::{self, Message},
+    wire::{self, Message, ParseError},
 };
 
 /// The largest number of messages from the hub that wait to be written.
@@ -142,16 +142,16 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
             Line::TooLong(_) => {
                 let error = RpcError::new(
                     code::INVALID_REQUEST,
-                    format!("the message is longer than {} MiB", LARGEST_BODY >> 20),
+                    format!(
+                        "the message is longer than {} MiB, which is the limit",
+                        LARGEST_BODY >> 20
+                    ),
                 );
                 return self.write(&wire::encode_error(None, &error)).await;
             }
         };
         match wire::parse(&bytes) {
-            Err(fault) => {
-                self.write(&wire::encode_error(fault.id, &fault.error))
-                    .await
-            }
+            Err(ParseError { id, error }) => self.write(&wire::encode_error(id, &error)).await,
             Ok(Message::Request { id, method, params }) => {
                 let (id, version) = (id.as_str().to_owned(), meta::named_revision(params));
                 if version.is_none() && method == "initialize" {

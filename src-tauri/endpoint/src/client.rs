@@ -89,8 +89,12 @@ impl ApiClient {
             .bytes()
             .await
             .map_err(|e| self.unreachable_error(&e))?;
-        serde_json::from_slice(&body)
-            .map_err(|e| ApiError::internal(format!("{}: unexpected answer: {e}", V::NAME)))
+        serde_json::from_slice(&body).map_err(|e| {
+            ApiError::internal(format!(
+                "{}: cannot read the answer of Drawbridge: {e}",
+                V::NAME
+            ))
+        })
     }
 
     /// Returns the hub's events from now on, until the connection ends.
@@ -142,10 +146,13 @@ impl ApiClient {
         if error.is_timeout() {
             return ApiError::new(
                 drawbridge_hub::api::ErrorCode::Timeout,
-                "the hub did not answer in time",
+                "Drawbridge did not answer in time",
             );
         }
-        ApiError::unavailable(format!("the hub cannot be reached: {}", root_cause(error)))
+        ApiError::unavailable(format!(
+            "Drawbridge cannot be reached: {}",
+            root_cause(error)
+        ))
     }
 }
 
@@ -169,5 +176,7 @@ fn build_http_client(builder: ClientBuilder) -> Result<Client, ApiError> {
         .pool_idle_timeout(IDLE_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
         .build()
-        .map_err(|e| ApiError::internal(format!("no HTTP client: {}", root_cause(&e))))
+        .map_err(|e| {
+            ApiError::internal(format!("cannot create an HTTP client: {}", root_cause(&e)))
+        })
 }

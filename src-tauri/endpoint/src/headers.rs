@@ -77,17 +77,17 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
 }
 
 fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
-    let takes = |given: &str| {
-        let essence = given.split(';').next().unwrap_or_default().trim();
+    let is_in_ranges = |given: &str| {
+        let essence = given.split_once(';').map_or(given, |(essence, _)| essence);
         ranges
             .iter()
-            .any(|range| essence.eq_ignore_ascii_case(range))
+            .any(|range| essence.trim().eq_ignore_ascii_case(range))
     };
     let given = headers.get_all(header::ACCEPT).iter();
     given
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
-        .any(takes)
+        .any(is_in_ranges)
 }
 
 /// Returns the text of a header, or of its first value if the header is repeated.

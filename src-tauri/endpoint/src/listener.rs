@@ -3,7 +3,7 @@
 //! Drives hyper directly, because `axum::serve` has no timeout for a request's headers: a
 //! connection that sends them slowly would be held forever.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::serve::Listener;
 use hyper::{server::conn::http1, service::service_fn};
@@ -22,6 +22,30 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long requests in flight may take after the endpoint begins to stop.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The reason why a listener did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BindError {
+    #[error("another program uses port {port}; close that program, or choose another port")]
+    PortInUse { port: u16, source: io::Error },
+    #[error("cannot listen on {address}: {source}")]
+    Tcp {
+        address: SocketAddr,
+        source: io::Error,
+    },
+    #[cfg(unix)]
+    #[error("another program listens on this socket")]
+    SocketInUse,
+    #[cfg(unix)]
+    #[error("{} must be a folder that only its owner can write to (chmod 700)", folder.display())]
+    SharedFolder { folder: std::path::PathBuf },
+    #[cfg(unix)]
+    #[error(transparent)]
+    Socket(#[from] io::Error),
+    #[cfg(not(unix))]
+    #[error("this platform has no local sockets yet")]
+    NoLocalSockets,
+}
 
 /// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN_TIMEOUT`] to end.
 pub(crate) async fn serve_connections(
@@ -58,7 +82,7 @@ pub(crate) async fn serve_connections(
     }
     drop(listener);
     if timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some requests did not end in time and are cut off");
+        tracing::warn!("some requests did not end in time and are aborted");
     }
     connections.shutdown().await;
 }

@@ -1,6 +1,8 @@
 //! The local socket: the same endpoint for programs of this user, found by the data folder. Each
 //! platform has its own file.
 
+use crate::listener::BindError;
+
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
@@ -11,15 +13,8 @@ mod absent;
 #[cfg(not(unix))]
 pub(crate) use absent::{bind, connect};
 
-/// A bound local socket and its address.
+/// The attempt to bind the local socket.
 pub(crate) struct Bound<L> {
-    pub(crate) listener: L,
     pub(crate) address: String,
-}
-
-/// The error of a local socket that cannot be bound.
-#[derive(Debug)]
-pub(crate) struct BindError {
-    pub(crate) address: String,
-    pub(crate) error: String,
+    pub(crate) listener: Result<L, BindError>,
 }

@@ -47,7 +47,7 @@ fn check_host(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refus
     let mut given = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (given.next().filter(|host| !host.is_empty()), given.next()) else {
         return Err(Refusal::bad_request(
-            "the header `Host` must be there exactly once",
+            "a request must have exactly one `Host` header",
         ));
     };
     let target_is_known = uri
@@ -57,7 +57,7 @@ fn check_host(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refus
         return Ok(());
     }
     Err(Refusal::forbidden(
-        "the header `Host` does not name this endpoint: use http://127.0.0.1 and its port",
+        "the header `Host` names another address; use http://127.0.0.1 and the port of Drawbridge",
     ))
 }
 
@@ -71,9 +71,9 @@ fn check_origin(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Refusal> {
             .is_some_and(|host| hosts.contains(host)),
         (Some(_), Some(_)) => false,
     };
-    known
-        .then_some(())
-        .ok_or_else(|| Refusal::forbidden("requests from other web sites are not taken (`Origin`)"))
+    known.then_some(()).ok_or_else(|| {
+        Refusal::forbidden("requests from other websites are not allowed (header `Origin`)")
+    })
 }
 
 fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
@@ -86,6 +86,6 @@ fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::forbidden(
-        "requests from other web sites are not taken (`Sec-Fetch-Site`)",
+        "requests from other websites are not allowed (header `Sec-Fetch-Site`)",
     ))
 }

@@ -142,8 +142,8 @@ impl From<Refusal> for RpcRefusal {
 }
 
 impl From<ParseError<'_>> for RpcRefusal {
-    fn from(fault: ParseError<'_>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, fault.id, &fault.error)
+    fn from(parse_error: ParseError<'_>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, parse_error.id, &parse_error.error)
     }
 }
 
@@ -186,7 +186,8 @@ pub(crate) fn panic_response(_: Box<dyn Any + Send>) -> Response {
 
 /// Returns the refusal for an error in Drawbridge itself.
 pub(crate) fn internal_error() -> Refusal {
-    ApiError::internal("Drawbridge failed at this request; its log says more").into()
+    ApiError::internal("Drawbridge failed to handle this request; see its log for the reason")
+        .into()
 }
 
 pub(crate) async fn handle_unknown_route(uri: Uri) -> Response {
@@ -204,7 +205,10 @@ pub(crate) async fn handle_unknown_route(uri: Uri) -> Response {
 }
 
 pub(crate) fn route_not_found() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "there is no such route")
+    Refusal::new(
+        StatusCode::NOT_FOUND,
+        "there is no such path; check the URL",
+    )
 }
 
 /// An error in the format of RFC 6749 and RFC 7591, which is the only one that OAuth clients read.
@@ -216,7 +220,7 @@ struct OauthError {
 
 const NO_OAUTH: &str = "Drawbridge does not use OAuth. Add the client on Drawbridge's Clients screen, or with \
     `drawbridge clients add NAME`, and set the header Authorization: Bearer TOKEN with the token shown there in this \
-    client's configuration. If it is set already, the token is wrong or was revoked.";
+    client's configuration. If the header is set already, its token is wrong or was revoked.";
 
 /// Returns whether clients look for OAuth at this path: metadata, also below another path, or the
 /// endpoints that they try if there is no metadata.
@@ -236,7 +240,7 @@ fn is_oauth_path(path: &str) -> bool {
 pub(crate) async fn method_not_allowed() -> Refusal {
     Refusal::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "this route has no such method; the header `Allow` lists those it has",
+        "this path does not support this method; the header `Allow` lists the supported ones",
     )
 }
 

@@ -57,7 +57,9 @@ use crate::{
     activity::Activity,
     auth,
     body::TimeoutBody,
-    headers, listener, local,
+    headers,
+    listener::{self, BindError},
+    local::{self, Bound},
     mcp::{self, legacy_sse::SseStreams, session_stream::SessionStreams},
     origin::{self, Hosts},
     rescue::{self, Refusal},
@@ -86,10 +88,11 @@ impl Default for ServeOptions {
 
 /// The error if no listener could start.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot listen anywhere: {http} (http), {local} (local socket)")]
+#[error("no listener could start: {http} (HTTP), {local} (local socket)")]
 pub struct ServeError {
-    http: String,
-    local: String,
+    #[source]
+    http: BindError,
+    local: BindError,
 }
 
 /// The state that the handlers of a listener share.
@@ -277,8 +280,7 @@ impl Front {
 pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoint, ServeError> {
     let (tcp, socket) = tokio::join!(bind_tcp(options), local::bind(hub.data_dir()));
     let mut running = RunningEndpoint::new(Arc::clone(&hub));
-    let mut problems = Vec::new();
-    match tcp {
+    let http_error = match tcp {
         Ok((listener, address)) => {
             let url = format!("http://{address}/mcp");
             let listener = listener.tap_io(|stream| {
@@ -292,47 +294,47 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoi
                 Some(Hosts::for_address(address)),
             );
             running.url = Some(url);
+            None
         }
         Err(error) => {
             let url = format!("http://{}/mcp", SocketAddr::new(options.host, options.port));
-            running.record_failure("http", url, error.clone());
-            problems.push(error);
+            running.record_failure("http", url, &error);
+            Some(error)
         }
-    }
-    match socket {
-        Ok(bound) => running.spawn_listener(
-            "local",
-            bound.address,
-            bound.listener,
-            ListenerKind::Local,
-            None,
-        ),
-        Err(local::BindError { address, error }) => {
-            running.record_failure("local", address, error.clone());
-            problems.push(error);
+    };
+    let Bound { address, listener } = socket;
+    let local_error = match listener {
+        Ok(listener) => {
+            running.spawn_listener("local", address, listener, ListenerKind::Local, None);
+            None
         }
-    }
-    match <[String; 2]>::try_from(problems) {
-        Ok([http, local]) => Err(ServeError { http, local }),
-        Err(_) => Ok(running),
+        Err(error) => {
+            running.record_failure("local", address, &error);
+            Some(error)
+        }
+    };
+    match (http_error, local_error) {
+        (Some(http), Some(local)) => Err(ServeError { http, local }),
+        _ => Ok(running),
     }
 }
 
-async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), String> {
+async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), BindError> {
     let address = SocketAddr::new(options.host, options.port);
     let bound = async {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         Ok((listener, address))
     };
-    bound.await.map_err(|e: io::Error| {
-        if e.kind() == io::ErrorKind::AddrInUse {
-            return format!(
-                "port {} is taken by another program: end that one, or choose another port",
-                options.port
-            );
+    bound.await.map_err(|source: io::Error| {
+        if source.kind() == io::ErrorKind::AddrInUse {
+            BindError::PortInUse {
+                port: options.port,
+                source,
+            }
+        } else {
+            BindError::Tcp { address, source }
         }
-        format!("{address}: {e}")
     })
 }
 
@@ -432,13 +434,13 @@ impl RunningEndpoint {
         });
     }
 
-    fn record_failure(&mut self, name: &str, address: String, error: String) {
-        tracing::warn!(name, address, error, "a listener did not start");
+    fn record_failure(&mut self, name: &str, address: String, error: &BindError) {
+        tracing::warn!(name, address, %error, "a listener did not start");
         self.record(ListenerHealth {
             name: name.to_owned(),
             address,
             listening: false,
-            error,
+            error: error.to_string(),
         });
     }
 

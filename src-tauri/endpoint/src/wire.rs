@@ -80,7 +80,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, ParseError<'_>> {
     if depth_exceeds(bytes, MAX_DEPTH) {
         return Err(ParseError::new(
             code::INVALID_REQUEST,
-            format!("nested deeper than {MAX_DEPTH} levels"),
+            format!("the message is nested deeper than {MAX_DEPTH} levels"),
         ));
     }
     match serde_json::from_slice::<Envelope<'_>>(bytes) {
@@ -91,21 +91,25 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, ParseError<'_>> {
 
 /// Returns the error for a batch in a revision that has no batches.
 pub(crate) fn batch_unsupported<'a>() -> ParseError<'a> {
-    let why = "batches are not taken here: send one JSON-RPC message at a time";
-    ParseError::new(code::INVALID_REQUEST, why)
+    let message = "batches are not supported here; send one JSON-RPC message at a time";
+    ParseError::new(code::INVALID_REQUEST, message)
 }
 
 /// Returns the error for text that is not an envelope.
 fn envelope_error<'a>(bytes: &[u8], error: &serde_json::Error) -> ParseError<'a> {
     match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
-        Err(error) => ParseError::new(code::PARSE_ERROR, format!("not JSON: {error}")),
+        Err(error) => ParseError::new(
+            code::PARSE_ERROR,
+            format!("the message is not valid JSON: {error}"),
+        ),
         Ok(text) if text.starts_with('[') => batch_unsupported(),
-        Ok(text) if !text.starts_with('{') => {
-            ParseError::new(code::INVALID_REQUEST, "a JSON-RPC message is a JSON object")
-        }
+        Ok(text) if !text.starts_with('{') => ParseError::new(
+            code::INVALID_REQUEST,
+            "a JSON-RPC message must be a JSON object",
+        ),
         Ok(_) => ParseError::new(
             code::INVALID_REQUEST,
-            format!("not a JSON-RPC message: {error}"),
+            format!("the message is not valid JSON-RPC: {error}"),
         ),
     }
 }
@@ -120,33 +124,33 @@ impl<'a> Envelope<'a> {
     fn into_message(self) -> Result<Message<'a>, ParseError<'a>> {
         let [jsonrpc, id, method, params, result, error] = self.values;
         let id = id.map(read_id).transpose()?;
-        let fault = |message: &str| ParseError {
+        let invalid = |message: &str| ParseError {
             id,
             error: RpcError::new(code::INVALID_REQUEST, message),
         };
         if jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
-            return Err(fault("'jsonrpc' must be \"2.0\""));
+            return Err(invalid("'jsonrpc' must be \"2.0\""));
         }
         let Some(method) = method else {
             let reply = match (result, error) {
                 (Some(result), None) => Ok(result),
                 (None, Some(error)) => Err(error),
                 _ => {
-                    return Err(fault(
-                        "there is neither a 'method' nor one of 'result' and 'error'",
+                    return Err(invalid(
+                        "a message must have a 'method', or either a 'result' or an 'error'",
                     ));
                 }
             };
-            let id = id.ok_or_else(|| fault("an answer has the 'id' of its request"))?;
+            let id = id.ok_or_else(|| invalid("a response must have the 'id' of its request"))?;
             return Ok(Message::Response { id: id.0, reply });
         };
         if result.is_some() || error.is_some() {
-            return Err(fault("a request has no 'result' and no 'error'"));
+            return Err(invalid("a request must not have a 'result' or an 'error'"));
         }
-        let method = read_text(method).ok_or_else(|| fault("'method' must be a string"))?;
+        let method = read_text(method).ok_or_else(|| invalid("'method' must be a string"))?;
         let params = params.filter(|params| params.get() != "null");
         if params.is_some_and(|params| !params.get().starts_with('{')) {
-            return Err(fault("'params' must be an object"));
+            return Err(invalid("'params' must be an object"));
         }
         Ok(match id {
             Some(id) => Message::Request { id, method, params },
@@ -174,24 +178,23 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
         let mut envelope = Envelope::default();
         let mut seen = HashSet::new();
         while let Some(JsonString(key)) = map.next_key::<JsonString<'de>>()? {
-            let twice = |key: &str| {
-                serde::de::Error::custom(format_args!("the key '{key}' is there twice"))
-            };
+            let occurs_twice =
+                |key: &str| serde::de::Error::custom(format_args!("the key '{key}' occurs twice"));
             if let Some(place) = KEYS.iter().position(|known| *known == key) {
                 if envelope.values[place].replace(map.next_value()?).is_some() {
-                    return Err(twice(&key));
+                    return Err(occurs_twice(&key));
                 }
                 continue;
             }
             let folded = fold_key(&key);
             if KEYS.contains(&folded.as_str()) {
                 return Err(serde::de::Error::custom(format_args!(
-                    "the key '{folded}' is not in lower case"
+                    "the key '{folded}' must be in lower case"
                 )));
             }
             map.next_value::<IgnoredAny>()?;
-            if let Some(twice_there) = seen.replace(folded) {
-                return Err(twice(&twice_there));
+            if let Some(repeated) = seen.replace(folded) {
+                return Err(occurs_twice(&repeated));
             }
         }
         Ok(envelope)
@@ -242,7 +245,7 @@ pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, s
     Ok(match reply {
         Ok(result) => Ok(result.to_owned().into()),
         Err(error) if error.get().starts_with('{') => Err(RpcError::parse_or_wrap(error, "client")),
-        Err(_) => return Err(serde::de::Error::custom("it is not an object")),
+        Err(_) => return Err(serde::de::Error::custom("not an object")),
     })
 }
 
@@ -267,7 +270,7 @@ pub(crate) fn encode_error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
 /// Returns an answer with this error, for an id as it was written.
 pub(crate) fn encode_error_for(id: &str, error: &RpcError) -> Bytes {
     let text = serde_json::to_string(error)
-        .unwrap_or_else(|_| r#"{"code":-32603,"message":"internal error"}"#.into());
+        .expect("an error has a number, strings and JSON, all of which can be written");
     encode_answer(id, "error", &text)
 }
 

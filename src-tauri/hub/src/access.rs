@@ -42,19 +42,17 @@ pub struct Access {
 /// Why a client cannot be added, admitted or revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    #[error(
-        "a client's name has 1 to {MAX_NAME_CHARS} characters, none of them a control character"
-    )]
+    #[error("a client's name must have 1 to {MAX_NAME_CHARS} characters and no control characters")]
     BadName,
-    #[error("a token has at least {MIN_TOKEN_CHARS} characters; this one has {0}")]
+    #[error("a token must have at least {MIN_TOKEN_CHARS} characters; this one has {0}")]
     ShortToken(usize),
-    #[error("a client named '{0}' is there already; revoke it first, or choose another name")]
+    #[error("a client named '{0}' already exists; revoke it first, or choose another name")]
     NameTaken(ClientName),
     #[error("there is no client named '{0}'")]
     Unknown(ClientName),
-    #[error("the client '{0}' was revoked; add it again to let it in")]
+    #[error("the client '{0}' was revoked; add it again to give it access")]
     Revoked(ClientName),
-    #[error("this token is in use already")]
+    #[error("another client already uses this token")]
     TokenTaken,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -258,7 +256,7 @@ async fn hmac_key(store: &Store) -> Result<Vec<u8>, StoreError> {
     }
     let key = random::token();
     store.set_setting(NAME, &key).await?;
-    Ok(hex::decode(key).unwrap_or_default())
+    Ok(hex::decode(key).expect("a token consists of hex digits"))
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ macro_rules! verbs {
                     return answer(parse::<$verb>(params)?.run(hub).await?);
                 }
             )+
-            Err(ApiError::not_found(format!("no verb is called '{name}'")))
+            Err(ApiError::not_found(format!("there is no verb '{name}'")))
         }
 
         #[cfg(test)]

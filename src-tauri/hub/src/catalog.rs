@@ -27,9 +27,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-pub use definition::Definition;
+pub use definition::{Definition, DefinitionError};
 pub use merge::{CatalogEntry, CatalogView, Exclusion, Offered, Snapshot};
 pub use profiles::{ProfileError, Profiles};
+pub use schema::ArgumentsMismatch;
 pub use sync::{SyncError, read_list};
 
 use acceptance::AcceptedDefinitions;
@@ -39,6 +40,7 @@ use crate::{
     events::Events,
     logs::Logs,
     model::{
+        acceptance::AcceptanceState,
         audit::AuditKind,
         capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
         event::Event,
@@ -46,7 +48,6 @@ use crate::{
         log::Level,
         server::SyncStatus,
         spec::{DefinitionPolicy, RegisteredServer},
-        tool::AcceptanceState,
     },
     registry::Registry,
     sessions::{ClientScope, ClientSession},
@@ -551,19 +552,13 @@ impl Catalog {
 
     /// Reads a server, and writes the result to the store.
     async fn read_server(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
-        let server = self
-            .registry
-            .get(id)
-            .map_err(|e| SyncError::MayNotRun(e.to_string()))?;
+        let server = self.registry.get(id)?;
         // Get the session first, then check whether the server may run: a spec that changes after
         // the check ends the session.
         let session = self.pool.session(&server, None);
-        let server = self
-            .registry
-            .get_runnable(id)
-            .map_err(|e| SyncError::MayNotRun(e.to_string()))?;
+        let server = self.registry.get_runnable(id)?;
         if session.server().identity != server.identity {
-            return Err(SyncError::MayNotRun("its spec is being changed".into()));
+            return Err(SyncError::SpecChanging);
         }
         let sync::SyncedServer {
             hello,
@@ -735,7 +730,7 @@ struct StaleServer {
 /// The reason why a tool's definition was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    #[error("the server does not offer '{0}' as it was shown any more; look at it again")]
+    #[error("the server no longer offers '{0}' as it was shown; check it again")]
     Gone(String),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -808,7 +803,7 @@ fn report_changed_tools(before: &ServerCopy, read: &ServerCopy, store: &Store) {
             "has changed"
         };
         tracing::warn!(
-            "server {id}: the tool '{}' {what}: it waits until a person has accepted it",
+            "server {id}: the tool '{}' {what}, and is hidden until you accept it",
             tool.name
         );
         let note = json!({ "server": id, "tool": tool.name, "digest": tool.digest, "what": what });
@@ -830,13 +825,13 @@ fn log_excluded(logs: &Logs, id: &ServerId, now: &ExcludedEntries, before: &Excl
             id,
             Level::Warn,
             "catalog",
-            &format!("left out {} more entries", now.more),
+            &format!("excluded {} more entries", now.more),
         );
     }
 }
 
 fn log_excluded_entry(logs: &Logs, id: &ServerId, entry: &ExcludedEntry) {
-    logs.add_server_line(id, Level::Warn, "catalog", &format!("left out {entry}"));
+    logs.add_server_line(id, Level::Warn, "catalog", &format!("excluded {entry}"));
 }
 
 /// Returns true if a copy has outlived its time to live. A copy from the future is old too: the

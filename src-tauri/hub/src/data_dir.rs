@@ -9,7 +9,7 @@ use std::{
 /// Why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
-    #[error("Drawbridge runs already on {folder} (process {pid})")]
+    #[error("Drawbridge already uses {folder} (process {pid})")]
     InUse { folder: String, pid: String },
     #[error("the data folder {folder} cannot be used: {source}")]
     Io {

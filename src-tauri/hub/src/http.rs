@@ -17,6 +17,8 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 
+use crate::model::cause::Cause;
+
 pub type HttpRequest = http::Request<Bytes>;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,17 +36,16 @@ pub struct HttpClient {
 }
 
 /// Why there is no answer, or only a part of one.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum HttpError {
     /// Nothing was sent.
-    #[error("{0}")]
-    NotSent(String),
+    #[error("The connection failed: {source}")]
+    NotSent { source: Cause },
     /// The request may have been sent.
-    #[error("{0}")]
-    Interrupted(String),
-    /// The answer is longer than this number of bytes.
-    #[error("it is longer than {0} bytes")]
-    TooLong(usize),
+    #[error("The connection broke: {source}")]
+    Interrupted { source: Cause },
+    #[error("The answer is longer than {max} bytes")]
+    TooLong { max: usize },
 }
 
 /// An answer whose body is not read yet.
@@ -77,7 +78,7 @@ impl HttpClient {
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)
             .build()
-            .unwrap_or_default();
+            .expect("a TLS provider is installed, and no other option can fail");
         Self {
             direct,
             reqwest,
@@ -94,13 +95,13 @@ impl HttpClient {
             && self.proxies.intercept(request.uri()).is_none();
         if is_plain {
             let sent = self.direct.request(request.map(Full::new));
-            let failed = |e: hyper_util::client::legacy::Error| HttpError::new(e.is_connect(), &e);
+            let failed = |e: hyper_util::client::legacy::Error| HttpError::new(e.is_connect(), e);
             return sent
                 .map_ok(|response| HttpResponse(ResponseKind::Direct(response)))
                 .map_err(failed)
                 .await;
         }
-        let failed = |e: reqwest::Error| HttpError::new(e.is_connect() || e.is_builder(), &e);
+        let failed = |e: reqwest::Error| HttpError::new(e.is_connect() || e.is_builder(), e);
         let request = reqwest::Request::try_from(request).map_err(failed)?;
         // The future is boxed because it is large and seldom needed for a server on this machine.
         let sent = Box::pin(self.reqwest.execute(request));
@@ -117,14 +118,12 @@ impl Default for HttpClient {
 }
 
 impl HttpError {
-    /// Uses the innermost cause, which is the most specific one.
-    fn new(is_unsent: bool, error: &(dyn std::error::Error + 'static)) -> Self {
-        let causes = std::iter::successors(Some(error), |error| error.source());
-        let why = causes.last().map(ToString::to_string).unwrap_or_default();
+    fn new(is_unsent: bool, error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        let source = Cause::innermost(error);
         if is_unsent {
-            Self::NotSent(why)
+            Self::NotSent { source }
         } else {
-            Self::Interrupted(why)
+            Self::Interrupted { source }
         }
     }
 }
@@ -154,15 +153,14 @@ impl HttpResponse {
                 let Some(frame) = response.frame().await else {
                     return Ok(None);
                 };
-                let frame = frame.map_err(|e| HttpError::new(false, &e))?;
+                let frame = frame.map_err(|e| HttpError::new(false, e))?;
                 if let Ok(data) = frame.into_data() {
                     return Ok(Some(data));
                 }
             },
-            ResponseKind::Reqwest(response) => response
-                .chunk()
-                .await
-                .map_err(|e| HttpError::new(false, &e)),
+            ResponseKind::Reqwest(response) => {
+                response.chunk().await.map_err(|e| HttpError::new(false, e))
+            }
         }
     }
 
@@ -184,7 +182,7 @@ impl HttpResponse {
         let mut next = Some(first);
         while let Some(chunk) = next {
             if whole.len() + chunk.len() > max {
-                return Err(HttpError::TooLong(max));
+                return Err(HttpError::TooLong { max });
             }
             whole.extend_from_slice(&chunk);
             next = self.chunk().await?;

@@ -109,7 +109,7 @@ impl Hub {
         let events = Events::new();
         let logs = Logs::open(&data_dir.logs_dir(), events.clone()).map_err(|e| {
             ApiError::unavailable(format!(
-                "the log in {} cannot be written: {e}",
+                "cannot write the log in {}: {e}",
                 data_dir.logs_dir().display()
             ))
         })?;
@@ -117,7 +117,7 @@ impl Hub {
         let (store, moved) = Store::open(&data_dir.database_file()).await?;
         if let Some(file) = moved {
             tracing::error!(
-                "the database was corrupt: it is now {}; no remembered rule, client or decision holds",
+                "the database was corrupt and was moved to {}; all rules, clients and decisions are lost",
                 file.display()
             );
         }
@@ -249,7 +249,7 @@ impl Hub {
             Ok(watch) => *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch),
             Err(error) => {
                 tracing::error!(
-                    "the spec files are not watched: {error}; restart after changing one by hand"
+                    "cannot watch the spec files: {error}; restart Drawbridge after changing one by hand"
                 )
             }
         }
@@ -261,8 +261,12 @@ impl Hub {
         for id in ids {
             match self.registry.get(id) {
                 Ok(server) if self.registry.may_run(&server) => {}
-                Ok(_) => self.pool.remove(id, "it may not run as it is now").await,
-                Err(_) => self.pool.remove(id, "it was removed").await,
+                Ok(_) => {
+                    self.pool
+                        .remove(id, "the server was turned off or changed")
+                        .await
+                }
+                Err(_) => self.pool.remove(id, "the server was removed").await,
             }
         }
         self.catalog.rebuild();
@@ -375,9 +379,9 @@ impl Hub {
         {
             tracing::warn!("client {client}: {error}");
         }
-        let software = software.as_deref().unwrap_or("unnamed software");
+        let software = software.as_deref().unwrap_or("an unnamed app");
         tracing::info!(
-            "client {client}: a session of {software} began, revision {}",
+            "client {client}: {software} opened a session, revision {}",
             client_info.protocol_version
         );
     }
@@ -536,7 +540,7 @@ impl Hub {
         self.sessions.close(&session.id);
         let result = reply.map_err(|error| ApiError::invalid(error.message))?;
         serde_json::from_str(result.get())
-            .map_err(|e| ApiError::unavailable(format!("the result cannot be read: {e}")))
+            .map_err(|e| ApiError::unavailable(format!("cannot read the result: {e}")))
     }
 
     /// Notifies the sessions of a client whose catalog view has changed with its profile.
@@ -603,7 +607,7 @@ impl Hub {
 }
 
 /// The error for requests other than calls while all calls are paused.
-const PAUSED: &str = "the user has raised the drawbridge, so that nothing crosses";
+const PAUSED: &str = "All calls are paused.";
 
 /// The client name for calls that a person makes on the command line.
 const CLI_CLIENT: &str = "command-line";
@@ -623,7 +627,7 @@ async fn handle_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<
         for server in hub.registry.specs().servers.values() {
             let is_there = |text: &String| Url::parse(text).is_ok_and(|theirs| theirs == url);
             if server.spec.url.as_ref().is_some_and(is_there) {
-                hub.reconnect_server(server, "a person signed in").await;
+                hub.reconnect_server(server, "you signed in").await;
             }
         }
     }

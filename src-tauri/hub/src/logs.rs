@@ -141,7 +141,7 @@ impl Logs {
                 Level::Warn,
                 Some(server),
                 "hub",
-                &format!("{dropped} lines were dropped: too many a second"),
+                &format!("dropped {dropped} lines because there were too many per second"),
             );
         }
         self.add(level, Some(server), area, text);

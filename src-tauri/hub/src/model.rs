@@ -1,15 +1,18 @@
 //! The nouns of Drawbridge as types: ids, names, specs, calls, outcomes, events. There is no I/O
 //! here.
 
+pub mod acceptance;
 pub mod approval;
 pub mod audit;
 pub mod call;
 pub mod capability;
+pub mod cause;
 pub mod digest;
 pub mod event;
 pub mod hidden;
 pub mod ids;
 pub mod json;
+mod labels;
 pub mod log;
 pub mod manifest;
 pub mod names;

@@ -41,23 +41,46 @@ use crate::{
 };
 use account::Account;
 use attempt::Attempt;
-pub use bearer::{Bearer, BearerError};
-pub use dial_policy::check_browser_url;
+pub use attempt::SignInError;
+pub use bearer::{Bearer, BearerError, InsufficientScope, SignInReason, TokenError};
+use dial_policy::DialPolicy;
+pub use dial_policy::{BrowserUrlError, DialError, check_browser_url};
+pub use discovery::DiscoveryError;
 use grant::TokenStore;
 use signed_in_servers::SignedInServers;
 
 /// The reason why a person cannot sign in.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum OauthError {
-    /// The server does not support a sign-in: it is local, or its spec authorizes the requests.
-    #[error("{0}")]
-    NotPossible(String),
+    #[error(transparent)]
+    NotPossible(#[from] SignInImpossible),
     #[error(transparent)]
     Secret(#[from] SecretError),
     /// The server, its metadata or its authorization server broke the rules of OAuth, or did not
     /// answer.
-    #[error("cannot sign in: {0}")]
-    Failed(String),
+    #[error("Drawbridge cannot sign in to the server. {0}")]
+    Failed(SignInError),
+}
+
+/// Why a server does not support a sign-in.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SignInImpossible {
+    #[error("You cannot sign in to this server, because it is a local program")]
+    Local,
+    #[error(
+        "You cannot sign in to this server, because its spec has an Authorization header. Remove \
+         the header to sign in instead"
+    )]
+    AuthorizationHeader,
+    #[error(
+        "You cannot sign in to this server, because its URL contains a user name. Remove the name \
+         to sign in instead"
+    )]
+    UserName,
+    #[error("You cannot sign in to this server, because its URL cannot be read: {source}")]
+    NotUrl { source: url::ParseError },
+    #[error("You cannot sign in to this server: {source}")]
+    Dial { source: DialError },
 }
 
 /// Signs in to servers, and stores and renews their tokens. Cheap to clone.
@@ -152,7 +175,7 @@ impl Authorizer {
     /// Returns an error if the server does not support a sign-in, if its authorization server
     /// breaks the rules, or if the keyring cannot be used.
     pub async fn sign_in(&self, id: &ServerId, spec: &ServerSpec) -> Result<SignIn, OauthError> {
-        let account = self.account(spec).map_err(OauthError::NotPossible)?;
+        let account = self.account(spec)?;
         let _one_at_a_time = self.0.beginning.lock().await;
         if let Some(running) = self
             .attempt(id)
@@ -206,7 +229,7 @@ impl Authorizer {
     ///
     /// # Errors
     /// Returns the reason if a person cannot sign in to the server.
-    fn account(&self, spec: &ServerSpec) -> Result<Arc<Account>, String> {
+    fn account(&self, spec: &ServerSpec) -> Result<Arc<Account>, SignInImpossible> {
         let key = AccountKey {
             server: sign_in_url(spec)?,
             client_id: spec.oauth_client_id().map(str::to_owned),
@@ -240,27 +263,22 @@ impl Authorizer {
 }
 
 /// Returns the URL of the server if a person can sign in to it, or the reason why not.
-fn sign_in_url(spec: &ServerSpec) -> Result<Url, String> {
-    let url = spec
-        .url
-        .as_deref()
-        .ok_or("it is a local server: only remote ones are signed in to")?;
+fn sign_in_url(spec: &ServerSpec) -> Result<Url, SignInImpossible> {
+    let url = spec.url.as_deref().ok_or(SignInImpossible::Local)?;
     if spec
         .all_headers()
         .keys()
         .any(|name| name.eq_ignore_ascii_case("authorization"))
     {
-        return Err(
-            "its spec has an Authorization header, which is used instead: remove that to sign in"
-                .into(),
-        );
+        return Err(SignInImpossible::AuthorizationHeader);
     }
-    let mut url = Url::parse(url).map_err(|e| format!("its URL cannot be read: {e}"))?;
+    let mut url = Url::parse(url).map_err(|source| SignInImpossible::NotUrl { source })?;
     url.set_fragment(None);
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(
-            "its URL has a user name in it, which is used instead: remove that to sign in".into(),
-        );
+        return Err(SignInImpossible::UserName);
     }
-    dial_policy::DialPolicy::for_server(&url).map(|_| url)
+    match DialPolicy::for_server(&url) {
+        Ok(_) => Ok(url),
+        Err(source) => Err(SignInImpossible::Dial { source }),
+    }
 }

@@ -5,7 +5,10 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 use serde_json::{json, value::RawValue};
 
 use crate::{
-    catalog::{CatalogEntry, deferred},
+    catalog::{
+        CatalogEntry,
+        deferred::{self, DeferredCallError},
+    },
     model::{
         call::Outcome,
         capability::CapabilityKind,
@@ -20,8 +23,8 @@ use crate::{
 };
 
 /// The answer to a call that was in flight when the user paused all calls.
-const PAUSED_MESSAGE: &str = "The user has raised the drawbridge: the call was cancelled, and whether it ran is unknown. \
-                           Do not try again until the user says so.";
+const PAUSED_MESSAGE: &str = "All calls are paused. This call was cancelled; it is unknown whether it was run. \
+                              Do not retry it unless the user asks.";
 
 /// The steps of a call. Cheap to clone.
 #[derive(Clone)]
@@ -49,13 +52,13 @@ impl Pipeline {
         };
         let mut tried = Vec::new();
         loop {
-            if let Err(why) = tool
+            if let Err(mismatch) = tool
                 .definition
                 .check_arguments(&request.arguments, tool.server.spec.validate)
             {
                 let name = &tool.exposed_name;
                 return Ok(error_result(&format!(
-                    "Nothing was sent: the arguments do not fit the schema of '{name}': {why}"
+                    "This call was not run: its arguments do not match the schema of '{name}': {mismatch}"
                 )));
             }
             let permitted = match self
@@ -87,7 +90,7 @@ impl Pipeline {
                     };
                     permitted.record_outcome(
                         Outcome::Unreachable,
-                        format!("{error}; '{}' is tried instead", next.server.id),
+                        format!("{error}; trying '{}' instead", next.server.id),
                     );
                     tool = next;
                 }
@@ -131,12 +134,13 @@ impl Pipeline {
             .router
             .deferring_view(handle.session())
             .ok_or_else(|| unknown(&request.name))?;
-        let wrong =
-            |name: &str, why: String| Ok(Found::Answer(error_result(&format!("{name}: {why}"))));
+        let invalid = |name: &str, error: DeferredCallError| {
+            Ok(Found::Answer(error_result(&format!("{name}: {error}"))))
+        };
         match request.name.as_str() {
             name @ deferred::TOOL_SEARCH => match deferred::search(&view, &request.arguments) {
                 Ok(answer) => Ok(Found::Answer(answer)),
-                Err(why) => wrong(name, why),
+                Err(error) => invalid(name, error),
             },
             name @ deferred::TOOL_CALL => match deferred::parse_call(&request.arguments) {
                 Ok((name, arguments)) => {
@@ -148,7 +152,7 @@ impl Pipeline {
                     request.params.set("arguments", arguments);
                     Ok(Found::Tool(tool))
                 }
-                Err(why) => wrong(name, why),
+                Err(error) => invalid(name, error),
             },
             name => Err(unknown(name)),
         }
@@ -191,12 +195,14 @@ impl CallRequest<'_> {
 fn parse_call(params: Option<&RawValue>) -> Result<CallRequest<'_>, RpcError> {
     let invalid =
         |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
-    let params = params.ok_or_else(|| invalid("it has no params".into()))?;
+    let params = params.ok_or_else(|| invalid("params are missing".into()))?;
     let mut params =
         RawObject::parse(params).map_err(|e| invalid(format!("params: {e}").into()))?;
-    reject_ambiguous_keys(&params).map_err(|key| {
-        invalid(format!("params has a member '{key}' that looks like another").into())
-    })?;
+    if let Some(key) = find_ambiguous_key(&params) {
+        return Err(invalid(
+            format!("params: the key '{key}' differs from another one only in case").into(),
+        ));
+    }
     let name = params
         .get_string("name")
         .ok_or_else(|| invalid("params.name must be a string".into()))?;
@@ -210,18 +216,18 @@ fn parse_call(params: Option<&RawValue>) -> Result<CallRequest<'_>, RpcError> {
     })
 }
 
-/// Rejects params with keys that differ only in case. Otherwise a server that ignores case could
-/// read another call than the one that was decided.
-fn reject_ambiguous_keys(params: &RawObject<'_>) -> Result<(), String> {
+/// Returns a key that differs from another one, or from a known one, only in case. A server that
+/// ignores case could read another call than the one that was decided.
+fn find_ambiguous_key<'a>(params: &'a RawObject<'_>) -> Option<&'a str> {
     const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
     let mut seen = HashSet::new();
-    for key in params.keys().filter(|key| !KNOWN.contains(key)) {
-        let folded = json::fold_key(key);
-        if KNOWN.contains(&folded.as_str()) || !seen.insert(folded) {
-            return Err(key.to_owned());
-        }
-    }
-    Ok(())
+    params
+        .keys()
+        .filter(|key| !KNOWN.contains(key))
+        .find(|key| {
+            let folded = json::fold_key(key);
+            KNOWN.contains(&folded.as_str()) || !seen.insert(folded)
+        })
 }
 
 /// Returns the arguments that are checked, decided, shown and recorded: an empty object if they are
@@ -261,7 +267,7 @@ fn unreachable_result(
         "any of the servers"
     };
     error_result(&format!(
-        "The call did not reach {servers} {}. {}",
+        "This call did not reach {servers} {}. It was not run. {}",
         each.join("; "),
         error.remedy()
     ))
@@ -286,7 +292,7 @@ fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> 
         Err(error) => {
             let tool = &permitted.call().tool;
             tracing::warn!(
-                "server {}: a call of '{}': {error}",
+                "server {}: the call of '{}' failed: {error}",
                 tool.server.id,
                 tool.definition.name
             );
@@ -298,14 +304,14 @@ fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> 
     }
 }
 
-/// Returns the words that let a model judge whether it may retry the call.
+/// Returns a sentence that lets a model judge whether it may retry the call.
 fn describe_outcome(outcome: Outcome, server: &str) -> String {
     match outcome {
         Outcome::NotSent | Outcome::Unreachable => {
-            format!("The call did not reach the server '{server}':")
+            format!("This call did not reach the server '{server}' and was not run:")
         }
         Outcome::TimedOut => format!(
-            "The server '{server}' did not answer in time; whether the call ran is unknown:"
+            "The server '{server}' did not answer in time; it is unknown whether this call was run:"
         ),
         Outcome::Ok
         | Outcome::Running
@@ -314,7 +320,7 @@ fn describe_outcome(outcome: Outcome, server: &str) -> String {
         | Outcome::Cancelled
         | Outcome::Withheld => {
             format!(
-                "The server '{server}' gave no answer that can be used; whether the call ran is unknown:"
+                "The server '{server}' did not return a usable answer; it is unknown whether this call was run:"
             )
         }
     }

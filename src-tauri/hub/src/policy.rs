@@ -5,10 +5,12 @@ mod conditions;
 mod drawbridge;
 mod gate;
 mod queue;
+mod refusal;
 mod rules;
 
 pub use conditions::{ConditionError, Conditions};
 pub use drawbridge::Drawbridge;
-pub use gate::{Gate, Permitted, Refusal, ToolCall, check_edited_arguments};
+pub use gate::{EditError, Gate, Permitted, ToolCall, check_edited_arguments};
 pub use queue::{DecideError, Queue};
+pub use refusal::Refusal;
 pub use rules::{MatchInput, RuleError, Rules, Ruling};

@@ -16,7 +16,7 @@ pub mod tasks;
 pub mod translate;
 
 pub use capabilities::{ClientCapabilities, LogLevel, ServerCapabilities};
-pub use handshake::{ClientHello, Implementation, ServerHello};
+pub use handshake::{ClientHello, Implementation, InitializeError, ServerHello};
 pub use meta::RequestMeta;
 pub use revision::Era;
 
@@ -76,7 +76,7 @@ pub fn reject_cursor(method: &str, params: Option<&RawValue>) -> Result<(), RpcE
         None | Some("null") => Ok(()),
         Some(_) => Err(RpcError::new(
             code::INVALID_PARAMS,
-            format!("{method}: the cursor is unknown"),
+            format!("{method}: the cursor is unknown. Request the list without a cursor"),
         )),
     }
 }

@@ -17,7 +17,7 @@ use std::{
 use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
-pub use import::{ImportedServer, read_specs};
+pub use import::{EntryError, ImportError, ImportedServer, read_specs};
 pub use spec_file::BrokenFile;
 pub use watch::Watch;
 
@@ -25,10 +25,10 @@ use crate::{
     clock,
     events::Events,
     model::{
+        acceptance::AcceptanceState,
         event::Event,
         ids::{ServerId, Timestamp},
         names,
-        server::Acceptance,
         spec::{RegisteredServer, ServerSpec, SpecError},
     },
     protocol,
@@ -45,19 +45,19 @@ pub struct Specs {
 /// The reason why the registry refused a change.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
-    #[error("a server needs a name of at least one letter or digit")]
+    #[error("a server's name must contain at least one letter or digit")]
     BadName,
-    #[error("a server with the id '{0}' is there already; choose another name")]
+    #[error("a server with the id '{0}' already exists; choose another name")]
     Taken(ServerId),
     #[error("there is no server with the id '{0}'")]
     Unknown(ServerId),
-    #[error("the server '{0}' may not run: it is turned off, or waits to be accepted")]
+    #[error("the server '{0}' is turned off or not accepted")]
     MayNotRun(ServerId),
     #[error(
-        "the spec file of '{0}' was changed by somebody else at the same moment; look at it, then try again"
+        "another program changed the spec file of '{0}' at the same moment; check it, then try again"
     )]
     Overwritten(ServerId),
-    #[error("the spec cannot be used: {0}")]
+    #[error("the spec is invalid: {0}")]
     Spec(#[from] SpecError),
     #[error("the spec file {file}: {source}")]
     Io {
@@ -154,16 +154,16 @@ impl Registry {
             .ok_or_else(|| RegistryError::Unknown(id.clone()))
     }
 
-    pub fn acceptance(&self, server: &RegisteredServer) -> Acceptance {
+    pub fn acceptance(&self, server: &RegisteredServer) -> AcceptanceState {
         match self
             .accepted
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .get(&server.id)
         {
-            None => Acceptance::New,
-            Some(accepted) if accepted.identity == server.identity => Acceptance::Accepted,
-            Some(_) => Acceptance::Changed,
+            None => AcceptanceState::New,
+            Some(accepted) if accepted.identity == server.identity => AcceptanceState::Accepted,
+            Some(_) => AcceptanceState::Changed,
         }
     }
 
@@ -178,7 +178,7 @@ impl Registry {
     /// Returns true if the server may be started: its spec is enabled, and its current identity is
     /// accepted.
     pub fn may_run(&self, server: &RegisteredServer) -> bool {
-        server.spec.enabled && self.acceptance(server) == Acceptance::Accepted
+        server.spec.enabled && self.acceptance(server) == AcceptanceState::Accepted
     }
 
     /// Returns the server if it may run with its current spec.

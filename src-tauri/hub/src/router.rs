@@ -37,9 +37,7 @@ pub struct Router {
 /// The reason why a permitted call was not forwarded or has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardError {
-    #[error(
-        "the tool or its server changed after the call was approved; nothing was sent. Ask again"
-    )]
+    #[error("the tool or its server changed after the call was approved; retry the call")]
     Changed,
     #[error(transparent)]
     Upstream(#[from] UpstreamError),

@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::model::secret::KeyringStatus;
+use crate::model::{cause::Cause, secret::KeyringStatus};
 
 pub use in_memory::InMemory;
 pub use keyring::Keyring;
@@ -63,30 +63,44 @@ impl Drop for Secret {
 /// The reason why a secret cannot be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    #[error("the keyring holds no secret named '{0}'")]
+    #[error("The keyring holds no secret named '{0}'")]
     Missing(String),
-    #[error("the keyring is locked")]
+    #[error("The keyring is locked")]
     Locked,
     /// The keyring does not report that it is locked, and yet does not answer.
-    #[error("the keyring did not answer in time")]
+    #[error("The keyring did not answer in time")]
     NoAnswer,
-    #[error("the keyring cannot be used: {0}")]
-    Unavailable(String),
+    #[error("The keyring cannot be used: {0}")]
+    Unavailable(#[source] KeyringFailure),
+}
+
+/// Why the keyring cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyringFailure {
+    #[error("no keyring is running")]
+    Absent,
+    #[error("Drawbridge's thread for the keyring has ended")]
+    ThreadEnded,
+    #[error("the value was not stored")]
+    NotStored,
+    #[error("{source}")]
+    Failed { source: Cause },
 }
 
 impl SecretError {
     /// Returns advice for the user.
     pub fn remedy(&self) -> String {
         match self {
-            Self::Missing(name) => format!("Put it there: edit the server, or run `drawbridge secrets set {name}`."),
+            Self::Missing(name) => {
+                format!("Set the secret: edit the server, or run `drawbridge secrets set {name}`.")
+            }
             Self::Locked => "Unlock the keyring (log in to your desktop session), then restart the server.".into(),
             Self::NoAnswer => {
-                "Answer the keyring's prompt if it shows one, or try again when it is less busy; then restart the \
-                 server."
+                "Answer the keyring's prompt if it shows one, or try again later. Then restart the server."
                     .into()
             }
             Self::Unavailable(_) => {
-                "Start a keyring that offers the Secret Service, such as gnome-keyring or KWallet.".into()
+                "Start a keyring that supports the Secret Service, such as gnome-keyring or KWallet.".into()
             }
         }
     }
@@ -269,7 +283,7 @@ impl KeyringThread {
 }
 
 fn thread_ended() -> SecretError {
-    SecretError::Unavailable("the thread that asks it has ended".into())
+    SecretError::Unavailable(KeyringFailure::ThreadEnded)
 }
 
 #[cfg(test)]

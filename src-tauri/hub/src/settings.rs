@@ -52,28 +52,28 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the settings. A setting that is missing or cannot be parsed has its default.
+    /// Reads the settings. A missing setting has its default.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be read.
+    /// Returns an error if the store, or a stored value, cannot be read.
     pub async fn load(store: Store) -> Result<Self, StoreError> {
         let mut values = SettingsValues::default();
-        if let Some(effect) = read(&store, "default_policy").await? {
+        if let Some(effect) = store.json_setting("default_policy").await? {
             values.default_policy = effect;
         }
-        if let Some(seconds) = read(&store, "approval_timeout_s").await? {
+        if let Some(seconds) = store.json_setting("approval_timeout_s").await? {
             values.approval_timeout = Duration::from_secs(seconds);
         }
-        if let Some(seconds) = read(&store, "cache_ttl_s").await? {
+        if let Some(seconds) = store.json_setting("cache_ttl_s").await? {
             values.cache_ttl = Duration::from_secs(seconds);
         }
-        if let Some(paused) = read(&store, "paused").await? {
+        if let Some(paused) = store.json_setting("paused").await? {
             values.paused = paused;
         }
-        if let Some(url) = read(&store, "oauth_client_metadata_url").await? {
+        if let Some(url) = store.json_setting("oauth_client_metadata_url").await? {
             values.oauth_client_metadata_url = url;
         }
-        if let Some(days) = read(&store, "audit_retention_days").await? {
+        if let Some(days) = store.json_setting("audit_retention_days").await? {
             values.audit_retention_days = days;
         }
         Ok(Self {
@@ -98,27 +98,27 @@ impl Settings {
     ) -> Result<(), StoreError> {
         let _one_at_a_time = self.write_lock.lock().await;
         let values = change(self.get());
-        write(&self.store, "default_policy", &values.default_policy).await?;
-        write(
-            &self.store,
-            "approval_timeout_s",
-            &values.approval_timeout.as_secs(),
-        )
-        .await?;
-        write(&self.store, "cache_ttl_s", &values.cache_ttl.as_secs()).await?;
-        write(&self.store, "paused", &values.paused).await?;
-        write(
-            &self.store,
-            "oauth_client_metadata_url",
-            &values.oauth_client_metadata_url,
-        )
-        .await?;
-        write(
-            &self.store,
-            "audit_retention_days",
-            &values.audit_retention_days,
-        )
-        .await?;
+        self.store
+            .set_json_setting("default_policy", &values.default_policy)
+            .await?;
+        self.store
+            .set_json_setting("approval_timeout_s", &values.approval_timeout.as_secs())
+            .await?;
+        self.store
+            .set_json_setting("cache_ttl_s", &values.cache_ttl.as_secs())
+            .await?;
+        self.store
+            .set_json_setting("paused", &values.paused)
+            .await?;
+        self.store
+            .set_json_setting(
+                "oauth_client_metadata_url",
+                &values.oauth_client_metadata_url,
+            )
+            .await?;
+        self.store
+            .set_json_setting("audit_retention_days", &values.audit_retention_days)
+            .await?;
         self.values.store(Arc::new(values));
         self.changed.notify_one();
         Ok(())
@@ -129,20 +129,4 @@ impl Settings {
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
-}
-
-async fn read<T: serde::de::DeserializeOwned>(
-    store: &Store,
-    name: &str,
-) -> Result<Option<T>, StoreError> {
-    Ok(store
-        .setting(name)
-        .await?
-        .and_then(|value| serde_json::from_str(&value).ok()))
-}
-
-async fn write(store: &Store, name: &str, value: &impl serde::Serialize) -> Result<(), StoreError> {
-    store
-        .set_setting(name, &serde_json::to_string(value).unwrap_or_default())
-        .await
 }

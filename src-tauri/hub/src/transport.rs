@@ -1,6 +1,7 @@
 //! Transports to servers: a subprocess over stdio, streamable HTTP, or the older HTTP+SSE. A
 //! [`Transport`] is one live connection, and hides its kind from the layers above.
 
+mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -20,11 +21,15 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, mpsc};
 
-pub use legacy_sse::{SseError, SseTransport};
-pub use local_http_server::{LocalHttpServer, LocalHttpServerError};
+pub use error::{
+    EndReason, HttpRefusal, InvalidAnswer, LostReason, NotSentReason, RefusedReason, RemoteError,
+    TransportError,
+};
+pub use legacy_sse::{EndpointTimeout, SseError, SseTransport};
+pub use local_http_server::{LocalHttpServer, LocalHttpServerError, NotListening};
 use message::Incoming;
 use rate_limit::RateLimit;
-pub use remote::HttpTarget;
+pub use remote::{HttpTarget, TargetError};
 pub use stdio::StdioTransport;
 pub use streamable_http::HttpTransport;
 
@@ -33,26 +38,6 @@ pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
 pub use crate::model::rpc::Reply;
 use crate::protocol::ServerHello;
-
-/// Why a request has no answer.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum TransportError {
-    /// The request was certainly not sent.
-    #[error("{0}")]
-    NotSent(String),
-    /// The request may have been sent. The server may or may not have carried it out.
-    #[error("{0}")]
-    Lost(String),
-    /// The server refused the request with an HTTP status, and certainly did not carry it out.
-    #[error("{why}")]
-    Refused { status: u16, why: String },
-    /// The server did not carry out the request, because a person has to sign in.
-    #[error("{0}")]
-    NeedsSignIn(String),
-    /// The server's answer breaks the protocol.
-    #[error("{0}")]
-    Protocol(String),
-}
 
 /// A live connection to a server.
 pub enum Transport {
@@ -128,7 +113,7 @@ impl Transport {
     }
 
     /// Returns why the connection ended, or `None` while it is alive.
-    pub fn end_reason(&self) -> Option<String> {
+    pub fn end_reason(&self) -> Option<EndReason> {
         match self {
             Self::Stdio(transport) => transport.end_reason(),
             Self::Http(transport) => transport.end_reason(),
@@ -180,18 +165,18 @@ pub enum TransportEvent {
         message: Incoming,
         during: Option<u64>,
     },
-    Ended(String),
+    Ended(EndReason),
 }
 
 impl TransportEvent {
-    /// Returns the length of the params, or of the reason for the end, in bytes.
+    /// Returns the length of the params in bytes.
     fn payload_len(&self) -> usize {
         match self {
             Self::Message {
                 message: Incoming::Request { params, .. } | Incoming::Notification { params, .. },
                 ..
             } => params.as_ref().map_or(0, |params| params.get().len()),
-            Self::Ended(how) => how.len(),
+            Self::Ended(_) => 0,
         }
     }
 }

@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 
 pub use connector::{Connected, Connector};
-pub use error::{SIGN_IN_REMEDY, UpstreamError};
+pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
 pub use handshake::{NegotiationCache, package_name};
 pub use history::History;
 pub use session::{OutgoingRequest, RequestTimeouts, ServerSession, Status};
@@ -167,7 +167,7 @@ impl Drop for Lease {
             sessions.ended.insert(key.server, self.session.status());
             drop(sessions);
             let session = self.session.clone();
-            tokio::spawn(async move { session.retire("its call is over").await });
+            tokio::spawn(async move { session.retire("its call has ended").await });
         }
     }
 }
@@ -204,7 +204,7 @@ impl Pool {
                 };
             }
             let old = session.clone();
-            tokio::spawn(async move { old.retire("its spec changed").await });
+            tokio::spawn(async move { old.retire("its spec has changed").await });
         }
         let (connector, session_events) = (self.connector.clone(), self.session_events.clone());
         let session = ServerSession::new(
@@ -303,7 +303,7 @@ impl Pool {
         join_all(
             ended
                 .values()
-                .map(|session| session.retire("Drawbridge is ending")),
+                .map(|session| session.retire("Drawbridge is shutting down")),
         )
         .await;
     }

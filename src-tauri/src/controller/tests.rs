@@ -15,7 +15,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use super::{Controller, Input};
 use crate::{
     notifications::notice::Notice,
-    overview::{Overview, ServerLine},
+    overview::{Overview, ServerLine, Trouble},
     shell::{Focus, Shell},
     summary,
     tray::menu::{Choice, TrayState, TrayView},
@@ -284,7 +284,7 @@ async fn a_changed_server_makes_the_shell_refresh() {
     }];
     let overview = Overview {
         servers,
-        trouble: Some("1 server is in error".into()),
+        trouble: Some(Trouble::Errors { servers: 1 }),
         ..Overview::default()
     };
     assert_eq!(

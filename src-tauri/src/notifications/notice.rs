@@ -5,6 +5,7 @@ use drawbridge_hub::model::approval::ApprovalRequest;
 
 use crate::{
     summary::{self, CallRef},
+    texts,
     tray::menu::Choice,
 };
 
@@ -42,8 +43,8 @@ impl Notice {
             [] => None,
             [request] => Some(Self::for_call(request)),
             _ => Some(Self {
-                title: format!("{} calls wait for you", waiting.len()),
-                body: "Open to see them".to_owned(),
+                title: texts::calls_wait(waiting.len()),
+                body: texts::OPEN_TO_SEE_CALLS.to_owned(),
                 actions: Actions::Show,
             }),
         }
@@ -54,11 +55,9 @@ impl Notice {
             .map(summary::display_name);
         let call = CallRef::new(request);
         if request.result.is_some() {
-            let title = format!("{tool} of {server} has answered {client}");
-            let body = "Open to see the result that waits".to_owned();
             return Self {
-                title,
-                body,
+                title: texts::show_result_to_client(&client, &server, &tool),
+                body: texts::OPEN_TO_SEE_RESULT.to_owned(),
                 actions: Actions::ShowOrDeny(call),
             };
         }
@@ -66,8 +65,8 @@ impl Notice {
             summary::arguments_line(request, MAX_BODY_CHARS).filter(|line| has_no_markup(line));
         let is_whole = arguments.is_some() && summary::is_complete(request);
         Self {
-            title: format!("{client} wants to call {tool} of {server}"),
-            body: arguments.unwrap_or_else(|| "Open to see the arguments".to_owned()),
+            title: texts::client_wants_to_call(&client, &server, &tool),
+            body: arguments.unwrap_or_else(|| texts::OPEN_TO_SEE_ARGUMENTS.to_owned()),
             actions: if is_whole {
                 Actions::ShowDenyOrApprove(call)
             } else {
@@ -96,7 +95,7 @@ impl Actions {
     pub(crate) const fn call(&self) -> Option<&CallRef> {
         match self {
             Self::Show => None,
-            Self::ShowOrDeny(seen) | Self::ShowDenyOrApprove(seen) => Some(seen),
+            Self::ShowOrDeny(call) | Self::ShowDenyOrApprove(call) => Some(call),
         }
     }
 }
@@ -123,9 +122,9 @@ impl Button {
 
     pub(crate) const fn label(self) -> &'static str {
         match self {
-            Self::Show => "Show",
-            Self::Deny => "Deny",
-            Self::Approve => "Approve once",
+            Self::Show => texts::SHOW,
+            Self::Deny => texts::DENY,
+            Self::Approve => texts::APPROVE_ONCE,
         }
     }
 }

@@ -6,7 +6,7 @@ use drawbridge_hub::{
     model::server::ServerState,
 };
 
-use super::{ServerLine, find_trouble};
+use super::{ServerLine, Trouble, find_trouble};
 
 fn health(status: HealthStatus, listening: bool) -> HealthView {
     HealthView {
@@ -58,19 +58,24 @@ fn a_hub_that_works_has_no_trouble() {
 fn a_taken_port_is_reported_before_a_server_in_error() {
     let servers = [server(ServerState::Error)];
     let told = find_trouble(&health(HealthStatus::Degraded, false), &servers);
-    assert_eq!(told.as_deref(), Some("not listening on 127.0.0.1:8765"));
+    assert_eq!(
+        told,
+        Some(Trouble::NotListening {
+            address: "127.0.0.1:8765".into()
+        })
+    );
 }
 
 #[test]
 fn servers_in_error_are_counted() {
     let one = [server(ServerState::Error), server(ServerState::Active)];
     assert_eq!(
-        find_trouble(&health(HealthStatus::Degraded, true), &one).as_deref(),
-        Some("1 server is in error")
+        find_trouble(&health(HealthStatus::Degraded, true), &one),
+        Some(Trouble::Errors { servers: 1 })
     );
     let two = [server(ServerState::Error), server(ServerState::Error)];
     assert_eq!(
-        find_trouble(&health(HealthStatus::Down, true), &two).as_deref(),
-        Some("2 servers are in error")
+        find_trouble(&health(HealthStatus::Down, true), &two),
+        Some(Trouble::Errors { servers: 2 })
     );
 }

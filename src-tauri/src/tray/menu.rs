@@ -1,17 +1,18 @@
 //! The content of the tray, as plain data that can be compared and tested without a desktop.
 
-use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
+use std::iter;
+
+use drawbridge_hub::model::approval::ApprovalRequest;
 
 use crate::{
     overview::{Overview, ServerLine},
-    summary::{self, CallRef, MAX_LINE_CHARS, display_name},
+    summary::{self, CallRef, MAX_LINE_CHARS, display_line, display_name},
+    texts,
 };
 
 /// The most approvals and servers in the menu. The windows show all of them.
 const MAX_APPROVALS: usize = 5;
 const MAX_SERVERS: usize = 8;
-
-const PAUSED: &str = "All calls are paused";
 
 /// The state that the tray's icon shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,16 +65,16 @@ impl TrayView {
             overview.waiting.is_empty() && !overview.paused,
             &overview.trouble,
         ) {
-            items.push(Item::Line(display_name(trouble)));
+            items.push(Item::Line(display_line(&texts::trouble(trouble))));
         }
         items.extend(approval_items(&overview.waiting));
         items.extend([
             Item::Separator,
-            action(Choice::Open, "Open Drawbridge"),
+            action(Choice::Open, texts::OPEN),
             pause_item(overview.paused),
         ]);
         items.extend(server_items(&overview.servers));
-        items.extend([Item::Separator, action(Choice::Quit, "Quit Drawbridge")]);
+        items.extend([Item::Separator, action(Choice::Quit, texts::QUIT)]);
         let waiting = overview.waiting.len();
         Self {
             state: tray_state(overview),
@@ -99,11 +100,9 @@ fn tray_state(overview: &Overview) -> TrayState {
 
 fn status_line(overview: &Overview) -> String {
     match (overview.paused, overview.waiting.len(), &overview.trouble) {
-        (true, ..) => PAUSED.to_owned(),
-        (false, 0, None) => "Drawbridge: idle".to_owned(),
-        (false, 0, Some(trouble)) => format!("Drawbridge: {}", display_name(trouble)),
-        (false, 1, _) => "1 call waits for you".to_owned(),
-        (false, waiting, _) => format!("{waiting} calls wait for you"),
+        (true, ..) => texts::ALL_CALLS_PAUSED.to_owned(),
+        (false, 0, Some(trouble)) => display_line(&texts::trouble(trouble)),
+        (false, waiting, _) => texts::calls_wait(waiting),
     }
 }
 
@@ -113,15 +112,15 @@ fn action(choice: Choice, text: &str) -> Item {
 
 fn pause_item(paused: bool) -> Item {
     if paused {
-        action(Choice::Resume, "Resume calls")
+        action(Choice::Resume, texts::RESUME_CALLS)
     } else {
-        action(Choice::Pause, "Pause all calls")
+        action(Choice::Pause, texts::PAUSE_ALL_CALLS)
     }
 }
 
 fn approval_items(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
     let more = waiting.len().saturating_sub(MAX_APPROVALS);
-    let more = (more > 0).then(|| Item::Action(Choice::ShowApprovals, format!("{more} more…")));
+    let more = (more > 0).then(|| Item::Action(Choice::ShowApprovals, texts::show_more(more)));
     waiting
         .iter()
         .take(MAX_APPROVALS)
@@ -135,74 +134,47 @@ fn approval_submenu(request: &ApprovalRequest) -> Item {
         [request.client.as_str(), &request.server_name, &request.tool].map(display_name);
     let mut items: Vec<Item> = detail_lines(request).into_iter().map(Item::Line).collect();
     items.extend([
-        action(Choice::ShowApprovals, "Show…"),
-        action(Choice::Deny(CallRef::new(request)), "Deny"),
+        action(Choice::ShowApprovals, texts::SHOW_CALL),
+        action(Choice::Deny(CallRef::new(request)), texts::DENY),
     ]);
     if summary::is_complete(request) {
         items.push(action(
             Choice::Approve(CallRef::new(request)),
-            "Approve once",
+            texts::APPROVE_ONCE,
         ));
     }
-    Item::Menu(format!("{client} → {server} · {tool}"), items)
+    Item::Menu(texts::call(&client, &server, &tool), items)
 }
 
 fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
-    let too_long = || {
-        format!(
-            "{} characters of arguments",
-            request.arguments.chars().count()
-        )
-    };
-    let mut lines = vec![summary::arguments_line(request, MAX_LINE_CHARS).unwrap_or_else(too_long)];
-    let has = [
-        (request.extra.is_some(), "more is sent along"),
-        (
-            request.suspended.is_some(),
-            "the tool or its server has changed since you allowed it",
-        ),
-        (
-            request.changed.is_some(),
-            "the tool has changed since you accepted it",
-        ),
-        (request.result.is_some(), "it has run, and its result waits"),
+    let arguments = summary::arguments_line(request, MAX_LINE_CHARS)
+        .unwrap_or_else(|| texts::argument_length(request.arguments.chars().count()));
+    let notes = [
+        (request.extra.is_some(), texts::HAS_EXTRA_PARAMS),
+        (request.suspended.is_some(), texts::CHANGED_SINCE_ALLOWED),
+        (request.changed.is_some(), texts::CHANGED_SINCE_ACCEPTED),
+        (request.result.is_some(), texts::RESULT_WAITS),
     ];
-    lines.extend(
-        has.into_iter()
-            .filter(|(has, _)| *has)
-            .map(|(_, words)| words.to_owned()),
-    );
-    lines
+    let notes = notes
+        .into_iter()
+        .filter(|(applies, _)| *applies)
+        .map(|(_, note)| note.to_owned());
+    iter::once(arguments).chain(notes).collect()
 }
 
 fn server_items(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
     let first = (!servers.is_empty()).then_some(Item::Separator);
     let shown = servers.iter().take(MAX_SERVERS).map(|server| {
-        Item::Line(format!(
-            "{}: {}",
-            display_name(&server.name),
-            state_label(server.state)
+        Item::Line(texts::server_state(
+            &display_name(&server.name),
+            server.state.label(),
         ))
     });
     let more = servers.len().saturating_sub(MAX_SERVERS);
     first
         .into_iter()
         .chain(shown)
-        .chain((more > 0).then(|| Item::Line(format!("{more} more"))))
-}
-
-fn state_label(state: ServerState) -> &'static str {
-    match state {
-        ServerState::Idle => "idle",
-        ServerState::Initializing => "starting",
-        ServerState::Active => "connected",
-        ServerState::Error => "in error",
-        ServerState::Closed => "stopped",
-        ServerState::Disabled => "off",
-        ServerState::NeedsAcceptance => "waits for you to accept it",
-        ServerState::NeedsSecret => "needs a secret",
-        ServerState::NeedsSignIn => "waits for you to sign in",
-    }
+        .chain((more > 0).then(|| Item::Line(texts::more(more))))
 }
 
 #[cfg(test)]

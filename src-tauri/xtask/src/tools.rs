@@ -49,7 +49,7 @@ const SCREENSHOTS: &[(&str, &str)] = &[
     ("window/02-verified.png", "add-server.png"),
     ("screens/full-servers-light.png", "servers.png"),
     ("screens/full-approvals-dark.png", "approvals.png"),
-    ("screens/full-activity-light.png", "activity.png"),
+    ("screens/full-calls-light.png", "calls.png"),
 ];
 
 /// Takes the screenshots in `docs/screenshots` again.

@@ -1,12 +1,9 @@
-//! Clients that disconnect during a call: the server is notified soon, however the client
-//! disconnects.
-
-use std::time::Instant;
+//! Clients that disconnect during a call: the server is notified, however the client disconnects.
 
 use drawbridge_tests::{Bridge, FaultyServer, Home, Hub, wait::some_if, wait_until};
 use serde_json::json;
 
-use super::{IMMEDIATE, read_outcomes};
+use super::{endless_timeouts, read_outcomes};
 
 /// Waits until the server has received `calls` hanging calls.
 #[track_caller]
@@ -16,17 +13,13 @@ fn wait_until_hanging(faulty: &FaultyServer<'_>, calls: usize) {
     });
 }
 
-/// Checks that the server is notified exactly once, soon, and with the id that it knows.
+/// Checks that the server is notified exactly once, and with the id that it knows. The timeout of
+/// its calls is not the reason, because it has not passed.
 #[track_caller]
-fn assert_cancelled_once(faulty: &FaultyServer<'_>, calls: usize, since: Instant) {
+fn assert_cancelled_once(faulty: &FaultyServer<'_>, calls: usize) {
     wait_until(format!("call {calls} is cancelled"), || {
         some_if(faulty.received_by_method("notifications/cancelled").len() >= calls)
     });
-    assert!(
-        since.elapsed() <= IMMEDIATE,
-        "the server heard of it after {:?}",
-        since.elapsed()
-    );
     let ids = |messages: Vec<serde_json::Value>, id: &str| -> Vec<_> {
         messages
             .iter()
@@ -43,10 +36,10 @@ fn assert_cancelled_once(faulty: &FaultyServer<'_>, calls: usize, since: Instant
 }
 
 #[test]
-fn a_call_is_cancelled_within_a_second_however_its_client_disconnects() {
+fn a_call_is_cancelled_however_its_client_disconnects() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &[]).wait_until_synced();
     let call = |id: u64| {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
         "params": {"name": "faulty__hang", "arguments": {}}})
@@ -56,36 +49,31 @@ fn a_call_is_cancelled_within_a_second_however_its_client_disconnects() {
 
     let connection = client.begin_post(&call(101)).expect("a connection");
     wait_until_hanging(&faulty, 1);
-    let start = Instant::now();
     drop(connection);
-    assert_cancelled_once(&faulty, 1, start);
+    assert_cancelled_once(&faulty, 1);
 
     let connection = client.begin_post(&call(102)).expect("a connection");
     wait_until_hanging(&faulty, 2);
-    let start = Instant::now();
     assert_eq!(client.post(&cancel(102)).expect("an answer").status, 202);
-    assert_cancelled_once(&faulty, 2, start);
+    assert_cancelled_once(&faulty, 2);
     drop(connection);
 
     let connection = client.begin_post(&call(103)).expect("a connection");
     wait_until_hanging(&faulty, 3);
-    let start = Instant::now();
     client.end_session();
-    assert_cancelled_once(&faulty, 3, start);
+    assert_cancelled_once(&faulty, 3);
     drop(connection);
 
     let mut bridge = Bridge::open(&home, "editor");
     bridge.send(&call(104));
     wait_until_hanging(&faulty, 4);
-    let start = Instant::now();
     bridge.send(&cancel(104));
-    assert_cancelled_once(&faulty, 4, start);
+    assert_cancelled_once(&faulty, 4);
 
     bridge.send(&call(105));
     wait_until_hanging(&faulty, 5);
-    let start = Instant::now();
     drop(bridge);
-    assert_cancelled_once(&faulty, 5, start);
+    assert_cancelled_once(&faulty, 5);
 
     wait_until("it is written down", || {
         some_if(read_outcomes(&home, "hang") == vec!["cancelled"; 5])

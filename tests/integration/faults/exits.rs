@@ -1,15 +1,13 @@
 //! Servers that exit: during a call, at once, repeatedly, or not when they should.
 
-use std::time::{Duration, Instant};
-
 use drawbridge_tests::{
     FaultyServer, Home, Hub, McpClient, mcp::Answer, paths, process::signal_process, wait::some_if,
-    wait_until, wait_until_within,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use super::{IMMEDIATE, add_neighbour, measure, read_outcomes};
+use super::{add_neighbour, endless_timeouts, read_outcomes};
 
 /// Checks that the error names the server and reports the outcome as unknown.
 #[track_caller]
@@ -23,10 +21,10 @@ fn assert_outcome_unknown(answer: &Answer, server: &str) {
 }
 
 #[test]
-fn each_call_in_flight_at_a_dying_server_fails_immediately_and_is_not_retried() {
+fn each_call_in_flight_at_a_dying_server_fails_before_its_timeout_and_is_not_retried() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
     let waiting: Vec<_> = (0..8)
         .map(|n| client.spawn_call("faulty__hang", &json!({"n": n}).to_string()))
@@ -34,16 +32,10 @@ fn each_call_in_flight_at_a_dying_server_fails_immediately_and_is_not_retried() 
     wait_until("all of them hang", || {
         some_if(faulty.received_calls("hang").len() == 8)
     });
-    let start = Instant::now();
     assert_outcome_unknown(&client.call("faulty__die", "{}"), "faulty");
     for waiting in waiting {
         assert_outcome_unknown(&waiting.join().expect("an answer"), "faulty");
     }
-    assert!(
-        start.elapsed() <= IMMEDIATE,
-        "they heard of it after {:?}",
-        start.elapsed()
-    );
     assert_eq!(
         client.call("faulty__echo", r#"{"back":1}"#).text(),
         r#"{"back":1}"#,
@@ -67,14 +59,13 @@ fn each_call_in_flight_at_a_dying_server_fails_immediately_and_is_not_retried() 
 }
 
 #[test]
-fn a_call_fails_immediately_even_if_an_escaped_process_holds_the_stdout() {
+fn a_call_fails_while_an_escaped_process_still_holds_the_stdout() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty =
-        FaultyServer::add(&hub, "faulty", &json!({}), &["--escaped-child"]).wait_until_synced();
-    let (answer, took) = measure(|| hub.connect_client("desk").call("faulty__die", "{}"));
+    let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &["--escaped-child"])
+        .wait_until_synced();
+    let answer = hub.connect_client("desk").call("faulty__die", "{}");
     assert_outcome_unknown(&answer, "faulty");
-    assert!(took <= IMMEDIATE, "it heard of it after {took:?}");
     assert_eq!(faulty.received_calls("die").len(), 1);
 }
 
@@ -93,7 +84,9 @@ fn a_public_server_killed_during_a_call_fails_it_and_restarts_with_the_next() {
     let everything = paths::path_text(paths::npm_file(
         "@modelcontextprotocol/server-everything/dist/index.js",
     ));
-    hub.add_server("everything", &[], &["node", &everything]);
+    let spec = json!({"name": "everything", "command": "node", "args": [everything],
+        "timeouts": endless_timeouts()});
+    hub.run_verb("servers.add", &json!({"spec": spec}));
     hub.wait_until_synced("everything");
     hub.set_policy("everything", "allow");
     let client = hub.connect_client("desk");
@@ -110,17 +103,11 @@ fn a_public_server_killed_during_a_call_fails_it_and_restarts_with_the_next() {
         events.next().expect("it is at work").message()["method"],
         "notifications/progress"
     );
-    let start = Instant::now();
     signal_process(wait_for_pid(&hub, "everything"), Signal::SIGKILL);
     let answers: Vec<Value> = events
         .map(|event| event.message())
         .filter(|message| message["id"] == 77)
         .collect();
-    assert!(
-        start.elapsed() <= IMMEDIATE,
-        "it heard of it after {:?}",
-        start.elapsed()
-    );
     assert_eq!(answers.len(), 1, "{answers:?}");
     assert!(
         answers[0]["result"]["content"][0]["text"]
@@ -236,9 +223,7 @@ fn a_slow_server_is_started_once_for_all_waiting_calls() {
     let clients: Vec<McpClient> = (0..5)
         .map(|n| hub.connect_client(&format!("desk-{n}")))
         .collect();
-    wait_until_within(Duration::from_secs(10), "it was ended", || {
-        some_if(late.count_processes() <= 1)
-    });
+    wait_until("it was ended", || some_if(late.count_processes() <= 1));
     let starts = late.count_starts();
     let waiting: Vec<_> = clients
         .iter()

@@ -1,24 +1,18 @@
 //! Servers that do not answer: not at their start, or not to a call.
 
-use std::time::Duration;
+use std::path::Path;
 
-use drawbridge_tests::{
-    FaultyServer, Home, Hub, paths, wait::some_if, wait_until, wait_until_within,
-};
+use drawbridge_tests::{FaultyServer, Home, Hub, paths, wait::some_if, wait_until};
 use serde_json::json;
 
-use super::{add_neighbour, call_neighbour_during, measure, read_outcomes};
-
-/// The extra time that a loaded machine gets beyond a timeout.
-const SLACK: Duration = Duration::from_secs(2);
+use super::{add_neighbour, call_neighbour_during, endless_timeouts, read_outcomes};
 
 #[test]
 fn a_server_that_hangs_at_its_start_fails_and_its_process_tree_is_killed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, client) = add_neighbour(&hub);
-    let patience = Duration::from_millis(4000);
-    let ((), took) = call_neighbour_during(&client, || {
+    call_neighbour_during(&home, &client, |neighbour_answered| {
         let mute = FaultyServer::add(
             &hub,
             "mute",
@@ -31,24 +25,26 @@ fn a_server_that_hangs_at_its_start_fails_and_its_process_tree_is_killed() {
         wait_until("it runs, and what it started", || {
             some_if(mute.count_processes() >= 2)
         });
-        let failed = wait_until_within(patience + SLACK, "it is shown as failed", || {
+        wait_until("the other server is answered", || {
+            some_if(Path::new(neighbour_answered).exists())
+        });
+        assert_eq!(
+            mute.show()["state"],
+            "initializing",
+            "the other server did not wait for it"
+        );
+        let failed = wait_until("it is shown as failed", || {
             Some(mute.show()).filter(|seen| seen["state"] == "error")
         });
         assert!(
             failed["reason"].to_string().contains("4 s"),
             "it says how long it was waited for: {failed}"
         );
-        wait_until_within(SLACK, "nothing of it is left", || {
+        wait_until("nothing of it is left", || {
             some_if(mute.count_processes() == 0)
         });
         assert_eq!(mute.count_starts(), 1, "it had its time");
     });
-    let slowest = took.iter().max().expect("some calls");
-    assert!(
-        *slowest < Duration::from_secs(2),
-        "the other server was called {} times, once for {slowest:?}",
-        took.len()
-    );
 }
 
 #[test]
@@ -65,8 +61,7 @@ fn a_server_that_hangs_at_its_start_and_ignores_termination_fails_on_time() {
         &options,
     );
     wait_until("it runs", || some_if(stubborn.count_processes() >= 2));
-    let bound = Duration::from_millis(1000) + SLACK;
-    wait_until_within(bound, "it is shown as failed", || {
+    wait_until("it is shown as failed", || {
         some_if(stubborn.show()["state"] == "error")
     });
     wait_until("nothing of it is left", || {
@@ -81,7 +76,20 @@ fn a_hanging_call_times_out_is_cancelled_once_and_its_late_answer_is_dropped() {
     let faulty =
         FaultyServer::add(&hub, "faulty", &json!({"call_ms": 1000}), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
-    let (answer, took) = measure(|| client.call("faulty__hang", "{}"));
+    let slow = client.call("faulty__echo", r#"{"ms":200}"#);
+    assert_eq!(
+        slow.text(),
+        r#"{"ms":200}"#,
+        "a slow answer before the timeout arrives"
+    );
+    let patient = FaultyServer::add(&hub, "patient", &endless_timeouts(), &[]).wait_until_synced();
+    let waiting = client
+        .begin_call("patient__echo", r#"{"ms":600000}"#)
+        .expect("a connection");
+    wait_until("the other server is at work", || {
+        some_if(patient.received_calls("echo").len() == 1)
+    });
+    let answer = client.call("faulty__hang", "{}");
     assert!(
         answer.is_error() && answer.text().contains("did not answer in time"),
         "{}",
@@ -93,14 +101,14 @@ fn a_hanging_call_times_out_is_cancelled_once_and_its_late_answer_is_dropped() {
         answer.raw
     );
     assert!(
-        took >= Duration::from_secs(1) && took < Duration::from_secs(1) + SLACK,
-        "it took {took:?}"
+        !waiting.has_ended(),
+        "each server has its own timeout, and that of the other has not passed"
     );
     wait_until(
         "the late answer is dropped, which the server's log says",
         || {
             let log = home.cli(&["logs", "--server", "faulty", "--json"]).stdout();
-            some_if(log.contains("an answer that nobody waits for was dropped"))
+            some_if(log.contains("Dropped an answer to a request that is unknown or was cancelled"))
         },
     );
     assert_eq!(
@@ -134,17 +142,13 @@ fn a_public_server_gets_the_cancellation_of_a_timed_out_call_and_answers_the_nex
     hub.set_policy("everything", "allow");
     let client = hub.connect_client("desk");
     let pid = hub.show_server("everything")["pid"].clone();
-    let arguments = r#"{"duration":3,"steps":1}"#;
-    let (answer, took) =
-        measure(|| client.call("everything__trigger-long-running-operation", arguments));
+    // The server is at work for longer than the test.
+    let arguments = r#"{"duration":600,"steps":1}"#;
+    let answer = client.call("everything__trigger-long-running-operation", arguments);
     assert!(
         answer.is_error() && answer.text().contains("unknown"),
         "{}",
         answer.raw
-    );
-    assert!(
-        took >= Duration::from_millis(1500) && took < Duration::from_millis(1500) + SLACK,
-        "it took {took:?}"
     );
     assert_eq!(
         client.call("everything__echo", r#"{"message":"1"}"#).text(),

@@ -1,13 +1,11 @@
 //! Servers that do not read their stdin.
 
-use std::time::Duration;
-
 use drawbridge_tests::{
     FaultyServer, Home, Hub, McpClient, MemoryGrowth, wait::some_if, wait_until,
 };
 use serde_json::json;
 
-use super::{add_neighbour, call_neighbour_during, measure, read_outcomes};
+use super::{add_neighbour, call_neighbour_during, read_outcomes};
 
 const MIB: usize = 1 << 20;
 
@@ -30,18 +28,11 @@ fn a_call_to_a_server_that_does_not_read_times_out_and_disturbs_no_other() {
     let (_neighbour, other) = add_neighbour(&hub);
     let (faulty, client) = add_unread_server(&hub, 1_500);
     let long = json!({"text": "x".repeat(MIB)}).to_string();
-    let ((answer, took), others) =
-        call_neighbour_during(&other, || measure(|| client.call("faulty__measure", &long)));
+    let answer = call_neighbour_during(&home, &other, |_| client.call("faulty__measure", &long));
     assert!(
         answer.is_error() && answer.text().contains("did not answer in time"),
         "{}",
         answer.raw
-    );
-    assert!(took < Duration::from_secs(4), "it took {took:?}");
-    let slowest = others.iter().max().expect("some calls");
-    assert!(
-        *slowest < Duration::from_secs(1),
-        "a call of another server took {slowest:?}"
     );
     home.cli(&["servers", "restart", "faulty"]).expect_success();
     wait_until("it is ended, and read in a new process", || {

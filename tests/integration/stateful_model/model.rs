@@ -140,9 +140,9 @@ impl World {
         );
         self.calls += 1;
         let outcome = if self.is_paused {
-            Outcome::Refused("raised the drawbridge")
+            Outcome::Refused("All calls are paused")
         } else if self.is_forbidden {
-            Outcome::Refused("Denied by policy")
+            Outcome::Refused("The policy denied this call")
         } else if self.is_allowed(client) || self.is_retry(&asked) {
             Outcome::Ran
         } else if self.unanswered[client] >= MAX_UNANSWERED {
@@ -188,7 +188,7 @@ impl World {
             return;
         }
         let outcome = match verdict {
-            Verdict::Deny => Outcome::Refused("Denied by the user"),
+            Verdict::Deny => Outcome::Refused("The user denied this call"),
             Verdict::Edited => Outcome::RanEdited,
             Verdict::Once | Verdict::SomeCalls | Verdict::Session | Verdict::Always => Outcome::Ran,
         };
@@ -370,7 +370,7 @@ impl ReferenceStateMachine for World {
             Step::Decide { call, verdict } => world.decide(call, verdict),
             Step::DecideWrongDigest { .. } => {}
             Step::DecideOppositely { call } => {
-                let denied = Outcome::Refused("Denied by the user");
+                let denied = Outcome::Refused("The user denied this call");
                 world.end_call(
                     call,
                     if world.is_forbidden {
@@ -393,7 +393,7 @@ impl ReferenceStateMachine for World {
             Step::Forbid { forbidden } => world.is_forbidden = forbidden,
             Step::Pause => {
                 world.is_paused = true;
-                world.end_all(Outcome::Refused("raised the drawbridge"));
+                world.end_all(Outcome::Refused("All calls are paused"));
             }
             Step::Resume => world.is_paused = false,
             Step::ChangeDefinition => world.current.0 = !world.current.0,

@@ -87,7 +87,7 @@ fn an_approval_on_a_full_disk_is_denied_with_the_reason() {
     home.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")]);
     let answer = waiting.join().expect("an answer");
     assert!(
-        answer.is_error() && answer.text().contains("could not be written"),
+        answer.is_error() && answer.text().contains("could not be recorded"),
         "{}",
         answer.raw
     );

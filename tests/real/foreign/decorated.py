@@ -1,7 +1,9 @@
 """A server whose definitions the SDK derives from Python's annotations.
 
-Usage: decorated.py FLAVOUR TRANSPORT [PORT]. FLAVOUR is `sdk1` or `sdk2`, the official SDK of that generation, or
-`fastmcp`, the package of that name. TRANSPORT is `stdio`, `sse`, `http`, or `stateless`, which answers with JSON.
+Usage: decorated.py LIBRARY TRANSPORT [PORT]
+
+LIBRARY is `sdk1` or `sdk2` for the official SDK 1.x or 2.x, or `fastmcp` for the package of that name.
+TRANSPORT is `stdio`, `sse`, `http` or `stateless` (streamable HTTP without sessions, with JSON responses).
 """
 
 import sys
@@ -10,16 +12,16 @@ from typing import Annotated, Optional
 
 from pydantic import BaseModel, Field
 
-flavour, transport = sys.argv[1:3]
+library, transport = sys.argv[1:3]
 port = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 PICTURE = bytes.fromhex("89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489")
 
-if flavour == "fastmcp":
+if library == "fastmcp":
     from fastmcp import FastMCP as Server
     from fastmcp.utilities.types import Image
 
     server = Server("decorated", instructions="Answers, in “odd” ways: é, 日本, 😀.")
-elif flavour == "sdk2":
+elif library == "sdk2":
     from mcp.server.mcpserver import Image, MCPServer as Server
 
     server = Server("decorated", instructions="Answers, in “odd” ways: é, 日本, 😀.")
@@ -76,7 +78,7 @@ def report(city: str) -> Report:
 
 @server.tool()
 def coerced(n: float, on: bool = False, note: Optional[str] = None) -> str:
-    """Takes what Pydantic can convert."""
+    """Takes values that Pydantic converts."""
     return f"{n} {on} {note}"
 
 
@@ -118,8 +120,8 @@ def review(code: str, language: str = "Rust") -> str:
 if transport == "stdio":
     server.run("stdio")
 elif transport == "sse":
-    server.run("sse", **({} if flavour == "sdk1" else {"port": port}))
-elif flavour == "sdk1":
+    server.run("sse", **({} if library == "sdk1" else {"port": port}))
+elif library == "sdk1":
     server.run("streamable-http")
 else:
     options = {"stateless_http": True, "json_response": True} if transport == "stateless" else {}

@@ -1,4 +1,4 @@
-// Serves a handler of the Fetch API, `(Request) => Promise<Response>`, with Node's HTTP server on loopback.
+// Runs a handler of the Fetch API, `(Request) => Promise<Response>`, as an HTTP server on loopback.
 import { createServer } from "node:http";
 import { Readable } from "node:stream";
 

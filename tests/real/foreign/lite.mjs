@@ -1,4 +1,5 @@
-// A server on mcp-lite, which implements the protocol by itself. Usage: lite.mjs (http | stateless) PORT
+// A server on mcp-lite, which implements the protocol without an official SDK.
+// Usage: lite.mjs (http | stateless) PORT
 import { InMemoryClientRequestAdapter, InMemorySessionAdapter, McpServer, StreamableHttpTransport } from "mcp-lite";
 
 import { listen } from "./fetch.mjs";

@@ -1,4 +1,6 @@
-"""A server on the low-level interface of the official Python SDK 1.x, over stdio: pages, links and odd schemas."""
+"""A stdio server on the low-level API of the official Python SDK 1.x, with pagination, resource links and
+unusual schemas.
+"""
 
 import anyio
 import mcp.types as types

@@ -1,4 +1,5 @@
-// A server on the official TypeScript SDK 1.x. Usage: typescript1.mjs (stdio | http | stateless) [PORT]
+// A server on the official TypeScript SDK 1.x.
+// Usage: typescript1.mjs (stdio | http | stateless) [PORT]
 import { randomUUID } from "node:crypto";
 import express from "express";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -8,7 +9,7 @@ import { z } from "zod";
 
 const [transport, port] = process.argv.slice(2);
 
-function make() {
+function createServer() {
   const server = new McpServer({ name: "typescript1", version: "1.0.0" }, { instructions: "Be kind. ❤" });
   server.registerTool(
     "shape",
@@ -50,7 +51,7 @@ function make() {
 }
 
 if (transport === "stdio") {
-  await make().connect(new StdioServerTransport());
+  await createServer().connect(new StdioServerTransport());
 } else {
   const sessions = new Map();
   const app = express().use(express.json());
@@ -60,7 +61,7 @@ if (transport === "stdio") {
       const stateful = { sessionIdGenerator: randomUUID, onsessioninitialized: (id) => sessions.set(id, session) };
       const stateless = { sessionIdGenerator: undefined, enableJsonResponse: true };
       session = new StreamableHTTPServerTransport(transport === "stateless" ? stateless : stateful);
-      await make().connect(session);
+      await createServer().connect(session);
     }
     await session.handleRequest(request, response, request.body);
   });

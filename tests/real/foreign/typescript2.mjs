@@ -1,4 +1,4 @@
-// A server on the second official TypeScript SDK. Usage: typescript2.mjs (stdio | http) [PORT]
+// A server on the official TypeScript SDK 2. Usage: typescript2.mjs (stdio | http) [PORT]
 import { McpServer, createMcpHandler } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod/v4";
@@ -7,7 +7,7 @@ import { listen } from "./fetch.mjs";
 
 const [transport, port] = process.argv.slice(2);
 
-function make() {
+function createServer() {
   const server = new McpServer({ name: "typescript2", version: "2.0.0" }, { instructions: "Second generation" });
   server.registerTool(
     "sum",
@@ -40,8 +40,8 @@ function make() {
 }
 
 if (transport === "stdio") {
-  serveStdio(make);
+  serveStdio(createServer);
 } else {
-  const handler = createMcpHandler(make);
+  const handler = createMcpHandler(createServer);
   listen(Number(port), (request) => handler.fetch(request));
 }

@@ -1,7 +1,8 @@
-"""Every feature of the protocol, done once with a fixture server behind Drawbridge by the official Python SDK.
+"""A client on the official Python SDK that uses every feature of the protocol once.
 
-The argument says which revision is spoken, and how to get to Drawbridge: {"revision", "url", "token"}. For each server
-that a line of stdin names it prints a line for each feature: {"feature", "ok", "detail"}.
+The argument is the revision and the connection to Drawbridge: {"revision", "url", "token"}. Each line
+of stdin names a fixture server behind Drawbridge. The output has a line for each feature:
+{"feature", "ok", "detail"}.
 """
 
 import asyncio
@@ -14,35 +15,35 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-# How long a feature may take on a loaded machine; nothing here waits for it to pass.
-BOUND = 15
+# The limit for one feature in seconds, long enough for a loaded machine.
+TIMEOUT = 15
 
-LATE = f"it was not done within {BOUND} s"
-NOT_TRIED = "it was not tried, since something before it was not done in time"
+TIMED_OUT = f"timed out after {TIMEOUT} s"
+SKIPPED = "skipped, because an earlier feature timed out"
 
 JOB = json.loads(sys.argv[1])
 LOGGED = asyncio.Queue()
 SERVER = ""
 
 
-def name(own):
-    return f"{SERVER}__{own}"
+def name(original):
+    return f"{SERVER}__{original}"
 
 
-def uri(place):
-    return f"{SERVER}://{place}"
+def uri(path):
+    return f"{SERVER}://{path}"
 
 
 async def sample(_context, _params):
-    said = types.TextContent(type="text", text="sampled by the client")
-    return types.CreateMessageResult(role="assistant", model="a-model", content=said)
+    content = types.TextContent(type="text", text="sampled by the client")
+    return types.CreateMessageResult(role="assistant", model="a-model", content=content)
 
 
 async def elicit(_context, _params):
     return types.ElicitResult(action="accept", content={"username": "ada", "email": "ada@example.com"})
 
 
-async def roots(_context):
+async def list_roots(_context):
     return types.ListRootsResult(roots=[types.Root(uri="file:///desk", name="desk")])
 
 
@@ -50,155 +51,158 @@ async def log(params):
     await LOGGED.put((params.level, params.data))
 
 
-def same(got, expected):
-    if got != expected:
-        raise AssertionError(f"expected {expected!r}, got {got!r}")
+def assert_equal(actual, expected):
+    if actual != expected:
+        raise AssertionError(f"expected {expected!r}, got {actual!r}")
 
 
-def among(everything, one):
-    if one not in everything:
-        raise AssertionError(f"{one} is not among {everything}")
+def assert_includes(values, value):
+    if value not in values:
+        raise AssertionError(f"{value} is not among {values}")
 
 
-async def said(client, own, arguments=None):
-    result = await client.call_tool(name(own), arguments or {})
+async def call_for_text(client, tool, arguments=None):
+    result = await client.call_tool(name(tool), arguments or {})
     return ",".join(block.text for block in result.content)
 
 
-async def do_list(client):
-    among([one.name for one in (await client.list_tools()).tools], name("test_simple_text"))
-    among([one.name for one in (await client.list_prompts()).prompts], name("test_simple_prompt"))
-    among([str(one.uri) for one in (await client.list_resources()).resources], uri("watched-resource"))
+async def use_list(client):
+    assert_includes([tool.name for tool in (await client.list_tools()).tools], name("test_simple_text"))
+    assert_includes([prompt.name for prompt in (await client.list_prompts()).prompts], name("test_simple_prompt"))
+    resources = (await client.list_resources()).resources
+    assert_includes([str(resource.uri) for resource in resources], uri("watched-resource"))
     templates = (await client.list_resource_templates()).resource_templates
-    among([one.uri_template for one in templates], uri("template/{id}/data"))
+    assert_includes([template.uri_template for template in templates], uri("template/{id}/data"))
 
 
-async def do_call(client):
-    same(await said(client, "test_simple_text"), "This is a simple text response for testing.")
+async def use_call(client):
+    assert_equal(await call_for_text(client, "test_simple_text"), "This is a simple text response for testing.")
 
 
-async def do_progress(client):
-    told = []
+async def use_progress(client):
+    received = []
 
-    async def hear(progress, total, _message):
-        told.append((progress, total))
+    async def on_progress(progress, total, _message):
+        received.append((progress, total))
 
-    await client.call_tool(name("test_tool_with_progress"), {}, progress_callback=hear)
-    same(told[:2], [(0, 100), (50, 100)])
+    await client.call_tool(name("test_tool_with_progress"), {}, progress_callback=on_progress)
+    assert_equal(received[:2], [(0, 100), (50, 100)])
 
 
-async def do_cancel(client):
-    works = asyncio.Event()
+async def use_cancel(client):
+    has_started = asyncio.Event()
 
-    async def hear(_progress, _total, _message):
-        works.set()
+    async def on_progress(_progress, _total, _message):
+        has_started.set()
 
-    call = asyncio.create_task(client.call_tool(name("test_cancellable"), {}, progress_callback=hear))
-    await works.wait()
+    call = asyncio.create_task(client.call_tool(name("test_cancellable"), {}, progress_callback=on_progress))
+    await has_started.wait()
     call.cancel()
     try:
-        raise AssertionError(f"it was answered: {await call}")
+        raise AssertionError(f"the call returned {await call}")
     except asyncio.CancelledError:
         pass
-    same(await said(client, "test_was_cancelled"), "It was cancelled.")
+    assert_equal(await call_for_text(client, "test_was_cancelled"), "It was cancelled.")
 
 
-async def do_sampling(client):
-    same(await said(client, "test_sampling", {"prompt": "Say something"}), 'LLM response: "sampled by the client"')
+async def use_sampling(client):
+    text = await call_for_text(client, "test_sampling", {"prompt": "Say something"})
+    assert_equal(text, 'LLM response: "sampled by the client"')
 
 
-async def do_elicitation(client):
-    answer = await said(client, "test_elicitation", {"message": "Who are you?"})
-    answer = json.loads(answer.removeprefix("User response: "))
-    same((answer["action"], answer["content"]["username"]), ("accept", "ada"))
+async def use_elicitation(client):
+    text = await call_for_text(client, "test_elicitation", {"message": "Who are you?"})
+    answer = json.loads(text.removeprefix("User response: "))
+    assert_equal((answer["action"], answer["content"]["username"]), ("accept", "ada"))
 
 
-async def do_roots(client):
-    found = json.loads((await said(client, "test_input_required_result_list_roots")).removeprefix("The roots are "))
-    same([(one["uri"], one["name"]) for one in found], [("file:///desk", "desk")])
+async def use_roots(client):
+    text = await call_for_text(client, "test_input_required_result_list_roots")
+    roots = json.loads(text.removeprefix("The roots are "))
+    assert_equal([(root["uri"], root["name"]) for root in roots], [("file:///desk", "desk")])
 
 
-async def do_read(client):
+async def use_read(client):
     [text] = (await client.read_resource(uri("static-text"))).contents
-    same((str(text.uri), text.text), (uri("static-text"), "This is the content of the static text resource."))
+    assert_equal((str(text.uri), text.text), (uri("static-text"), "This is the content of the static text resource."))
     [picture] = (await client.read_resource(uri("static-binary"))).contents
-    same((picture.mime_type, base64.b64decode(picture.blob)[1:4]), ("image/png", b"PNG"))
+    assert_equal((picture.mime_type, base64.b64decode(picture.blob)[1:4]), ("image/png", b"PNG"))
 
 
-async def do_subscribe(client):
+async def use_subscribe(client):
     async with client.listen(resource_subscriptions=[uri("watched-resource")]) as subscription:
         await client.call_tool(name("test_resource_update"), {})
         async for event in subscription:
-            same(str(event.uri), uri("watched-resource"))
+            assert_equal(str(event.uri), uri("watched-resource"))
             return
     raise AssertionError("the subscription ended")
 
 
-async def do_prompt(client):
+async def use_prompt(client):
     prompt = await client.get_prompt(name("test_prompt_with_arguments"), {"arg1": "x", "arg2": "y"})
-    same([one.content.text for one in prompt.messages], ["Prompt with arguments: arg1='x', arg2='y'"])
+    assert_equal([message.content.text for message in prompt.messages], ["Prompt with arguments: arg1='x', arg2='y'"])
 
 
-async def do_completion(client):
+async def use_completion(client):
     ref = types.PromptReference(type="ref/prompt", name=name("test_prompt_with_arguments"))
     completed = await client.complete(ref, {"name": "arg1", "value": "par"})
-    same(completed.completion.values, ["paris", "park", "party"])
+    assert_equal(completed.completion.values, ["paris", "park", "party"])
 
 
-async def do_list_changed(client):
-    async def is_there():
-        return name("test_added_tool") in [one.name for one in (await client.list_tools()).tools]
+async def use_list_changed(client):
+    async def is_listed():
+        return name("test_added_tool") in [tool.name for tool in (await client.list_tools()).tools]
 
-    before = await is_there()
+    before = await is_listed()
     async with client.listen(tools_list_changed=True) as subscription:
         await client.call_tool(name("test_trigger_tool_change"), {})
         async for _ in subscription:
-            if await is_there() != before:
+            if await is_listed() != before:
                 return
     raise AssertionError("the subscription ended")
 
 
-async def do_logging(client):
+async def use_logging(client):
     while not LOGGED.empty():
         LOGGED.get_nowait()
     await client.call_tool(name("test_tool_with_logging"), {})
     for step in ["Tool execution started", "Tool processing data", "Tool execution completed"]:
-        same(await LOGGED.get(), ("info", step))
+        assert_equal(await LOGGED.get(), ("info", step))
 
 
-async def do_structured(client):
+async def use_structured(client):
     result = await client.call_tool(name("test_structured_content"), {})
-    same(result.structured_content, {"city": "Oslo", "degrees": 21.5})
-    same(json.loads(result.content[0].text), {"city": "Oslo", "degrees": 21.5})
+    assert_equal(result.structured_content, {"city": "Oslo", "degrees": 21.5})
+    assert_equal(json.loads(result.content[0].text), {"city": "Oslo", "degrees": 21.5})
 
 
-async def do_image(client):
+async def use_image(client):
     [block] = (await client.call_tool(name("test_image_content"), {})).content
-    same((block.type, block.mime_type, base64.b64decode(block.data)[1:4]), ("image", "image/png", b"PNG"))
+    assert_equal((block.type, block.mime_type, base64.b64decode(block.data)[1:4]), ("image", "image/png", b"PNG"))
 
 
-async def do_audio(client):
+async def use_audio(client):
     [block] = (await client.call_tool(name("test_audio_content"), {})).content
-    same((block.type, block.mime_type, base64.b64decode(block.data)[:4]), ("audio", "audio/wav", b"RIFF"))
+    assert_equal((block.type, block.mime_type, base64.b64decode(block.data)[:4]), ("audio", "audio/wav", b"RIFF"))
 
 
-FEATURES = {key.removeprefix("do_"): doing for key, doing in list(globals().items()) if key.startswith("do_")}
+FEATURES = {key.removeprefix("use_"): use for key, use in list(globals().items()) if key.startswith("use_")}
 
 
-async def everything(client):
-    is_late = False
-    for feature, doing in FEATURES.items():
-        why = NOT_TRIED if is_late else await failed(doing, client)
-        is_late = is_late or why == LATE
-        print(json.dumps({"feature": feature, "ok": why is None, "detail": why}), flush=True)
+async def run_features(client):
+    has_timed_out = False
+    for feature, use in FEATURES.items():
+        problem = SKIPPED if has_timed_out else await find_problem(use, client)
+        has_timed_out = has_timed_out or problem == TIMED_OUT
+        print(json.dumps({"feature": feature, "ok": problem is None, "detail": problem}), flush=True)
 
 
-async def failed(doing, client):
+async def find_problem(use, client):
     try:
-        async with asyncio.timeout(BOUND):
-            await doing(client)
+        async with asyncio.timeout(TIMEOUT):
+            await use(client)
     except TimeoutError:
-        return LATE
+        return TIMED_OUT
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None
@@ -213,14 +217,14 @@ async def main():
             transport,
             sampling_callback=sample,
             elicitation_callback=elicit,
-            list_roots_callback=roots,
+            list_roots_callback=list_roots,
             logging_callback=log,
             log_level="info",
         ) as client:
-            same(client.protocol_version, JOB["revision"])
+            assert_equal(client.protocol_version, JOB["revision"])
             while line := await asyncio.to_thread(sys.stdin.readline):
                 SERVER = line.strip()
-                await everything(client)
+                await run_features(client)
 
 
 asyncio.run(main())

@@ -1,6 +1,6 @@
-// A client without sessions, on the second official TypeScript SDK. The argument says which revision to speak,
-// and how to get to Drawbridge: {"revision", "url", "token"} over streamable HTTP; {"revision", "command"} over stdio.
-// It does everything with each server that a line of stdin names.
+// A client without sessions, on the official TypeScript SDK 2. The argument is the revision and
+// the connection to Drawbridge: {"revision", "url", "token"} for streamable HTTP,
+// {"revision", "command"} for stdio.
 import { Client, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
@@ -20,7 +20,7 @@ client.setRequestHandler("elicitation/create", () => ELICITED);
 
 const peer = {
   client,
-  tool: (params, options) => client.callTool(params, options),
+  callTool: (params, options) => client.callTool(params, options),
   async subscribe(uri) {
     const subscription = await client.listen({ resourceSubscriptions: [uri] });
     return () => subscription.close();
@@ -29,7 +29,7 @@ const peer = {
     const subscription = await client.listen({ toolsListChanged: true });
     return () => subscription.close();
   },
-  async wantLogs() {
+  async requestLogs() {
     return { _meta: { [LOG_LEVEL_META_KEY]: "info" } };
   },
 };
@@ -37,12 +37,12 @@ client.setNotificationHandler("notifications/resources/updated", ({ params }) =>
 client.setNotificationHandler("notifications/message", ({ params }) => peer.logged.add(params));
 client.setNotificationHandler("notifications/tools/list_changed", () => peer.onListChanged());
 
-await client.connect(transport());
+await client.connect(createTransport());
 await run(peer);
 await client.close();
 process.exit(0);
 
-function transport() {
+function createTransport() {
   if (job.command) return new StdioClientTransport({ command: job.command[0], args: job.command.slice(1), env: process.env });
   const options = { requestInit: { headers: { Authorization: `Bearer ${job.token}` } } };
   return new StreamableHTTPClientTransport(new URL(job.url), options);

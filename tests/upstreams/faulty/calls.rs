@@ -9,7 +9,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Server, answer, floods, output::write_line, recorder::Object};
+use crate::{
+    Server, answer, floods,
+    output::{write_line, write_piece},
+    recorder::Object,
+};
 
 pub(crate) const TOOLS: [&str; 12] = [
     "echo",
@@ -70,13 +74,16 @@ impl Server {
                 floods::write_non_jsonrpc_lines(&arguments);
                 answer(id, &text_result("after the noise"));
             }
-            // Answers with a text of `bytes` bytes.
+            // Answers with a text of `bytes` bytes, whose end follows when the file that `until`
+            // names exists.
             "large" => {
                 let bytes = number(&arguments, "bytes");
-                write_line(format!(
-                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{}"}}]}}}}"#,
+                write_piece(format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{}"#,
                     "x".repeat(bytes)
                 ));
+                floods::wait_until_released(&arguments);
+                write_line(r#""}]}}"#);
             }
             // Answers with structured content of `levels` levels.
             "deep" => {

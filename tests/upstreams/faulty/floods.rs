@@ -1,6 +1,11 @@
 //! Output other than answers: floods, and lines that are not JSON-RPC.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::Path,
+    thread,
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -11,17 +16,43 @@ use crate::{
 
 /// The bytes of a line on stderr.
 const LINE_BYTES: usize = 120;
+/// The lines that are written between two looks for the file that ends a flood.
+const PORTION_LINES: usize = 1_000;
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Writes `bytes` to stderr, or `count` messages of a `kind` to stdout.
+/// Returns whether the file that `until` names exists. Returns true if the arguments name none.
+fn is_released(arguments: &Value) -> bool {
+    arguments["until"]
+        .as_str()
+        .is_none_or(|file| Path::new(file).exists())
+}
+
+/// Waits until the file that `until` names exists.
+pub(crate) fn wait_until_released(arguments: &Value) {
+    while !is_released(arguments) {
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Writes `bytes` to stderr, or `count` messages of a `kind` to stdout, and goes on until the file
+/// that `until` names exists.
 pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
     let message = match arguments["kind"].as_str().unwrap_or_default() {
         "stderr" => {
             let line = format!("{}\n", "e".repeat(LINE_BYTES - 1));
-            return write_repeated(
+            write_repeated(
                 io::stderr().lock(),
                 line.as_bytes(),
                 number(arguments, "bytes"),
             );
+            while !is_released(arguments) {
+                write_repeated(
+                    io::stderr().lock(),
+                    line.as_bytes(),
+                    line.len() * PORTION_LINES,
+                );
+            }
+            return;
         }
         "progress" => {
             let token = progress_token.unwrap_or("0");
@@ -48,6 +79,13 @@ pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
         line.as_bytes(),
         line.len() * number(arguments, "count"),
     );
+    while !is_released(arguments) {
+        write_repeated(
+            io::stdout().lock(),
+            line.as_bytes(),
+            line.len() * PORTION_LINES,
+        );
+    }
 }
 
 /// Writes `lines` of a `kind` to stdout.
@@ -63,6 +101,7 @@ pub(crate) fn write_non_jsonrpc_lines(arguments: &Value) {
             "nul" => write_line(b"\0\0\0\x1b[2J"),
             "endless" => {
                 write_repeated(io::stdout().lock(), b"endless ", number(arguments, "bytes"));
+                wait_until_released(arguments);
                 write_line("");
             }
             "deep" => write_line("[".repeat(number(arguments, "levels"))),

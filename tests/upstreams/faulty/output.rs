@@ -4,10 +4,14 @@ use std::io::{self, Write};
 
 /// Writes a line to stdout.
 pub(crate) fn write_line(line: impl AsRef<[u8]>) {
+    write_piece([line.as_ref(), b"\n"].concat());
+}
+
+/// Writes a part of a line to stdout. Nothing else may be written before its end.
+pub(crate) fn write_piece(piece: impl AsRef<[u8]>) {
     let mut stdout = io::stdout().lock();
     let said = stdout
-        .write_all(line.as_ref())
-        .and_then(|()| stdout.write_all(b"\n"))
+        .write_all(piece.as_ref())
         .and_then(|()| stdout.flush());
     if said.is_err() {
         // The hub closed the other end.

@@ -16,12 +16,8 @@ identity: string, };
 export type AcceptTools = { id: ServerId, tools: Array<ShownTool>, };
 
 /**
- * Whether the user accepted the server's identity: what it would start or connect to.
- */
-export type Acceptance = "accepted" | "new" | "changed";
-
-/**
- * Whether a person has accepted a tool's definition.
+ * Whether a person has accepted what is there now: a server's identity, which is what it starts or
+ * connects to, or a tool's definition.
  */
 export type AcceptanceState = "accepted" | "new" | "changed";
 
@@ -1365,7 +1361,7 @@ export type ServerView = { id: ServerId, name: string, spec: ServerSpec,
 /**
  * The path of the server's spec file.
  */
-file: string, acceptance: Acceptance, 
+file: string, acceptance: AcceptanceState, 
 /**
  * The digest of what the spec starts or connects to; `servers.accept` names it.
  */
@@ -1881,3 +1877,61 @@ export interface Verbs {
   "tools.export": { params: ExportTools; answer: Array<FunctionTool> };
   "tools.list": { params: ListTools; answer: Array<ToolView> };
 }
+
+export const SERVER_STATE_LABELS: Record<ServerState, string> = {
+  idle: "Idle",
+  initializing: "Starting",
+  active: "Active",
+  error: "Error",
+  closed: "Closed",
+  disabled: "Disabled",
+  needs_acceptance: "Needs acceptance",
+  needs_secret: "Needs a secret",
+  needs_sign_in: "Needs sign-in",
+};
+
+export const ACCEPTANCE_STATE_LABELS: Record<AcceptanceState, string> = {
+  accepted: "Accepted",
+  new: "New",
+  changed: "Changed",
+};
+
+export const DECISION_LABELS: Record<Decision, string> = {
+  allowed: "Allowed",
+  denied: "Denied",
+  timed_out: "Timed out",
+  no_screen: "No screen",
+  paused: "Paused",
+  queue_full: "Queue full",
+  abandoned: "Abandoned",
+};
+
+export const DECIDED_BY_LABELS: Record<DecidedBy, string> = {
+  person: "by you",
+  rule: "by a rule",
+  default: "by default",
+  hub: "by Drawbridge",
+};
+
+export const OUTCOME_LABELS: Record<Outcome, string> = {
+  not_sent: "Not sent",
+  running: "Running",
+  ok: "OK",
+  server_error: "Server error",
+  unreachable: "Unreachable",
+  unknown: "Unknown",
+  timed_out: "Timed out",
+  cancelled: "Cancelled",
+  withheld: "Withheld",
+};
+
+export const EFFECT_LABELS: Record<Effect, string> = {
+  ask: "Ask",
+  allow: "Allow",
+  deny: "Deny",
+};
+
+export const RESULT_EFFECT_LABELS: Record<ResultEffect, string> = {
+  mask: "Mask",
+  hold: "Hold",
+};

@@ -30,24 +30,24 @@ export const SERVER_STATE: Record<ServerState, Label> = {
   error: { label: t.serverStates.error, tone: "bad" },
   closed: { label: t.serverStates.closed, tone: "warn" },
   disabled: { label: t.serverStates.disabled, tone: "quiet" },
-  needs_acceptance: { label: t.serverStates.needsAcceptance, tone: "warn" },
-  needs_secret: { label: t.serverStates.needsSecret, tone: "warn" },
-  needs_sign_in: { label: t.serverStates.needsSignIn, tone: "warn" },
+  needs_acceptance: { label: t.serverStates.needs_acceptance, tone: "warn" },
+  needs_secret: { label: t.serverStates.needs_secret, tone: "warn" },
+  needs_sign_in: { label: t.serverStates.needs_sign_in, tone: "warn" },
 };
 
 export const DECISION: Record<Decision, Label> = {
   allowed: { label: t.decisions.allowed, tone: "good" },
   denied: { label: t.decisions.denied, tone: "bad" },
-  timed_out: { label: t.decisions.missed, tone: "warn" },
-  no_screen: { label: t.decisions.noScreen, tone: "warn" },
+  timed_out: { label: t.decisions.timed_out, tone: "warn" },
+  no_screen: { label: t.decisions.no_screen, tone: "warn" },
   paused: { label: t.decisions.paused, tone: "warn" },
-  queue_full: { label: t.decisions.queueFull, tone: "warn" },
+  queue_full: { label: t.decisions.queue_full, tone: "warn" },
   abandoned: { label: t.decisions.abandoned, tone: "quiet" },
 };
 
 /** Explains the decisions that neither a person nor a rule made. */
 export const DECISION_MEANING: Partial<Record<Decision, string>> = {
-  timed_out: t.decisionMeanings.missed,
+  timed_out: t.decisionMeanings.timedOut,
   no_screen: t.decisionMeanings.noScreen,
   paused: t.decisionMeanings.paused,
   queue_full: t.decisionMeanings.queueFull,
@@ -57,13 +57,13 @@ export const DECISION_MEANING: Partial<Record<Decision, string>> = {
 export const DECIDED_BY: Record<DecidedBy, string> = t.deciders;
 
 export const OUTCOME: Record<Outcome, Label> = {
-  not_sent: { label: t.outcomes.notSent, tone: "quiet" },
+  not_sent: { label: t.outcomes.not_sent, tone: "quiet" },
   running: { label: t.outcomes.running, tone: "busy" },
   ok: { label: t.outcomes.ok, tone: "good" },
-  server_error: { label: t.outcomes.serverError, tone: "bad" },
+  server_error: { label: t.outcomes.server_error, tone: "bad" },
   unreachable: { label: t.outcomes.unreachable, tone: "bad" },
   unknown: { label: t.outcomes.unknown, tone: "warn" },
-  timed_out: { label: t.outcomes.timedOut, tone: "warn" },
+  timed_out: { label: t.outcomes.timed_out, tone: "warn" },
   cancelled: { label: t.outcomes.cancelled, tone: "quiet" },
   withheld: { label: t.outcomes.withheld, tone: "bad" },
 };

@@ -35,12 +35,12 @@ describe("an approval for longer", () => {
     await user.click(button("approve-more"));
     hub.failures.set(
       "approvals.decide",
-      new IpcError("invalid", "the rule would not match the very call that is approved"),
+      new IpcError("invalid", "the rule must match the call that it approves"),
     );
     await user.click(button("approve-10-calls"));
     await pass(1);
     expect(screen.getByTestId("approval-error").textContent).toContain(
-      "would not match the very call",
+      "must match the call",
     );
     expect(hub.waiting).toHaveLength(1);
   });
@@ -88,7 +88,7 @@ describe("an approval for always", () => {
     expect(button("approve-always-confirm").disabled).toBe(true);
     await pass(1);
     expect(screen.getByTestId("preview-rule").textContent).toContain(
-      'where /path is "/home/ada/Projects/drawbridge/x"',
+      'if /path is "/home/ada/Projects/drawbridge/x"',
     );
     expect(screen.getByTestId("preview-matched").textContent).toContain(
       "It would have matched 0 of 4 past calls",

@@ -137,15 +137,15 @@ describe("a rule's form", () => {
     await user.click(screen.getByTestId("rule-add"));
     hub.failures.set(
       "policy.save",
-      new IpcError("invalid", "condition 1 (on '/x'): no regular expression: unclosed group"),
+      new IpcError("invalid", "condition 1 (on '/x'): the regular expression is invalid: unclosed group"),
     );
     await user.click(screen.getByTestId("rule-save"));
     await pass(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("unclosed group");
     await select("rule-server", "github");
-    hub.failures.set("policy.preview", new IpcError("invalid", "'life.at' lies in the past"));
+    hub.failures.set("policy.preview", new IpcError("invalid", "'lifetime.at' is in the past"));
     await pass(DEBOUNCE);
-    expect(screen.getByTestId("preview-error").textContent).toContain("lies in the past");
+    expect(screen.getByTestId("preview-error").textContent).toContain("is in the past");
   });
 });
 
@@ -205,13 +205,13 @@ describe("a file of rules", () => {
     expect(rows()).toHaveLength(1);
   });
 
-  it("that is no file of rules is refused with the reason", async () => {
+  it("that is not a policy file is refused with the reason", async () => {
     await open("#/policy");
     await user.click(screen.getByTestId("rules-import"));
     await write("import-text", "[]");
     await user.click(screen.getByTestId("import-submit"));
     await pass(1);
-    expect(screen.getByTestId("dialog-error").textContent).toContain("this is no file of rules");
+    expect(screen.getByTestId("dialog-error").textContent).toContain("this is not a valid policy file");
   });
 });
 

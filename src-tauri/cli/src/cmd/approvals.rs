@@ -21,50 +21,54 @@ use crate::{
     connection::Context,
     exit::Failure,
     output,
-    text::{Table, enum_text, escape, escape_lines, indent_json},
+    table::Table,
+    text::{escape, escape_lines, indent_json},
+    time::parse_duration,
 };
-
-#[cfg(test)]
-mod tests;
 
 #[derive(Subcommand)]
 pub(crate) enum Approvals {
     /// List pending approvals, oldest first
     List,
-    /// Show a request with its full arguments
-    Show { id: String },
-    /// List requests that nobody decided in time, whose identical retry can still be allowed
+    /// Show a pending approval with its full arguments
+    Show {
+        /// The id, as shown by `approvals list`
+        id: String,
+    },
+    /// List calls that nobody decided in time, and whose identical retry can still be allowed
     Missed,
-    /// Approve a call. For a missed call, allow an identical retry.
+    /// Approve a call; for a missed call, allow an identical retry
     Approve(Approve),
     /// Deny a call
     Deny {
+        /// The id, as shown by `approvals list`
         id: String,
-        /// The reason, which is sent to the model
-        #[arg(long, default_value = "")]
+        /// The reason, which the model receives
+        #[arg(long, value_name = "TEXT", default_value = "")]
         reason: String,
     },
-    /// Print requests as they arrive
+    /// Print pending approvals as they arrive
     Watch,
 }
 
 #[derive(Args)]
 pub(crate) struct Approve {
+    /// The id, as shown by `approvals list` or `approvals missed`
     id: String,
     #[command(flatten)]
     lifetime: LifetimeArgs,
     /// With --for, --calls, --session or --always: approve only calls whose arguments meet this
     /// condition, such as '/path in /home/me/notes'. May be repeated.
-    #[arg(long, value_name = "CONDITION", value_parser = parse_condition, conflicts_with = "arguments")]
+    #[arg(long, value_name = "CONDITION", value_parser = parse_condition, requires = "lifetime", conflicts_with = "arguments")]
     when: Vec<Condition>,
 }
 
 /// The lifetime of an approval. If none is given, only this call is approved.
 #[derive(Args)]
-#[group(multiple = false)]
+#[group(id = "lifetime", multiple = false)]
 struct LifetimeArgs {
-    /// Approve this client's calls of the tool for this time, such as 15m
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    /// Approve this client's calls of the tool for this duration, such as 15m or 1h30m
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     time: Option<Duration>,
     /// Approve this client's calls of the tool from now on
     #[arg(long)]
@@ -73,7 +77,7 @@ struct LifetimeArgs {
     #[arg(long)]
     session: bool,
     /// Approve this many more of this client's calls of the tool
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     calls: Option<u32>,
     /// Approve this call with these arguments, a JSON object, instead of the client's
     #[arg(long, value_name = "JSON")]
@@ -81,10 +85,10 @@ struct LifetimeArgs {
 }
 
 impl LifetimeArgs {
-    fn to_verdict(&self, when: Vec<Condition>) -> Verdict {
+    fn into_verdict(self, when: Vec<Condition>) -> Verdict {
         match self.time {
             Some(time) => Verdict::ApproveFor {
-                seconds: u32::try_from(time.as_secs()).unwrap_or(u32::MAX),
+                seconds: u32::try_from(time.as_secs()).expect("a duration has at most MAX_DAYS"),
                 conditions: when,
             },
             None if self.always => Verdict::ApproveAlways { conditions: when },
@@ -95,7 +99,7 @@ impl LifetimeArgs {
                     conditions: when,
                 },
                 None => Verdict::ApproveOnce {
-                    arguments: self.arguments.clone(),
+                    arguments: self.arguments,
                 },
             },
         }
@@ -125,20 +129,14 @@ impl Approvals {
                 })
             }
             Self::Approve(Approve { id, lifetime, when }) => {
-                let verdict = lifetime.to_verdict(when.clone());
-                if !when.is_empty() && verdict == Verdict::approve_once() {
-                    return Err(Failure::new(
-                        "--when needs --for, --calls, --session or --always",
-                    ));
-                }
                 let missed = hub
                     .call(ListMissed {})
                     .await?
                     .into_iter()
                     .find(|request| request.id.as_str() == id);
                 match missed {
-                    Some(late) => allow_retry(context, &hub, late).await,
-                    None => decide(context, &hub, id, verdict).await,
+                    Some(missed) => allow_retry(context, &hub, missed).await,
+                    None => decide(context, &hub, id, lifetime.into_verdict(when)).await,
                 }
             }
             Self::Deny { id, reason } => decide(context, &hub, id, Verdict::Deny { reason }).await,
@@ -162,7 +160,7 @@ async fn allow_retry(
         .await?;
     output::print_answer(context.json, &allowed, |allowed| {
         format!(
-            "it timed out; an identical retry within {} s will be let through",
+            "The call timed out. An identical retry within {} s is allowed.",
             allowed.seconds
         )
     })
@@ -193,19 +191,20 @@ async fn decide(
 
 fn format_decision(call: &Call) -> String {
     format!(
-        "{}: {} of {}",
-        enum_text(call.decision),
+        "{}: {} of {}, for {}.",
+        call.decision.label(),
         escape(&call.tool),
+        escape(call.server.as_str()),
         escape(call.client.as_str())
     )
 }
 
 fn format_pending(requests: &[ApprovalRequest]) -> String {
-    build_table(requests).lines_or("nothing waits")
+    build_table(requests).format_or("No pending approvals.")
 }
 
 fn format_missed(requests: &[ApprovalRequest]) -> String {
-    build_table(requests).lines_or("nothing was missed lately")
+    build_table(requests).format_or("No missed calls.")
 }
 
 fn build_table(requests: &[ApprovalRequest]) -> Table {
@@ -213,18 +212,17 @@ fn build_table(requests: &[ApprovalRequest]) -> Table {
     for request in requests {
         let left = format!("{} s", request.remaining_ms / 1000);
         let (client, server) = (request.client.as_str(), request.server.as_str());
-        let subject = request
+        let result = request
             .result
             .as_ref()
-            .map(|result| format!("its result: {result}"));
-        let shown = subject.as_ref().unwrap_or(&request.arguments);
-        table.row([
+            .map(|result| format!("result: {result}"));
+        table.add_row([
             request.id.as_str(),
             client,
             server,
             &request.tool,
             &left,
-            shown,
+            result.as_ref().unwrap_or(&request.arguments),
         ]);
     }
     table
@@ -232,47 +230,35 @@ fn build_table(requests: &[ApprovalRequest]) -> Table {
 
 /// Returns the text of a request with everything that a decision needs. Nothing is shortened.
 fn format_request(request: &ApprovalRequest) -> String {
-    format!(
-        "{id}\n{client} {wants} {tool} of {server}; {left} s are left\n\narguments\n{arguments}\n\n{result}\
-         the server's words about the tool\n{description}\n\ndigest {digest}",
+    let headline = format!(
+        "{client} {wants} {tool} of {server}; {left} s left to decide",
+        client = escape(request.client.as_str()),
         wants = if request.result.is_some() {
             "waits for the result of"
         } else {
             "wants to call"
         },
-        result = request
-            .result
-            .as_ref()
-            .map(|result| format!(
-                "the result that is held\n{}\n\n",
-                escape_lines(&indent_json(result))
-            ))
-            .unwrap_or_default(),
-        id = escape(request.id.as_str()),
-        client = escape(request.client.as_str()),
         tool = escape(&request.tool),
         server = escape(&request.server_name),
         left = request.remaining_ms / 1000,
-        arguments = escape_lines(&indent_json(&request.arguments)),
-        description = escape_lines(&request.description),
-        digest = escape(&request.digest),
-    )
-}
-
-pub(super) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
-    const WRONG: &str = "this must be a time such as 90s, 15m, 8h or 2d";
-    let unit = text.chars().last().ok_or(WRONG)?;
-    let seconds: u64 = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => return Err(WRONG),
-    };
-    let count: u32 = text[..text.len() - 1].parse().map_err(|_| WRONG)?;
-    if count == 0 {
-        Err(WRONG)
-    } else {
-        Ok(Duration::from_secs(u64::from(count) * seconds))
+    );
+    let mut sections = vec![
+        format!("{}\n{headline}", escape(request.id.as_str())),
+        format!(
+            "Arguments:\n{}",
+            escape_lines(&indent_json(&request.arguments))
+        ),
+    ];
+    if let Some(result) = &request.result {
+        sections.push(format!(
+            "Held result:\n{}",
+            escape_lines(&indent_json(result))
+        ));
     }
+    sections.push(format!(
+        "The server's description of the tool:\n{}",
+        escape_lines(&request.description)
+    ));
+    sections.push(format!("digest {}", escape(&request.digest)));
+    sections.join("\n\n")
 }

@@ -18,24 +18,27 @@ use drawbridge_hub::{
 use crate::{
     connection::{Connection, Context},
     exit::Failure,
-    moment, output,
-    text::{enum_text, escape_json, moment as shown_moment, moment_or_dash},
+    output,
+    text::{enum_text, escape, escape_json},
+    time::{format_time, format_utc, parse_time},
 };
 
 #[derive(Subcommand)]
 pub(crate) enum Audit {
-    /// Verify the hash chain of the audit log; exits with 1 if it was tampered with
+    /// Verify the hash chain of the audit log; exit with 1 if an entry was changed
     Verify,
     /// Export all calls with their decisions, outcomes, digests and redacted arguments, oldest
     /// first
     Export {
+        /// The format of the output
         #[arg(long, value_enum, default_value_t)]
         format: ExportFormat,
-        /// Only calls since this moment: a day, a time, or an age such as 7d
-        #[arg(long, value_name = "WHEN", value_parser = moment::read)]
+        /// Only calls since this time: a day (2026-11-21), a local time (2026-11-21T03:18), a time
+        /// with a UTC offset (2026-11-21T03:18:46Z) or an age (7d)
+        #[arg(long, value_name = "TIME", value_parser = parse_time)]
         since: Option<Timestamp>,
-        /// Only calls before this moment
-        #[arg(long, value_name = "WHEN", value_parser = moment::read)]
+        /// Only calls before this time
+        #[arg(long, value_name = "TIME", value_parser = parse_time)]
         until: Option<Timestamp>,
         /// Write to this file instead of stdout
         #[arg(long, value_name = "FILE")]
@@ -48,6 +51,7 @@ pub(crate) enum ExportFormat {
     /// One JSON object per line
     #[default]
     Jsonl,
+    /// One row per call, for spreadsheets; no cell is a formula
     Csv,
 }
 
@@ -80,17 +84,17 @@ impl Audit {
                         .await
                         .map(drop);
                 };
-                let named = |error: io::Error| Failure::new(format!("{}: {error}", file.display()));
-                let count = export(
-                    context,
-                    first,
-                    format,
-                    create_private_file(&file).map_err(named)?,
-                )
-                .await?;
+                let created = create_private_file(&file).map_err(|source| Failure::CreateFile {
+                    file: file.clone(),
+                    source,
+                })?;
+                let count = export(context, first, format, created).await?;
                 let answer = serde_json::json!({ "calls": count, "file": file });
                 output::print_answer(context.json, &answer, |_| {
-                    format!("{count} calls in {}", file.display())
+                    format!(
+                        "Exported {count} calls to {}.",
+                        escape(&file.display().to_string())
+                    )
                 })
             }
         }
@@ -105,18 +109,22 @@ async fn verify(context: &Context) -> Result<(), Failure> {
     if context.json {
         output::print_answer(true, &report, format_report)?;
     }
-    Err(Failure::new(format!(
-        "the audit does not hold from entry {} on: {}",
-        broken.seq, broken.why
-    )))
+    Err(Failure::AuditNotIntact {
+        seq: broken.seq,
+        reason: broken.why.clone(),
+    })
 }
 
 fn format_report(report: &AuditReport) -> String {
-    let (from, to) = (moment_or_dash(report.from), moment_or_dash(report.to));
-    format!(
-        "{} entries from {from} to {to} hold together",
-        report.entries
-    )
+    match (report.from, report.to) {
+        (Some(from), Some(to)) => format!(
+            "Verified {} entries from {} to {}.",
+            report.entries,
+            format_time(from),
+            format_time(to)
+        ),
+        _ => "The audit log has no entries.".to_owned(),
+    }
 }
 
 /// Writes the calls page by page, and returns how many there were.
@@ -222,7 +230,7 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
     let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
     [
         call.id.to_string(),
-        shown_moment(call.at),
+        format_utc(call.at),
         call.client.to_string(),
         call.server.to_string(),
         call.tool.clone(),

@@ -1,6 +1,6 @@
 //! `drawbridge calls`: shows calls with their decisions and outcomes.
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::{
     api::calls::{ListCalls, ShowCall},
     model::{
@@ -12,16 +12,19 @@ use drawbridge_hub::{
 use crate::{
     connection::Context,
     exit::Failure,
-    moment,
-    text::{Table, enum_text, escape, moment},
+    table::Table,
+    text::escape,
+    time::{format_time, parse_time},
 };
 
 #[derive(Subcommand)]
 pub(crate) enum Calls {
     /// List calls, newest first
     List {
+        /// Only calls of this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
+        /// Only calls of tools of this server
         #[arg(long, value_name = "ID")]
         server: Option<String>,
         /// Only calls that waited for a person, including those that timed out
@@ -29,27 +32,30 @@ pub(crate) enum Calls {
         asked: bool,
         /// Only calls that contain this text in their tool, exposed name, reason, error or
         /// arguments
-        #[arg(long)]
+        #[arg(long, value_name = "TEXT")]
         text: Option<String>,
-        /// Only calls with this decision: allowed, denied, timed_out, no_screen, paused,
-        /// queue_full, abandoned
-        #[arg(long, value_name = "DECISION", value_parser = parse_decision)]
-        decision: Option<Decision>,
-        /// Only calls that follow this call in the list: the next page
+        /// Only calls with this decision
+        #[arg(long, value_name = "DECISION", value_enum)]
+        decision: Option<DecisionArg>,
+        /// Only calls that are older than the call with this id; for the next page
         #[arg(long, value_name = "ID")]
         before: Option<String>,
-        /// Only calls since this moment: a day, a time, or an age such as 7d
-        #[arg(long, value_name = "WHEN", value_parser = moment::read)]
+        /// Only calls since this time: a day (2026-11-21), a local time (2026-11-21T03:18), a time
+        /// with a UTC offset (2026-11-21T03:18:46Z) or an age (7d)
+        #[arg(long, value_name = "TIME", value_parser = parse_time)]
         since: Option<Timestamp>,
-        /// Only calls before this moment
-        #[arg(long, value_name = "WHEN", value_parser = moment::read)]
+        /// Only calls before this time
+        #[arg(long, value_name = "TIME", value_parser = parse_time)]
         until: Option<Timestamp>,
         /// The maximum number of calls
         #[arg(long, value_name = "N")]
         limit: Option<u32>,
     },
-    /// Show a call
-    Show { id: String },
+    /// Show a call with its arguments
+    Show {
+        /// The call's id, as shown by `calls list`
+        id: String,
+    },
 }
 
 impl Calls {
@@ -73,7 +79,7 @@ impl Calls {
                     server,
                     asked,
                     text,
-                    decision,
+                    decision: decision.map(Decision::from),
                     before,
                     since,
                     until,
@@ -97,9 +103,38 @@ impl Calls {
     }
 }
 
-fn parse_decision(word: &str) -> Result<Decision, String> {
-    serde_json::from_value(word.into())
-        .map_err(|_| "it is allowed, denied, timed_out or abandoned".to_owned())
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum DecisionArg {
+    /// A person, a rule or the default allowed the call
+    Allowed,
+    /// A person, a rule or the default denied the call
+    Denied,
+    /// Nobody decided in time
+    TimedOut,
+    /// There was no screen on which a person could have decided
+    NoScreen,
+    /// All calls were paused
+    #[value(alias = "raised")]
+    Paused,
+    /// Too many calls of the client were pending, or nobody decided its last ones
+    QueueFull,
+    /// The client disconnected before the decision
+    Abandoned,
+}
+
+impl From<DecisionArg> for Decision {
+    fn from(decision: DecisionArg) -> Self {
+        match decision {
+            DecisionArg::Allowed => Self::Allowed,
+            DecisionArg::Denied => Self::Denied,
+            DecisionArg::TimedOut => Self::TimedOut,
+            DecisionArg::NoScreen => Self::NoScreen,
+            DecisionArg::Paused => Self::Paused,
+            DecisionArg::QueueFull => Self::QueueFull,
+            DecisionArg::Abandoned => Self::Abandoned,
+        }
+    }
 }
 
 fn format_calls(calls: &[Call]) -> String {
@@ -107,52 +142,89 @@ fn format_calls(calls: &[Call]) -> String {
         "ID", "AT", "CLIENT", "SERVER", "TOOL", "DECISION", "BY", "OUTCOME", "MS",
     ]);
     for call in calls {
-        let took = format_duration(call);
-        table.row([
+        table.add_row([
             call.id.as_str(),
-            &moment(call.at),
+            &format_time(call.at),
             call.client.as_str(),
             call.server.as_str(),
             &call.tool,
-            &enum_text(call.decision),
-            &enum_text(call.decided_by),
-            &enum_text(call.outcome),
-            &took,
+            call.decision.label(),
+            format_author(call),
+            call.outcome.label(),
+            &call
+                .duration_ms
+                .map_or_else(|| "-".to_owned(), |ms| ms.to_string()),
         ]);
     }
-    table.lines_or("no calls")
+    table.format_or("No calls.")
+}
+
+/// Returns the author of the decision without "by".
+fn format_author(call: &Call) -> &'static str {
+    let label = call.decided_by.label();
+    label.strip_prefix("by ").unwrap_or(label)
 }
 
 fn format_call(call: &Call) -> String {
     let lines = [
         ("id", call.id.to_string()),
-        ("at", moment(call.at)),
+        ("at", format_time(call.at)),
         ("client", call.client.to_string()),
         ("server", call.server.to_string()),
         ("tool", call.tool.clone()),
-        ("at the door", call.exposed_name.clone()),
+        ("exposed name", call.exposed_name.clone()),
         (
             "decision",
             format!(
-                "{} by {}, after {} ms",
-                enum_text(call.decision),
-                enum_text(call.decided_by),
+                "{} {}, after {} ms",
+                call.decision.label(),
+                call.decided_by.label(),
                 call.waited_ms
             ),
         ),
         ("reason", call.reason.clone()),
         ("arguments", call.arguments.clone().unwrap_or_default()),
-        ("outcome", enum_text(call.outcome)),
+        ("outcome", call.outcome.label().to_owned()),
         ("error", call.error.clone()),
-        ("took", format!("{} ms", format_duration(call))),
+        (
+            "duration",
+            call.duration_ms
+                .map(|ms| format!("{ms} ms"))
+                .unwrap_or_default(),
+        ),
     ];
-    let said = lines.iter().filter(|(_, value)| !value.is_empty());
-    said.map(|(key, value)| format!("{key:12} {}", escape(value)))
+    lines
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(key, value)| format!("{key:12} {}", escape(value)))
         .collect::<Vec<_>>()
         .join("\n")
 }
 
-fn format_duration(call: &Call) -> String {
-    call.duration_ms
-        .map_or_else(|| "-".to_owned(), |ms| ms.to_string())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::enum_text;
+
+    #[test]
+    fn each_decision_can_be_chosen_by_its_name_in_the_api() {
+        for decision in Decision::ALL {
+            let name = enum_text(decision);
+            let arg = DecisionArg::from_str(&name, false).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert_eq!(Decision::from(arg), *decision);
+        }
+    }
+
+    #[test]
+    fn the_error_of_a_wrong_decision_lists_all() {
+        use clap::Parser;
+        let words = ["drawbridge", "calls", "list", "--decision", "maybe"];
+        let Err(error) = crate::args::Args::try_parse_from(words) else {
+            panic!("no decision")
+        };
+        for decision in Decision::ALL {
+            let name = enum_text(decision);
+            assert!(error.to_string().contains(&name), "{error}");
+        }
+    }
 }

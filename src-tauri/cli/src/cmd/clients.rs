@@ -12,29 +12,33 @@ use drawbridge_hub::{
 };
 
 use crate::{
-    connection::Context,
-    exit::Failure,
-    text::{Table, escape, moment_or_dash},
+    connection::Context, exit::Failure, table::Table, text::escape, time::format_time_or_dash,
 };
 
 #[derive(Subcommand)]
 pub(crate) enum Clients {
     /// Add a client, and show its token once
     Add {
+        /// The client's name, as used in rules and lists
         name: String,
-        /// Read the token from stdin (at least 32 characters)
+        /// Read the token from stdin instead of creating one (at least 32 characters)
         #[arg(long)]
         token_stdin: bool,
     },
     /// List clients
     List,
-    /// Assign a profile to a client. Without a profile, the client sees everything.
+    /// Assign a profile to a client, effective at once
     Profile {
+        /// The client's name
         name: String,
+        /// The profile's name. Without it, the client sees everything again.
         profile: Option<String>,
     },
     /// Revoke a client's token and end its sessions
-    Revoke { name: String },
+    Revoke {
+        /// The client's name
+        name: String,
+    },
 }
 
 impl Clients {
@@ -58,12 +62,11 @@ impl Clients {
                     .await
             }
             Self::Profile { name, profile } => {
-                let sees = profile
-                    .as_deref()
-                    .map_or("everything".to_owned(), |profile| {
-                        format!("'{}'", escape(profile))
-                    });
-                let lines = format!("{} sees {sees} from now on", escape(&name));
+                let access = match &profile {
+                    Some(profile) => format!("has the profile '{}'", escape(profile)),
+                    None => "sees everything".to_owned(),
+                };
+                let lines = format!("Client '{}' now {access}.", escape(&name));
                 context
                     .run_and_print(
                         AssignProfile {
@@ -75,7 +78,7 @@ impl Clients {
                     .await
             }
             Self::Revoke { name } => {
-                let lines = format!("revoked {}", escape(&name));
+                let lines = format!("Client '{}' revoked.", escape(&name));
                 context
                     .run_and_print(
                         RevokeClient {
@@ -97,7 +100,8 @@ fn read_token() -> Result<String, Failure> {
 
 fn format_added(client: &ClientAdded) -> String {
     format!(
-        "added {}\ntoken  {}\nurl    {}\n\nthe token is shown this once. For the client's settings:\n{:#}",
+        "Client '{}' added.\ntoken  {}\nurl    {}\n\n\
+         Copy the token now: it is not shown again. Paste this into the client's settings:\n{:#}",
         escape(client.name.as_str()),
         client.token,
         client.url,
@@ -118,17 +122,17 @@ fn format_clients(clients: &[ClientView]) -> String {
         let token = match (client.revoked_at, client.has_token) {
             (Some(_), _) => "revoked",
             (None, true) => "yes",
-            (None, false) => "local",
+            (None, false) => "none (stdio)",
         };
         let (sessions, seen) = (
             client.sessions.to_string(),
-            moment_or_dash(client.last_seen_at),
+            format_time_or_dash(client.last_seen_at),
         );
         let (profile, software) = (
             client.profile.as_deref().unwrap_or("-"),
             client.software.as_deref().unwrap_or("-"),
         );
-        table.row([
+        table.add_row([
             client.name.as_str(),
             token,
             &sessions,
@@ -137,5 +141,5 @@ fn format_clients(clients: &[ClientView]) -> String {
             software,
         ]);
     }
-    table.lines_or("no clients: add one with `drawbridge clients add NAME`")
+    table.format_or("No clients. Add one with `drawbridge clients add NAME`.")
 }

@@ -1,7 +1,7 @@
 //! `drawbridge` without a command: opens the desktop app if there is a display, and otherwise runs
 //! the hub.
 
-use std::{env, path::PathBuf, process::Command};
+use std::{env, io, path::PathBuf, process::Command};
 
 use super::serve::Serve;
 use crate::{
@@ -12,23 +12,22 @@ use crate::{
 pub(super) async fn run(context: &Context) -> Result<(), Failure> {
     if !has_display() {
         print_stderr(
-            "there is no display here, so the hub runs without a window, as with `drawbridge serve`",
+            "no display was found, so the hub runs without a window, as with `drawbridge serve`",
         );
         return Serve::default().run(context).await;
     }
     let Some(desktop) = find_desktop() else {
         print_stderr(
-            "drawbridge-desktop is not installed beside this program, so the hub runs without a window",
+            "drawbridge-desktop was not found next to this program, so the hub runs without a window",
         );
         return Serve::default().run(context).await;
     };
     let mut command = Command::new(&desktop);
     command.env("DRAWBRIDGE_DATA_DIR", &context.data_dir);
-    let error = exec_desktop(command);
-    Err(Failure::new(format!(
-        "cannot start {}: {error}",
-        desktop.display()
-    )))
+    Err(Failure::StartProgram {
+        program: desktop,
+        source: exec_desktop(command),
+    })
 }
 
 /// Returns whether a window can be shown.
@@ -44,13 +43,15 @@ fn find_desktop() -> Option<PathBuf> {
     beside.is_file().then_some(beside)
 }
 
+/// Replaces this process with the desktop app. Returns only if that fails.
 #[cfg(unix)]
-fn exec_desktop(mut command: Command) -> std::io::Error {
+fn exec_desktop(mut command: Command) -> io::Error {
     std::os::unix::process::CommandExt::exec(&mut command)
 }
 
+/// Runs the desktop app and exits with its exit code. Returns only if the app cannot start.
 #[cfg(not(unix))]
-fn exec_desktop(mut command: Command) -> std::io::Error {
+fn exec_desktop(mut command: Command) -> io::Error {
     match command.status() {
         Ok(status) => std::process::exit(status.code().unwrap_or(1)),
         Err(e) => e,

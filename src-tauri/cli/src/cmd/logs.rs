@@ -15,7 +15,8 @@ use crate::{
     connection::Context,
     exit::Failure,
     output,
-    text::{enum_text, escape, moment},
+    text::{enum_text, escape},
+    time::format_time,
 };
 
 #[derive(clap::Args)]
@@ -23,14 +24,14 @@ pub(crate) struct Logs {
     /// Print new lines as they arrive; with --json, one document per line
     #[arg(long)]
     follow: bool,
-    /// Only lines of this server
+    /// Only lines of the server with this id
     #[arg(long, value_name = "ID")]
     server: Option<String>,
     /// The lowest level to show
     #[arg(long, value_enum)]
     level: Option<LevelArg>,
     /// Only lines that contain this text
-    #[arg(long)]
+    #[arg(long, value_name = "TEXT")]
     text: Option<String>,
     /// The maximum number of lines
     #[arg(long, value_name = "N")]
@@ -105,7 +106,7 @@ async fn follow(context: &Context, filter: ListLogs) -> Result<(), Failure> {
                 .try_for_each(&mut print)?;
         }
     }
-    Err(Failure::new("the hub ended"))
+    Err(Failure::HubStopped)
 }
 
 fn matches_filter(filter: &ListLogs, line: &LogLine) -> bool {
@@ -122,7 +123,7 @@ fn format_line(line: &LogLine) -> String {
     let who = line.server.as_ref().map_or("hub", ServerId::as_str);
     format!(
         "{} {:5} {} {}: {}",
-        moment(line.at),
+        format_time(line.at),
         enum_text(line.level).to_uppercase(),
         escape(who),
         escape(&line.area),

@@ -7,7 +7,7 @@ use crate::{connection::Context, exit::Failure, output};
 
 #[derive(clap::Args)]
 pub(crate) struct Open {
-    /// Print the link without opening it
+    /// Print the link, but do not open it
     #[arg(long)]
     print: bool,
 }
@@ -25,9 +25,5 @@ impl Open {
 
 /// Opens a URL with the system's launcher, without a shell, and waits for the launcher.
 pub(super) fn open(url: &str) -> Result<(), Failure> {
-    open::that(url).map_err(|e| {
-        Failure::new(format!(
-            "no browser was opened ({e}): open the link above yourself"
-        ))
-    })
+    open::that(url).map_err(|source| Failure::OpenBrowser { source })
 }

@@ -3,7 +3,11 @@
 mod conditions;
 mod rule;
 
-use std::{fs, io::Read, path::PathBuf, str::FromStr};
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::{
@@ -14,7 +18,7 @@ use drawbridge_hub::{
     },
     model::{
         ids::{ClientName, RuleId, ServerId},
-        policy::{Effect, Lifetime, Scope},
+        policy::{Effect, Lifetime, RuleSpec, Scope},
     },
 };
 
@@ -24,7 +28,9 @@ use crate::{
     connection::Context,
     exit::Failure,
     output,
-    text::{Table, enum_text, escape, escape_json, moment},
+    table::Table,
+    text::{escape, escape_json},
+    time::{format_time, format_utc_day},
 };
 use rule::RuleArgs;
 
@@ -35,10 +41,11 @@ mod tests;
 pub(crate) enum Policy {
     /// List the rules and the default
     List,
-    /// Set the policy of a server or of one of its tools
+    /// Set the rule of a server, of one of its tools, or of all servers
     Set {
         /// SERVER, SERVER/TOOL, or * for all servers
         target: Target,
+        /// The effect on these calls
         effect: EffectArg,
         /// Only calls of this client
         #[arg(long, value_name = "NAME")]
@@ -56,7 +63,7 @@ pub(crate) enum Policy {
     Add {
         #[command(flatten)]
         rule: RuleArgs,
-        /// Show which past calls the rule would have matched, without adding it
+        /// Show which past calls the rule would have matched, but do not add it
         #[arg(long)]
         dry_run: bool,
     },
@@ -66,14 +73,18 @@ pub(crate) enum Policy {
         /// The rule's id, as shown by `policy list`
         id: String,
     },
-    /// Set the policy for calls that no rule matches
-    Default { effect: EffectArg },
-    /// Set the default and the rules of whole servers. Deny rules, and rules for single tools or
-    /// clients, stay.
+    /// Set the default: the effect on calls that no rule matches
+    Default {
+        /// The effect on these calls
+        effect: EffectArg,
+    },
+    /// Set the default and the rules of whole servers in one step. Deny rules, and rules for single
+    /// tools or clients, stay.
     Preset {
+        /// The preset to apply
         preset: PresetArg,
-        /// With ask-writes: a server whose read-only marks are trusted. With ask-listed: a server
-        /// to ask about. May be repeated.
+        /// With ask-writes: a server whose read-only tools run without asking. With ask-listed: a
+        /// server to ask about. May be repeated.
         #[arg(long = "server", value_name = "ID")]
         servers: Vec<String>,
     },
@@ -87,11 +98,11 @@ pub(crate) enum Policy {
         #[arg(long)]
         replace: bool,
     },
-    /// Show recent approvals and suggested rules
+    /// Show how many calls were asked about and how they were decided, and suggest rules
     #[command(alias = "figures")]
     Stats {
         /// The number of days to include
-        #[arg(long, default_value_t = 14)]
+        #[arg(long, value_name = "N", default_value_t = 14)]
         days: u32,
     },
 }
@@ -109,17 +120,25 @@ impl Policy {
                     scope: target.into_scope(client),
                     effect: effect.into(),
                 };
-                context.run_and_print(verb, |_| "set".to_owned()).await
+                let rule = RuleSpec {
+                    scope: verb.scope.clone(),
+                    effect: Some(verb.effect),
+                    ..RuleSpec::default()
+                };
+                let message = format!("Rule set: {}.", escape(&rule.to_string()));
+                context.run_and_print(verb, |_| message).await
             }
             Self::Remove { target, client } => {
-                context
-                    .run_and_print(
-                        RemovePolicy {
-                            scope: target.into_scope(client),
-                        },
-                        |_| "removed".to_owned(),
-                    )
-                    .await
+                let message = match &client {
+                    Some(client) => {
+                        format!("Rules for {target} and the client '{client}' removed.")
+                    }
+                    None => format!("Rules for {target} removed."),
+                };
+                let verb = RemovePolicy {
+                    scope: target.into_scope(client),
+                };
+                context.run_and_print(verb, |_| escape(&message)).await
             }
             Self::Add {
                 rule,
@@ -144,35 +163,34 @@ impl Policy {
                             id: None,
                             rule: rule.into_spec(),
                         },
-                        |rule| format!("{}: {}", rule.id, format_rule(rule)),
+                        |rule| format!("Rule {} added: {}.", rule.id, escape(&rule.words)),
                     )
                     .await
             }
             Self::Delete { id } => {
+                let message = format!("Rule {} deleted.", escape(&id));
                 context
                     .run_and_print(
                         DeleteRule {
                             id: RuleId::new(id),
                         },
-                        |_| "removed".to_owned(),
+                        |_| message,
                     )
                     .await
             }
             Self::Default { effect } => {
+                let effect = Effect::from(effect);
                 context
-                    .run_and_print(
-                        SetDefaultPolicy {
-                            effect: effect.into(),
-                        },
-                        |_| "set".to_owned(),
-                    )
+                    .run_and_print(SetDefaultPolicy { effect }, |_| {
+                        format!("Default set to {}.", effect.label())
+                    })
                     .await
             }
             Self::Preset { preset, servers } => {
                 let preset =
                     preset.into_preset(servers.into_iter().map(ServerId::new).collect())?;
                 context
-                    .run_and_print(ApplyPreset { preset }, |_| "set".to_owned())
+                    .run_and_print(ApplyPreset { preset }, |_| "Preset applied.".to_owned())
                     .await
             }
             Self::Export => {
@@ -189,8 +207,11 @@ impl Policy {
             Self::Import { file, replace } => {
                 let text = read_file(&file)?;
                 context
-                    .run_and_print(ImportPolicy { text, replace }, |done| {
-                        format!("{} rules taken", done.rules)
+                    .run_and_print(ImportPolicy { text, replace }, |result| {
+                        match result.rules {
+                            1 => "1 rule imported.".to_owned(),
+                            rules => format!("{rules} rules imported."),
+                        }
                     })
                     .await
             }
@@ -203,14 +224,16 @@ impl Policy {
     }
 }
 
-fn read_file(file: &PathBuf) -> Result<String, Failure> {
-    let cannot = |e: std::io::Error| Failure::new(format!("cannot read {}: {e}", file.display()));
-    if file.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(cannot)?;
-        return Ok(text);
-    }
-    fs::read_to_string(file).map_err(cannot)
+fn read_file(file: &Path) -> Result<String, Failure> {
+    let text = if file.as_os_str() == "-" {
+        io::read_to_string(io::stdin())
+    } else {
+        fs::read_to_string(file)
+    };
+    text.map_err(|source| Failure::ReadFile {
+        file: file.to_owned(),
+        source,
+    })
 }
 
 /// The servers and tools that a rule covers.
@@ -230,8 +253,27 @@ impl Target {
     }
 }
 
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.server, &self.tool) {
+            (Some(server), Some(tool)) => write!(f, "{server}/{tool}"),
+            (Some(server), None) => write!(f, "{server}"),
+            (None, _) => f.write_str("all servers"),
+        }
+    }
+}
+
+/// A text is no [`Target`].
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub(crate) enum ParseTargetError {
+    #[error("expected SERVER, SERVER/TOOL or *")]
+    Syntax,
+    #[error("a tool belongs to one server, so * cannot be followed by a tool")]
+    ToolOfAllServers,
+}
+
 impl FromStr for Target {
-    type Err = &'static str;
+    type Err = ParseTargetError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         // A server's id contains no slash, but a tool's name may.
@@ -244,20 +286,23 @@ impl FromStr for Target {
                 server: Some(ServerId::new(text)),
                 tool: None,
             }),
-            Some(("*", _)) => Err("a tool belongs to one server, so * has none"),
+            Some(("*", _)) => Err(ParseTargetError::ToolOfAllServers),
             Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(Self {
                 server: Some(ServerId::new(server)),
                 tool: Some(tool.to_owned()),
             }),
-            _ => Err("this must be SERVER, SERVER/TOOL or *"),
+            _ => Err(ParseTargetError::Syntax),
         }
     }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum EffectArg {
+    /// Run the call
     Allow,
+    /// Deny the call
     Deny,
+    /// Ask a person
     Ask,
 }
 
@@ -287,9 +332,7 @@ pub(crate) enum PresetArg {
 impl PresetArg {
     fn into_preset(self, servers: Vec<ServerId>) -> Result<PolicyPreset, Failure> {
         match self {
-            Self::All if !servers.is_empty() => {
-                Err(Failure::new("ask-all takes no --server: it asks for all"))
-            }
+            Self::All if !servers.is_empty() => Err(Failure::NeedlessServer),
             Self::All => Ok(PolicyPreset::AskAll),
             Self::Writes => Ok(PolicyPreset::AskWrites { trusted: servers }),
             Self::Listed => Ok(PolicyPreset::AskListed { listed: servers }),
@@ -303,16 +346,22 @@ fn format_policy(policy: &PolicyView) -> String {
         let (scope, more) = (&rule.scope, format_details(rule));
         let until = match &rule.lifetime {
             Lifetime::UntilRevoked => "-".to_owned(),
-            Lifetime::Until { at } => moment(*at),
+            Lifetime::Until { at } => format_time(*at),
             Lifetime::Session { session } => format!("session {session}"),
-            Lifetime::Calls { .. } => format!("{} calls", rule.remaining.unwrap_or_default()),
+            Lifetime::Calls { .. } => {
+                format!("{} more calls", rule.remaining.unwrap_or_default())
+            }
         };
         let effect = match (rule.effect, rule.result) {
-            (Some(effect), None) => enum_text(effect),
-            (Some(effect), Some(result)) => format!("{}, {}", enum_text(effect), enum_text(result)),
-            (None, result) => result.map(enum_text).unwrap_or_default(),
+            (Some(effect), None) => effect.label().to_owned(),
+            (Some(effect), Some(result)) => {
+                let result = result.label().to_lowercase();
+                format!("{}, {result} result", effect.label())
+            }
+            (None, Some(result)) => format!("{} result", result.label()),
+            (None, None) => String::new(),
         };
-        table.row([
+        table.add_row([
             rule.id.as_str(),
             scope.server.as_ref().map_or("*", ServerId::as_str),
             scope
@@ -326,93 +375,89 @@ fn format_policy(policy: &PolicyView) -> String {
         ]);
     }
     format!(
-        "{}\n\ndefault: {}",
-        table.lines_or("no rules"),
-        enum_text(policy.default)
+        "{}\n\nDefault: {}",
+        table.format_or("No rules."),
+        policy.default.label()
     )
 }
 
 /// Returns the rest of a rule: its conditions, its note, and whether it is suspended.
 fn format_details(rule: &RuleView) -> String {
     let conditions: Vec<_> = rule.conditions.iter().map(ToString::to_string).collect();
-    let when = if conditions.is_empty() {
+    let condition = if conditions.is_empty() {
         String::new()
     } else {
-        format!("where {}", conditions.join(" and "))
+        format!("if {}", conditions.join(" and "))
     };
     let note = if rule.note.is_empty() {
         String::new()
     } else {
         format!("({})", rule.note)
     };
-    let stands = if rule.suspended {
-        "suspended: it asks until the change was accepted"
+    let state = if rule.suspended {
+        "suspended until you accept the change"
     } else {
         ""
     };
-    [when.as_str(), note.as_str(), stands]
-        .iter()
+    [condition.as_str(), &note, state]
+        .into_iter()
         .filter(|part| !part.is_empty())
-        .copied()
         .collect::<Vec<_>>()
         .join("; ")
-}
-
-fn format_rule(rule: &RuleView) -> String {
-    escape(&rule.words)
 }
 
 fn format_dry_run(past: &DryRun) -> String {
     let mut table = Table::new(["AT", "ID", "CLIENT", "SERVER", "TOOL", "DECISION"]);
     for call in &past.newest {
         let (client, server) = (call.client.as_str(), call.server.as_str());
-        table.row([
-            &moment(call.at),
+        table.add_row([
+            &format_time(call.at),
             call.id.as_str(),
             client,
             server,
             &call.tool,
-            &enum_text(call.decision),
+            call.decision.label(),
         ]);
     }
-    let unknown = match past.unknown {
-        0 => String::new(),
-        unknown => format!("; of {unknown} the arguments were not kept"),
-    };
-    let matched = format!(
-        "it would have matched {} of {} past calls{unknown}",
+    let mut summary = format!(
+        "This rule would have matched {} of {} past calls.",
         past.matched, past.examined
     );
+    if past.unknown > 0 {
+        summary.push_str(&format!(
+            " {} calls could not be checked, because their arguments were not stored or their \
+             server was removed.",
+            past.unknown
+        ));
+    }
     if past.newest.is_empty() {
-        matched
+        summary
     } else {
-        format!("{matched}\n\n{}", table.lines_or(""))
+        format!("{summary}\n\n{}", table.format_or(""))
     }
 }
 
-fn format_stats(figures: &PolicyStats) -> String {
-    let mut table = Table::new(["DAY", "APPROVED", "DENIED", "UNANSWERED"]);
-    for day in figures
+fn format_stats(stats: &PolicyStats) -> String {
+    let mut table = Table::new(["DAY", "APPROVED", "DENIED", "MISSED"]);
+    for day in stats
         .days
         .iter()
         .filter(|day| day.approved + day.denied + day.unanswered > 0)
     {
-        let date = moment(day.at);
-        let date = date.split(' ').next().unwrap_or(&date);
-        table.row([
-            date,
+        table.add_row([
+            &format_utc_day(day.at),
             &day.approved.to_string(),
             &day.denied.to_string(),
             &day.unanswered.to_string(),
         ]);
     }
-    let mut lines = vec![table.lines_or("nothing was asked")];
-    for suggestion in &figures.suggestions {
-        let words = escape(&suggestion.words);
-        lines.push(format!(
-            "suggested: {words} (you approved {} like it)",
+    let mut sections = vec![table.format_or("No call was asked about.")];
+    for suggestion in &stats.suggestions {
+        sections.push(format!(
+            "Suggested rule: {}. You approved {} calls like this.",
+            escape(&suggestion.words),
             suggestion.approved
         ));
     }
-    lines.join("\n\n")
+    sections.join("\n\n")
 }

@@ -8,11 +8,7 @@ use drawbridge_hub::{
     model::{ids::ServerId, profile::Profile},
 };
 
-use crate::{
-    connection::Context,
-    exit::Failure,
-    text::{Table, escape},
-};
+use crate::{connection::Context, exit::Failure, table::Table, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Profiles {
@@ -20,13 +16,17 @@ pub(crate) enum Profiles {
     List,
     /// Create or replace a profile
     Set {
+        /// The profile's name
         name: String,
-        /// A server with all its tools, or one tool of a server
+        /// A server with all its tools, or one tool of a server. May be repeated.
         #[arg(value_name = "SERVER[/TOOL]", required = true)]
         scope: Vec<String>,
     },
     /// Remove a profile. Its clients see everything again.
-    Remove { name: String },
+    Remove {
+        /// The profile's name
+        name: String,
+    },
 }
 
 impl Profiles {
@@ -38,7 +38,7 @@ impl Profiles {
                     .await
             }
             Self::Set { name, scope } => {
-                let lines = format!("set {}", escape(&name));
+                let lines = format!("Profile '{}' saved.", escape(&name));
                 let profile = Profile {
                     name,
                     servers: parse_scope(&scope),
@@ -48,7 +48,7 @@ impl Profiles {
                     .await
             }
             Self::Remove { name } => {
-                let lines = format!("removed {}", escape(&name));
+                let lines = format!("Profile '{}' removed.", escape(&name));
                 context
                     .run_and_print(RemoveProfile { name }, |_| lines)
                     .await
@@ -61,10 +61,12 @@ impl Profiles {
 /// single tools are named too.
 fn parse_scope(scope: &[String]) -> BTreeMap<ServerId, Option<Vec<String>>> {
     let mut servers: BTreeMap<ServerId, Option<Vec<String>>> = BTreeMap::new();
-    for one in scope {
-        let (server, tool) = one
+    for entry in scope {
+        let (server, tool) = entry
             .split_once('/')
-            .map_or((one.as_str(), None), |(server, tool)| (server, Some(tool)));
+            .map_or((entry.as_str(), None), |(server, tool)| {
+                (server, Some(tool))
+            });
         let tools = servers
             .entry(ServerId::new(server))
             .or_insert_with(|| Some(Vec::new()));
@@ -81,13 +83,17 @@ fn format_profiles(profiles: &[ProfileView]) -> String {
     let mut table = Table::new(["NAME", "TOOLS", "TOKENS", "CLIENTS", "SERVERS"]);
     for view in profiles {
         let clients: Vec<_> = view.clients.iter().map(|client| client.as_str()).collect();
-        let one = |(server, tools): (&ServerId, &Option<Vec<String>>)| match tools {
-            None => server.to_string(),
-            Some(tools) => format!("{server} ({})", tools.join(", ")),
-        };
-        let servers: Vec<_> = view.profile.servers.iter().map(one).collect();
+        let servers: Vec<_> = view
+            .profile
+            .servers
+            .iter()
+            .map(|(server, tools)| match tools {
+                None => server.to_string(),
+                Some(tools) => format!("{server} ({})", tools.join(", ")),
+            })
+            .collect();
         let (tools, tokens) = (view.tools.to_string(), format!("about {}", view.tokens));
-        table.row([
+        table.add_row([
             &view.profile.name,
             &tools,
             &tokens,
@@ -95,7 +101,7 @@ fn format_profiles(profiles: &[ProfileView]) -> String {
             &servers.join("; "),
         ]);
     }
-    table.lines_or("no profiles: every client sees every server")
+    table.format_or("No profiles. Every client sees every server.")
 }
 
 #[cfg(test)]
@@ -103,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_stands_for_all_its_tools_and_a_tool_for_itself() {
+    fn a_server_includes_all_its_tools_and_a_tool_only_itself() {
         let scope = ["a", "b/x", "b/y", "c/z", "c"].map(str::to_owned);
         let servers = parse_scope(&scope);
         assert_eq!(servers[&ServerId::new("a")], None);

@@ -8,20 +8,22 @@ use drawbridge_hub::{
     model::ids::ServerId,
 };
 
-use crate::{
-    connection::Context,
-    exit::Failure,
-    text::{Table, escape},
-};
+use crate::{connection::Context, exit::Failure, table::Table, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Secrets {
     /// List the secrets that servers refer to
     List,
     /// Set a secret, read from stdin or a hidden prompt
-    Set { name: String },
+    Set {
+        /// The secret's name, as in `${keyring:NAME}`
+        name: String,
+    },
     /// Remove a secret
-    Remove { name: String },
+    Remove {
+        /// The secret's name
+        name: String,
+    },
 }
 
 impl Secrets {
@@ -34,13 +36,13 @@ impl Secrets {
             }
             Self::Set { name } => {
                 let value = read_value(&name)?;
-                let lines = format!("set {}", escape(&name));
+                let lines = format!("Secret '{}' set.", escape(&name));
                 context
                     .run_and_print(SetSecret { name, value }, |_| lines)
                     .await
             }
             Self::Remove { name } => {
-                let lines = format!("removed {}", escape(&name));
+                let lines = format!("Secret '{}' removed.", escape(&name));
                 context
                     .run_and_print(RemoveSecret { name }, |_| lines)
                     .await
@@ -51,7 +53,7 @@ impl Secrets {
 
 fn read_value(name: &str) -> Result<String, Failure> {
     let value = if io::stdin().is_terminal() {
-        rpassword::prompt_password(format!("value of {}: ", escape(name)))?
+        rpassword::prompt_password(format!("Value of {}: ", escape(name)))?
     } else {
         let mut value = String::new();
         io::stdin().read_to_string(&mut value)?;
@@ -59,7 +61,7 @@ fn read_value(name: &str) -> Result<String, Failure> {
         line.strip_suffix('\r').unwrap_or(line).to_owned()
     };
     if value.is_empty() {
-        Err(Failure::new("the value is empty"))
+        Err(Failure::EmptySecret)
     } else {
         Ok(value)
     }
@@ -79,7 +81,7 @@ fn format_secrets(secrets: &[SecretView]) -> String {
             .map(ServerId::as_str)
             .collect::<Vec<_>>()
             .join(", ");
-        table.row([&secret.name, present, &servers]);
+        table.add_row([&secret.name, present, &servers]);
     }
-    table.lines_or("no server refers to a secret")
+    table.format_or("No server refers to a secret.")
 }

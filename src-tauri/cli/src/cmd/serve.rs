@@ -30,7 +30,7 @@ pub(crate) struct Serve {
     /// The port to listen on; 0 for any free port
     #[arg(long, default_value_t = DEFAULT_PORT)]
     port: u16,
-    /// End after this many seconds without a client, screen or command [default: never]
+    /// Stop after this many seconds without a client, screen or command [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     exit_when_idle: Option<u32>,
     /// Do not write configuration files of clients (no effect yet)
@@ -91,14 +91,14 @@ async fn wait_until_unused(running: &RunningEndpoint, idle: Option<u32>) {
     running
         .close_when_unused(Duration::from_secs(idle.into()))
         .await;
-    print_stderr(&format!("nobody has used the hub for {idle} s: it ends"));
+    print_stderr(&format!("nobody used the hub for {idle} s, so it stops"));
 }
 
 async fn announce(context: &Context, hub: &Hub, running: &RunningEndpoint) -> Result<(), Failure> {
     for failure in running.failures() {
         print_stderr(&format!(
-            "{} does not listen at {}: {}",
-            failure.name, failure.address, failure.error
+            "cannot listen on {} ({}): {}",
+            failure.address, failure.name, failure.error
         ));
     }
     let Some(url) = running.url() else {
@@ -108,7 +108,7 @@ async fn announce(context: &Context, hub: &Hub, running: &RunningEndpoint) -> Re
     output::print_answer(context.json, &ready, |_| format!("listening on {url}"))?;
     if let Ok(link) = (OpenScreen {}).run(hub).await {
         print_stderr(&format!(
-            "the screens, for one use within a minute: {}",
+            "to open the screens, follow this link within a minute; it works once: {}",
             link.url
         ));
     }

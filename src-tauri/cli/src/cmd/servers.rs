@@ -18,55 +18,99 @@ use drawbridge_hub::{
     model::ids::ServerId,
 };
 
+pub(crate) use set::FieldError;
+
 use crate::{connection::Context, exit::Failure, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Servers {
     /// List servers
     List,
-    /// Show a server and its tools
-    Show { id: String },
+    /// Show a server, its tools, and the excluded entries of its lists
+    Show {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
     /// Add a server from a command, a URL, a preset or a manifest
     Add(Box<add::AddArgs>),
-    /// List presets for `add --preset`, and whether their runtimes are installed
+    /// List the presets for `add --preset`, and whether their runtimes are installed
     Presets,
     /// Show the packages and inputs of a server.json or plugin.json, or of a folder that contains
     /// one
-    Manifest { path: PathBuf },
+    Manifest {
+        /// The file or folder
+        path: PathBuf,
+    },
     /// Show the runtimes that start packages, and whether they are installed
     Runtimes,
     /// Remove a server, its secrets and its rules
-    Remove { id: String },
-    /// Change fields of a server's spec, such as `visibility=deferred timeouts.call_ms=60000`; null
-    /// removes a field
-    Set {
+    Remove {
+        /// The server's id, as shown by `servers list`
         id: String,
+    },
+    /// Change fields of a server's spec, and accept the new spec
+    Set {
+        /// The server's id, as shown by `servers list`
+        id: String,
+        /// A field and its new value, such as visibility=deferred or timeouts.call_ms=60000; null
+        /// removes the field. May be repeated.
         #[arg(value_name = "FIELD=VALUE", required = true)]
         fields: Vec<String>,
     },
-    /// Enable a server
-    Enable { id: String },
-    /// Disable a server
-    Disable { id: String },
+    /// Enable a disabled server
+    Enable {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
+    /// Disable a server: stop it, and hide its tools from clients
+    Disable {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
     /// Accept a new or changed server
-    Accept { id: String },
+    Accept {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
     /// Show the versions of a tool's definition and their differences
-    History { id: String, tool: String },
-    /// Accept new or changed tools of a server: all of them, or those named
-    AcceptTools { id: String, tools: Vec<String> },
-    /// Show memory and CPU usage of local servers
+    History {
+        /// The server's id, as shown by `servers list`
+        id: String,
+        /// The tool's name
+        tool: String,
+    },
+    /// Accept new or changed tools of a server
+    AcceptTools {
+        /// The server's id, as shown by `servers list`
+        id: String,
+        /// The names of the tools [default: all new and changed ones]
+        tools: Vec<String>,
+    },
+    /// Show processes, memory and CPU usage of the local servers that are running
     Usage,
     /// Connect to a server apart from its session, and list its tools
-    Verify { id: String },
-    /// Refresh a server's capabilities
-    Sync { id: String },
-    /// Restart a server's session
-    Restart { id: String },
+    Verify {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
+    /// Read a server's lists again
+    Sync {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
+    /// End a server's session and start a new one
+    Restart {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
     /// Sign in to a remote server in a browser
     #[command(alias = "authorize")]
     SignIn(sign_in::SignInArgs),
-    /// Sign out of a remote server
-    SignOut { id: String },
+    /// Sign out of a remote server, and delete its tokens
+    SignOut {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
 }
 
 impl Servers {
@@ -105,7 +149,7 @@ impl Servers {
                     .await
             }
             Self::Remove { id } => {
-                let lines = format!("removed {}", escape(&id));
+                let lines = format!("Server '{}' removed.", escape(&id));
                 context
                     .run_and_print(
                         RemoveServer {
@@ -161,7 +205,8 @@ impl Servers {
                 let tools = view::tools_to_accept(&server, &tools)?;
                 context
                     .run_and_print(AcceptTools { id, tools }, |server| {
-                        format_done("accepted the tools of", server)
+                        let id = escape(server.id.as_str());
+                        format!("Tools of server '{id}' accepted.")
                     })
                     .await
             }
@@ -200,14 +245,14 @@ impl Servers {
                     )
                     .await
             }
-            Self::SignIn(authorize) => authorize.run(context).await,
+            Self::SignIn(sign_in) => sign_in.run(context).await,
             Self::SignOut { id } => {
                 context
                     .run_and_print(
                         SignOutServer {
                             id: ServerId::new(id),
                         },
-                        |server| format_done("signed out of", server),
+                        |server| format!("Signed out of server '{}'.", escape(server.id.as_str())),
                     )
                     .await
             }
@@ -222,15 +267,16 @@ fn enable_server(id: String, enabled: bool) -> EnableServer {
     }
 }
 
-fn format_done(what: &str, server: &ServerView) -> String {
+/// Reports what was done with a server, and the server's state.
+fn format_done(done: &str, server: &ServerView) -> String {
     format!(
-        "{what} {}: {}",
+        "Server '{}' {done}.\nState: {}",
         escape(server.id.as_str()),
         view::format_state(server)
     )
 }
 
 /// Like [`format_done`], for a server whose lists were read. Adds the excluded entries.
-fn format_synced(what: &str, server: &ServerView) -> String {
-    format_done(what, server) + &view::format_excluded(&server.excluded)
+fn format_synced(done: &str, server: &ServerView) -> String {
+    format_done(done, server) + &view::format_excluded(&server.excluded)
 }

@@ -20,10 +20,10 @@ const OTHER_HUB_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
 pub(crate) struct Stdio {
-    /// The client's name, as used in policies and the list of clients
+    /// The client's name, as used in rules and lists
     #[arg(long, value_name = "NAME", default_value = "stdio")]
     client: String,
-    /// End a hub started by this command after this many seconds without use; 0 for never
+    /// Stop a hub that this command started after this many unused seconds; 0 for never
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     exit_when_idle: u32,
 }
@@ -43,7 +43,7 @@ impl Stdio {
     /// Starts a hub that outlives this bridge, and waits until the hub answers.
     async fn start_hub(&self, context: &Context) -> Result<HubPresence, Failure> {
         let spawned = spawn_hub(context, self.exit_when_idle);
-        let mut hub = spawned.map_err(|e| Failure::new(format!("cannot start a hub: {e}")))?;
+        let mut hub = spawned.map_err(|source| Failure::StartHub { source })?;
         let mut deadline = Instant::now() + START_TIMEOUT;
         let mut ended = false;
         while Instant::now() < deadline {
@@ -56,9 +56,7 @@ impl Stdio {
             }
             sleep(Duration::from_millis(50)).await;
         }
-        Err(Failure::new(
-            "the hub did not start: run `drawbridge serve` to see why",
-        ))
+        Err(Failure::HubNotReady)
     }
 }
 

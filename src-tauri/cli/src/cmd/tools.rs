@@ -7,12 +7,7 @@ use drawbridge_hub::{
 };
 use serde_json::Value;
 
-use crate::{
-    connection::Context,
-    exit::Failure,
-    output,
-    text::{Table, enum_text, escape},
-};
+use crate::{connection::Context, exit::Failure, output, table::Table, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Tools {
@@ -21,8 +16,8 @@ pub(crate) enum Tools {
         /// Print one JSON document in this format
         #[arg(long, value_enum)]
         format: Option<ListFormat>,
-        /// With --format: only what this client sees
-        #[arg(long, requires = "format")]
+        /// With --format: only tools that this client sees
+        #[arg(long, value_name = "NAME", requires = "format")]
         client: Option<String>,
     },
     /// Call a tool as the client `command-line`, subject to the policy
@@ -30,13 +25,14 @@ pub(crate) enum Tools {
         /// The tool's exposed name, as shown by `tools list`
         name: String,
         /// The arguments, a JSON object
-        #[arg(long, default_value = "{}", value_name = "JSON")]
-        args: String,
+        #[arg(long, default_value = "{}", value_name = "JSON", value_parser = parse_json)]
+        args: Value,
     },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum ListFormat {
+    /// Function tools of the OpenAI API
     Openai,
 }
 
@@ -60,12 +56,14 @@ impl Tools {
                 output::print_answer(true, &exported, |_: &Vec<FunctionTool>| String::new())
             }
             Self::Call { name, args } => {
-                let arguments = serde_json::from_str(&args)
-                    .map_err(|e| Failure::new(format!("--args: {e}")))?;
-                let result = context.run(CallTool { name, arguments }).await?;
+                let verb = CallTool {
+                    name,
+                    arguments: args,
+                };
+                let result = context.run(verb).await?;
                 output::print_answer(context.json, &result, format_result)?;
                 if result["isError"] == true {
-                    Err(Failure::new("the tool says that it failed"))
+                    Err(Failure::ToolFailed)
                 } else {
                     Ok(())
                 }
@@ -74,18 +72,22 @@ impl Tools {
     }
 }
 
+fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
 fn format_tools(tools: &[ToolView]) -> String {
     let mut table = Table::new(["NAME", "POLICY", "TOKENS", "DESCRIPTION"]);
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
-        table.row([
+        table.add_row([
             &tool.exposed_name,
-            &enum_text(tool.policy),
+            tool.policy.label(),
             &tool.tokens.to_string(),
             first_line,
         ]);
     }
-    table.lines_or("no tools")
+    table.format_or("No tools.")
 }
 
 /// Returns the text blocks of a result. Other blocks are named by their type.
@@ -94,7 +96,7 @@ fn format_result(result: &Value) -> String {
         Some(text) => text.lines().map(escape).collect::<Vec<_>>().join("\n"),
         None => format!(
             "({})",
-            escape(block["type"].as_str().unwrap_or("something"))
+            escape(block["type"].as_str().unwrap_or("unknown content"))
         ),
     };
     result["content"]

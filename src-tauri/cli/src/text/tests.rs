@@ -1,8 +1,8 @@
-//! Escaping and formatting of text for a terminal.
+//! Escaping of text for a terminal, and indentation of JSON.
 
-use drawbridge_hub::model::{ids::Timestamp, policy::Effect};
+use drawbridge_hub::model::policy::Effect;
 
-use super::{Table, enum_text, escape, escape_json, indent_json, moment};
+use super::{enum_text, escape, escape_json, indent_json};
 
 #[test]
 fn characters_that_a_terminal_interprets_or_hides_are_escaped() {
@@ -44,31 +44,6 @@ fn json_is_indented_without_changing_a_token() {
 }"#;
     assert_eq!(indent_json(json), expected);
     assert_eq!(indent_json("7"), "7");
-}
-
-#[test]
-fn columns_are_aligned_and_an_empty_table_says_so() {
-    let mut table = Table::new(["ID", "STATE"]);
-    assert_eq!(table.lines_or("none"), "none");
-    table.row(["longer", "idle"]);
-    table.row(["x", "a\nb"]);
-    assert_eq!(
-        table.lines_or(""),
-        "ID      STATE\nlonger  idle\nx       a\\nb"
-    );
-}
-
-#[test]
-fn moments_are_utc() {
-    for (at, expected) in [
-        (0, "1970-01-01 00:00:00Z"),
-        (951_782_399_999, "2000-02-28 23:59:59Z"),
-        (951_782_400_000, "2000-02-29 00:00:00Z"),
-        (1_795_231_126_000, "2026-11-21 03:18:46Z"),
-        (-1, "1969-12-31 23:59:59Z"),
-    ] {
-        assert_eq!(moment(Timestamp(at)), expected);
-    }
 }
 
 #[test]

@@ -280,18 +280,18 @@ fn answer_line(id: &str, posted: PostOutcome) -> Bytes {
         PostOutcome::Answered(body) if wire::is_answer_to(&body, id) => return body,
         PostOutcome::Answered(body) => refusal_message(&body),
         PostOutcome::UnknownSession => {
-            "the hub was started anew and this session ended: connect again".to_owned()
+            "Drawbridge was restarted, and this session has ended; connect again".to_owned()
         }
         PostOutcome::NotInitialized => {
-            "there is no session yet: send `initialize` first".to_owned()
+            "there is no session yet; send `initialize` first".to_owned()
         }
         PostOutcome::NotSent(cause) => format!(
-            "Drawbridge's hub does not run ({cause}), so this request was not carried out. Start Drawbridge, or run \
-             `drawbridge serve`, and try again"
+            "Drawbridge is not running ({cause}), so this request was not sent. Start Drawbridge, or run \
+             `drawbridge serve`, and try again."
         ),
         PostOutcome::Failed(cause) => format!(
-            "Drawbridge's hub went away ({cause}); whether this request was carried out is not known. Start \
-             Drawbridge, or run `drawbridge serve`, before anything else is tried"
+            "The connection to Drawbridge broke ({cause}). The request may have run: check that before you send it \
+             again. If Drawbridge is not running, start it or run `drawbridge serve`."
         ),
     };
     wire::encode_error_for(id, &RpcError::new(code::INTERNAL_ERROR, message))
@@ -304,7 +304,7 @@ fn refusal_message(body: &[u8]) -> String {
         .pointer("/error/message")
         .and_then(serde_json::Value::as_str)
     {
-        Some(message) => format!("Drawbridge refused this: {message}"),
-        None => "Drawbridge gave no answer that can be read".to_owned(),
+        Some(message) => format!("Drawbridge refused the request: {message}"),
+        None => "Drawbridge refused the request without a reason; see its log".to_owned(),
     }
 }

@@ -5,19 +5,16 @@ use std::path::Path;
 use drawbridge_hub::api::ApiError;
 use tokio::net::TcpListener;
 
-use super::{BindError, Bound};
+use super::Bound;
+use crate::listener::BindError;
 
-const ABSENT: &str = "not available on this system yet";
-
-pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<TcpListener>, BindError> {
-    Err(BindError {
+pub(crate) async fn bind(data_dir: &Path) -> Bound<TcpListener> {
+    Bound {
         address: data_dir.display().to_string(),
-        error: ABSENT.to_owned(),
-    })
+        listener: Err(BindError::NoLocalSockets),
+    }
 }
 
 pub(crate) fn connect(_data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
-    Err(ApiError::unavailable(format!(
-        "the local socket is {ABSENT}"
-    )))
+    Err(ApiError::unavailable(BindError::NoLocalSockets.to_string()))
 }

@@ -22,29 +22,20 @@ use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
 use tokio::net::{UnixListener, UnixStream, unix::SocketAddr};
 
-use super::{BindError, Bound};
+use super::Bound;
+use crate::listener::BindError;
 
 /// `sun_path` holds 104 bytes on macOS and 108 on Linux, including a NUL.
 const LONGEST_PATH: usize = 100;
 
 /// Binds the socket of the hub that holds the lock of `data_dir`. Replaces a file that a dead hub
-/// left.
-///
-/// # Errors
-/// Returns an error if another program listens on the socket, if the file or folder cannot be
-/// created, or if other users can write to the folder.
-pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, BindError> {
+/// left. Fails if another program listens on the socket, if the file or folder cannot be created,
+/// or if other users can write to the folder.
+pub(crate) async fn bind(data_dir: &Path) -> Bound<OwnUserListener> {
     let path = socket_path(data_dir);
-    let address = path.display().to_string();
-    match listen(&path) {
-        Ok(listener) => Ok(Bound {
-            listener: OwnUserListener { listener, path },
-            address,
-        }),
-        Err(e) => Err(BindError {
-            address,
-            error: e.to_string(),
-        }),
+    Bound {
+        address: path.display().to_string(),
+        listener: listen(&path).map(|listener| OwnUserListener { listener, path }),
     }
 }
 
@@ -54,12 +45,11 @@ pub(crate) async fn bind(data_dir: &Path) -> Result<Bound<OwnUserListener>, Bind
 /// Returns `unavailable` if no hub listens.
 pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
     let path = socket_path(data_dir);
-    let folder = path.parent().unwrap_or(&path);
-    check_folder(folder)
-        .and_then(|()| BlockingStream::connect(&path))
+    check_folder(folder_of(&path))
+        .and_then(|()| BlockingStream::connect(&path).map_err(BindError::from))
         .map_err(|e| {
             ApiError::unavailable(format!(
-                "no hub runs for {}: {e} ({})",
+                "Drawbridge is not running for {}: {e} ({})",
                 data_dir.display(),
                 path.display()
             ))
@@ -85,20 +75,22 @@ pub(crate) fn socket_path(data_dir: &Path) -> PathBuf {
     folder.join(format!("{}.sock", &hash[..16]))
 }
 
-fn listen(path: &Path) -> io::Result<UnixListener> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+fn folder_of(path: &Path) -> &Path {
+    path.parent()
+        .expect("the socket has a file name in a folder")
+}
+
+fn listen(path: &Path) -> Result<UnixListener, BindError> {
+    let folder = folder_of(path);
     match fs::DirBuilder::new().mode(0o700).create(folder) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e.into()),
         _ => check_folder(folder)?,
     }
     if BlockingStream::connect(path).is_ok() {
-        return Err(io::Error::new(
-            io::ErrorKind::AddrInUse,
-            "another program listens on this socket",
-        ));
+        return Err(BindError::SocketInUse);
     }
     match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),
         _ => {}
     }
     let listener = UnixListener::bind(path)?;
@@ -108,18 +100,16 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
 
 /// Checks that other users cannot replace our socket. A data folder may belong to another user, for
 /// example if root runs in a container. Our own folder in a place that users share may not.
-fn check_folder(folder: &Path) -> io::Result<()> {
+fn check_folder(folder: &Path) -> Result<(), BindError> {
     let metadata = fs::symlink_metadata(folder)?;
     let is_ours = metadata.uid() == Uid::effective().as_raw()
         || folder.file_name() != Some(OsStr::new(&own_folder()));
     if is_ours && metadata.is_dir() && metadata.mode() & 0o022 == 0 {
         return Ok(());
     }
-    let message = format!(
-        "{} must be a folder that only its owner can write (chmod 700)",
-        folder.display()
-    );
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
+    Err(BindError::SharedFolder {
+        folder: folder.to_path_buf(),
+    })
 }
 
 /// Returns the name of this user's folder for sockets in a place that users share.
@@ -145,7 +135,7 @@ impl Listener for OwnUserListener {
             if peer.is_ok_and(|uid| uid == Uid::effective().as_raw() || uid == 0) {
                 return (stream, address);
             }
-            tracing::warn!("refused another user's connection to the local socket");
+            tracing::warn!("refused a connection of another user to the local socket");
         }
     }
 

@@ -98,7 +98,7 @@ fn read_messages(body: &[u8]) -> Result<Vec<&RawValue>, ParseError<'_>> {
     let Messages(messages) = serde_json::from_slice(body).map_err(|e| {
         ParseError::new(
             code::INVALID_REQUEST,
-            format!("not a batch of 1 to {MAX_MESSAGES} messages: {e}"),
+            format!("a batch must have 1 to {MAX_MESSAGES} messages: {e}"),
         )
     })?;
     Ok(messages)
@@ -122,12 +122,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
                 let mut messages = Vec::new();
                 while let Some(message) = seq.next_element()? {
                     if messages.len() == MAX_MESSAGES {
-                        return Err(serde::de::Error::custom("there are more"));
+                        return Err(serde::de::Error::custom("it has more"));
                     }
                     messages.push(message);
                 }
                 if messages.is_empty() {
-                    Err(serde::de::Error::custom("there is none"))
+                    Err(serde::de::Error::custom("it has none"))
                 } else {
                     Ok(messages)
                 }
@@ -154,8 +154,10 @@ impl Batch {
     ) {
         match wire::parse(message.get().as_bytes()) {
             Ok(Message::Request { id, method, .. }) if method == "initialize" => {
-                let error =
-                    RpcError::new(code::INVALID_REQUEST, "`initialize` is no part of a batch");
+                let error = RpcError::new(
+                    code::INVALID_REQUEST,
+                    "`initialize` must not be part of a batch",
+                );
                 self.answers.push(wire::encode_error(Some(id), &error));
             }
             Ok(Message::Request { id, method, params }) => {
@@ -171,7 +173,7 @@ impl Batch {
                 Ok(reply) => session.deliver_reply(id, reply),
                 Err(error) => self.answers.push(malformed_error(error).into_body()),
             },
-            Err(fault) => self.answers.push(RpcRefusal::from(fault).into_body()),
+            Err(error) => self.answers.push(RpcRefusal::from(error).into_body()),
         }
     }
 }

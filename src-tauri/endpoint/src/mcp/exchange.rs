@@ -41,7 +41,7 @@ impl Exchange {
         let Some(in_flight) = session.begin_request(id.as_str()) else {
             let error = RpcError::new(
                 code::INVALID_REQUEST,
-                "a request with this id is in flight already",
+                "a request with this id is still in flight; use another id",
             );
             return Err(RpcRefusal::new(StatusCode::BAD_REQUEST, Some(id), &error));
         };
@@ -66,8 +66,9 @@ impl Exchange {
             .hub
             .handle_request(&handle, &self.method, self.params.as_deref());
         let reply = self.in_flight.run(answer).await;
-        let reply =
-            reply.unwrap_or_else(|cut| Err(RpcError::new(code::INTERNAL_ERROR, cut.to_string())));
+        let reply = reply.unwrap_or_else(|aborted| {
+            Err(RpcError::new(code::INTERNAL_ERROR, aborted.to_string()))
+        });
         wire::encode_reply(self.in_flight.id(), &reply)
     }
 }

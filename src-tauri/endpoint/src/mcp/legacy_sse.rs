@@ -102,13 +102,13 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
             .find_map(|pair| pair.strip_prefix("session_id="))
     });
     let id = id.ok_or_else(|| {
-        Refusal::bad_request("the query has no `session_id`: open `GET /sse` first")
+        Refusal::bad_request("the query has no `session_id`; open `GET /sse` first, and post to the URL that it sends")
     })?;
     let outlet = state.sse_streams.find(id, &client);
     let outlet = outlet.ok_or_else(|| {
         Refusal::new(
             StatusCode::NOT_FOUND,
-            "there is no such session: open `GET /sse` again and keep it open",
+            "this session does not exist or has ended; open `GET /sse` again, and keep it open",
         )
     })?;
     check_content_type(&headers)?;
@@ -157,7 +157,7 @@ async fn initialize(
         .await;
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
         state.hub.sessions().close(&session.id);
-        return outlet.refuse(id, "this stream has its session already: open another");
+        return outlet.refuse(id, "this stream has a session already; open another stream");
     }
     outlet.send(wire::encode_result(id, &result));
     tokio::spawn(forward_messages(
@@ -193,7 +193,7 @@ impl Outlet {
     fn send(&self, message: Bytes) {
         if self.queue.try_send(message).is_err() && !self.closed.is_cancelled() {
             tracing::warn!(
-                "client {}: its stream ends, since it does not read",
+                "client {}: its stream is closed, because the client does not read it",
                 self.client
             );
             self.closed.cancel();

@@ -89,10 +89,10 @@ impl SessionStreams {
         let missed = last
             .map(|last| lock(&replay).messages_after(last))
             .unwrap_or_default();
-        let live = stream::unfold((session, replay), |(session, said)| async {
+        let live = stream::unfold((session, replay), |(session, replay)| async {
             let message = session.next_message().await;
-            let id = lock(&said).push(message.clone());
-            Some(((id, message), (session, said)))
+            let id = lock(&replay).push(message.clone());
+            Some(((id, message), (session, replay)))
         });
         stream::iter(missed)
             .chain(live)

@@ -85,7 +85,7 @@ pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
     if names_modern_revision(headers) {
         return Err(Refusal::new(
             StatusCode::METHOD_NOT_ALLOWED,
-            "this revision has POST only",
+            "this revision of MCP supports only POST",
         ));
     }
     Ok(())
@@ -96,9 +96,10 @@ pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
 pub(super) fn handle_non_request(message: &Message<'_>) -> McpResult {
     match message {
         Message::Notification { .. } => Ok(StatusCode::ACCEPTED.into_response()),
-        Message::Request { .. } | Message::Response { .. } => {
-            Err(Refusal::bad_request("this revision has requests and notifications only").into())
-        }
+        Message::Request { .. } | Message::Response { .. } => Err(Refusal::bad_request(
+            "in this revision of MCP, a client sends only requests and notifications",
+        )
+        .into()),
     }
 }
 
@@ -159,7 +160,7 @@ fn check_request(
     if REMOVED_METHODS.contains(&request.method) {
         return Err(RpcError::new(
             code::METHOD_NOT_FOUND,
-            format!("there is no method '{}' here", request.method),
+            format!("this revision of MCP has no method '{}'", request.method),
         ));
     }
     Ok((meta, params))
@@ -177,7 +178,7 @@ fn check_headers(
         Some(request.method),
         "the body's method",
     )?;
-    let params = RawObject::parse(params).unwrap_or_default();
+    let params = RawObject::parse(params).expect("`take_request_meta` returns an object");
     if let Some(member) = repeated::name_member(request.method) {
         require_header_match(
             headers,
@@ -227,18 +228,18 @@ fn require_header_match(
     match (given.next(), given.next(), body) {
         (None, _, None) => Ok(()),
         (None, _, Some(_)) => Err(mismatch("is missing")),
-        (Some(_), Some(_), _) => Err(mismatch("is there twice")),
-        (Some(_), None, None) => Err(mismatch("repeats what the body does not have")),
+        (Some(_), Some(_), _) => Err(mismatch("occurs twice")),
+        (Some(_), None, None) => Err(mismatch("has a value that the body does not have")),
         (Some(value), None, Some(body)) => {
             let value = value
                 .to_str()
                 .ok()
                 .and_then(repeated::decode)
-                .ok_or_else(|| mismatch("is not well formed"))?;
+                .ok_or_else(|| mismatch("is malformed"))?;
             if repeated::values_match(&value, body) {
                 Ok(())
             } else {
-                Err(mismatch("does not say what the body says"))
+                Err(mismatch("differs from the body"))
             }
         }
     }
@@ -270,7 +271,7 @@ async fn run_request(
     let answer = async move {
         let reply = tokio::select! {
             reply = hub.handle_stateless_request(stateless_request) => reply,
-            () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "the client was shut out")),
+            () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "the client's access was revoked")),
         };
         if let Err(error) = &reply {
             let _ = failed_with.set(error.code);

@@ -85,7 +85,7 @@ impl Caller {
         }
         Err(Refusal::new(
             StatusCode::NOT_FOUND,
-            format!("there is no server '{id}' that may run"),
+            format!("there is no server '{id}' that is enabled and accepted"),
         )
         .into())
     }
@@ -107,7 +107,7 @@ impl Caller {
         let Some(name) = header_text(headers, &SESSION_HEADER) else {
             return Err(refusal(
                 StatusCode::BAD_REQUEST,
-                "the header `Mcp-Session-Id` is missing: send `initialize` first, then its answer's session id",
+                "the header `Mcp-Session-Id` is missing; send `initialize` first, then repeat the session id of its answer",
             ));
         };
         let session = state.hub.sessions().get(&name);
@@ -116,7 +116,7 @@ impl Caller {
         session.ok_or_else(|| {
             refusal(
                 StatusCode::NOT_FOUND,
-                "there is no such session: send `initialize` again",
+                "this session does not exist or has ended; send `initialize` again",
             )
         })
     }
@@ -233,7 +233,7 @@ async fn initialize(
     let result = handshake::initialize_result(&hello, state.hub.instructions(&scope).as_deref());
     let session = state.hub.open_session(client, hello, scope).await;
     let name = header::HeaderValue::from_str(session.id.as_str())
-        .map_err(|_| crate::rescue::internal_error())?;
+        .expect("a session id consists of visible ASCII characters");
     let mut response = json_response(wire::encode_result(id, &result));
     response.headers_mut().insert(SESSION_HEADER, name);
     Ok(response)
@@ -250,14 +250,17 @@ async fn run_exchange(exchange: Exchange) -> Response {
     .await
 }
 
-/// Returns the response of a conversation: a JSON body for a single message, otherwise a stream.
+/// Returns the response: a JSON body for a single message, otherwise a stream.
 pub(super) async fn respond(mut messages: ResponseMessages) -> Response {
-    let first = messages.next().await.unwrap_or_default();
+    let first = messages
+        .next()
+        .await
+        .expect("the answer itself is always a message");
     if messages.is_finished() {
         return json_response(first);
     }
-    let rest = futures_util::stream::unfold(messages, |mut conversation| async {
-        Some((conversation.next().await?, conversation))
+    let rest = futures_util::stream::unfold(messages, |mut messages| async {
+        Some((messages.next().await?, messages))
     });
     events::sse_response(
         futures_util::stream::iter([first])

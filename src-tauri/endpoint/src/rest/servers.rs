@@ -71,9 +71,10 @@ pub(crate) async fn patch(
 ) -> JsonResult<ServerView> {
     let (id, patch) = (server_id(id)?, read_json::<Value>(&body?)?);
     if !patch.is_object() {
-        return Err(
-            ApiError::invalid("body: a patch is a JSON object with the members to change").into(),
-        );
+        return Err(ApiError::invalid(
+            "body: a patch must be a JSON object with the members to change",
+        )
+        .into());
     }
     let Json(known) = run_verb(Arc::clone(&state), ShowServer { id: id.clone() }).await?;
     let mut spec = serde_json::to_value(known.spec).map_err(|_| internal_error())?;

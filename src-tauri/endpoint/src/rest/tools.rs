@@ -41,7 +41,7 @@ pub(crate) async fn list(
                 .into_response())
         }
         Some(other) => Err(Refusal::bad_request(format!(
-            "'format' is mcp or openai, not '{other}'"
+            "'format' must be mcp or openai, not '{other}'"
         ))),
     }
 }

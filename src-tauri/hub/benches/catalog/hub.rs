@@ -42,7 +42,7 @@ pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
         let (hub, _) = open(folder.path()).await;
         let rows = vec![
             (
-                "hub opened on the copies in its store",
+                "open the hub with the stored catalog",
                 Time(median_of(opened)),
             ),
             (

@@ -37,7 +37,7 @@ type Servers = Vec<(Arc<RegisteredServer>, Offered)>;
 pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
     let (servers, definitions) = memory::measure_held(|| read(generated, &json!({})));
     let mut rows = vec![(
-        "definitions read",
+        "parse the definitions",
         Time(time_median(|| (), |()| read(generated, &json!({})))),
     )];
     rows.extend(measure_merge(&servers, &generated[0]));
@@ -76,11 +76,11 @@ fn measure_merge(servers: &Servers, one: &GeneratedServer) -> Vec<Row> {
     };
     vec![
         (
-            "snapshot made",
+            "build the snapshot",
             Time(time_median(|| (), |()| snapshot(servers))),
         ),
         (
-            "snapshot made after a sync, and compared",
+            "build the snapshot after a sync, and compare it",
             Time(time_median(|| (), |()| again(()))),
         ),
     ]
@@ -111,17 +111,17 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
     let known = (new(), &profiles[1]);
     vec![
         ("first list", Time(time_median(new, list))),
-        ("a later list", Time(time_median(|| (), |()| list(&made)))),
+        ("later list", Time(time_median(|| (), |()| list(&made)))),
         (
-            "a name looked up",
+            "look up a name",
             Time(time_median(|| (), |()| look_up()) / LOOK_UPS),
         ),
         (
-            "first list after a switch to a profile of half the servers",
+            "first list with a profile of half the servers",
             Time(time_median(|| (new(), &profiles[0]), switch)),
         ),
         (
-            "a later list of that profile",
+            "later list with that profile",
             Time(time_median(|| (), |()| switch(&known))),
         ),
     ]
@@ -159,17 +159,17 @@ fn measure_search(deferred: &Servers) -> Vec<Row> {
     let worst = took.iter().max().copied().unwrap_or(Duration::ZERO);
     vec![
         (
-            "index of deferred tools built",
+            "build the index of deferred tools",
             Time(time_median(
                 || snapshot(deferred),
                 |new| new.all().index().search("", |_| false).len(),
             )),
         ),
         (
-            "tool_search, the middle one of 7 queries",
+            "`tool_search`, median of 7 queries",
             Time(median_of(took.to_vec())),
         ),
-        ("tool_search, the slowest one", Time(worst)),
+        ("`tool_search`, slowest query", Time(worst)),
     ]
 }
 

@@ -23,7 +23,7 @@ fn main() {
         .iter()
         .map(|count| format!("{count} tools"))
         .collect();
-    println!("| what | {} | the last ÷ the second |", heads.join(" | "));
+    println!("| operation | {} | 10,000 ÷ 1,000 |", heads.join(" | "));
     println!("|---|{}", "---|".repeat(COUNTS.len() + 1));
     for (row, (name, _)) in columns[0].iter().enumerate() {
         let figures = columns.each_ref().map(|column| column[row].1);

@@ -133,7 +133,7 @@ impl Verb for DecideApproval {
         if let Err(why) = hub.rules.grant(rule).await {
             taken
                 .decide(Verdict::Deny {
-                    reason: format!("the approval could not be kept: {why}"),
+                    reason: format!("the approval could not be saved: {why}"),
                 })
                 .await?;
             return Err(why.into());
@@ -200,12 +200,12 @@ fn check_verdict(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Res
     match verdict {
         Verdict::ApproveFor { seconds, .. } if !(1..=MAX_GRANT_S).contains(seconds) => {
             return Err(ApiError::invalid(format!(
-                "'seconds' is 1 to {MAX_GRANT_S} (30 days), not {seconds}"
+                "'seconds' must be 1 to {MAX_GRANT_S} (30 days), not {seconds}"
             )));
         }
         Verdict::ApproveCalls { count, .. } if !(1..=MAX_GRANT_CALLS).contains(count) => {
             return Err(ApiError::invalid(format!(
-                "'count' is 1 to {MAX_GRANT_CALLS}, not {count}"
+                "'count' must be 1 to {MAX_GRANT_CALLS}, not {count}"
             )));
         }
         Verdict::Deny { .. } => return Ok(()),
@@ -217,7 +217,9 @@ fn check_verdict(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Res
         | Verdict::ApproveAlways { .. } => {}
     }
     if request.result.is_some() {
-        return Err(ApiError::invalid("a result is let through once, or denied"));
+        return Err(ApiError::invalid(
+            "a result can only be approved once or denied",
+        ));
     }
     let tool = hub
         .queue
@@ -225,7 +227,7 @@ fn check_verdict(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Res
         .ok_or_else(|| gone_error(&request.id))?;
     let read = |text: &str| {
         let raw = RawValue::from_string(text.to_owned());
-        raw.map_err(|e| ApiError::invalid(format!("the arguments are no JSON: {e}")))
+        raw.map_err(|e| ApiError::invalid(format!("the arguments are not valid JSON: {e}")))
     };
     let arguments = read(&request.arguments)?;
     let input = MatchInput {
@@ -242,12 +244,12 @@ fn check_verdict(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Res
     } = verdict
     {
         return check_edited_arguments(&hub.rules, &input, &tool, &read(edited)?)
-            .map_err(ApiError::invalid);
+            .map_err(|error| ApiError::invalid(error.to_string()));
     }
     if let Some(ruling) = hub.rules.find_denial(&input) {
         let reason = ruling.reason;
         return Err(ApiError::conflict(format!(
-            "the call is denied by the {reason}. Remove that rule first, or deny the call"
+            "the call is denied by the {reason}; remove that rule first, or deny the call"
         )));
     }
     let Some(rule) = rule_from_verdict(request, verdict) else {
@@ -255,14 +257,14 @@ fn check_verdict(hub: &Hub, request: &ApprovalRequest, verdict: &Verdict) -> Res
     };
     if request.changed.is_some() {
         return Err(ApiError::conflict(
-            "the tool has changed since it was accepted: its calls can be approved once. Accept the change first",
+            "the tool has changed since you accepted it, so its calls can only be approved once; accept the change first",
         ));
     }
     if Conditions::compile(&rule.conditions)?.matches(rule.effect, &arguments, &tool.server) {
         return Ok(());
     }
     Err(ApiError::invalid(
-        "the rule would not match the very call that is approved",
+        "the rule must match the call that it approves",
     ))
 }
 

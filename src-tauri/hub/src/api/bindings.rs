@@ -5,10 +5,17 @@
 
 use std::{any::TypeId, collections::BTreeMap, collections::HashSet, fmt::Write, path::Path};
 
+use serde::Serialize;
 use ts_rs::{Config, TS, TypeVisitor};
 
 use super::{ApiError, Verb};
-use crate::model::event::Event;
+use crate::model::{
+    acceptance::AcceptanceState,
+    call::{DecidedBy, Decision, Outcome},
+    event::Event,
+    policy::{Effect, ResultEffect},
+    server::ServerState,
+};
 
 pub(super) trait VerbVisitor {
     fn verb<V: Verb + TS + 'static>(&mut self)
@@ -76,8 +83,51 @@ impl Bindings {
             );
         }
         text.push_str("}\n");
+        text.push_str(&all_labels());
         text
     }
+}
+
+/// Returns the labels of all states, as constants.
+fn all_labels() -> String {
+    [
+        labels("SERVER_STATE_LABELS", ServerState::ALL, ServerState::label),
+        labels(
+            "ACCEPTANCE_STATE_LABELS",
+            AcceptanceState::ALL,
+            AcceptanceState::label,
+        ),
+        labels("DECISION_LABELS", Decision::ALL, Decision::label),
+        labels("DECIDED_BY_LABELS", DecidedBy::ALL, DecidedBy::label),
+        labels("OUTCOME_LABELS", Outcome::ALL, Outcome::label),
+        labels("EFFECT_LABELS", Effect::ALL, Effect::label),
+        labels(
+            "RESULT_EFFECT_LABELS",
+            ResultEffect::ALL,
+            ResultEffect::label,
+        ),
+    ]
+    .concat()
+}
+
+/// Returns the labels of one type as a constant. TypeScript rejects the constant if it has no
+/// label for a variant.
+fn labels<T: TS + Serialize + Copy>(
+    constant: &str,
+    all: &[T],
+    label: fn(T) -> &'static str,
+) -> String {
+    let mut text = format!(
+        "\nexport const {constant}: Record<{}, string> = {{\n",
+        T::name(&Config::default())
+    );
+    for variant in all {
+        let name = serde_json::to_value(variant).expect("a variant without fields is a string");
+        let name = name.as_str().expect("a variant without fields is a string");
+        let _ = writeln!(text, "  {name}: {:?},", label(*variant));
+    }
+    text.push_str("};\n");
+    text
 }
 
 #[test]
@@ -95,4 +145,21 @@ fn the_bindings_of_the_ui_are_up_to_date() {
         found == bindings.text(),
         "ui/src/ipc/bindings.ts is stale: run `cargo xtask bindings`"
     );
+}
+
+#[test]
+fn the_bindings_have_a_label_for_every_state() {
+    let labels = all_labels();
+    for line in [
+        "export const SERVER_STATE_LABELS: Record<ServerState, string> = {",
+        "  needs_sign_in: \"Needs sign-in\",",
+        "  changed: \"Changed\",",
+        "  timed_out: \"Timed out\",",
+        "  hub: \"by Drawbridge\",",
+        "  withheld: \"Withheld\",",
+        "  deny: \"Deny\",",
+        "  hold: \"Hold\",",
+    ] {
+        assert!(labels.lines().any(|one| one == line), "{line:?} is missing");
+    }
 }

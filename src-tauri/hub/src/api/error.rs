@@ -92,10 +92,7 @@ impl From<StoreError> for ApiError {
 
 impl From<JournalError> for ApiError {
     fn from(error: JournalError) -> Self {
-        Self::unavailable(format!(
-            "the journal cannot read or write: {}",
-            error.reason()
-        ))
+        Self::unavailable(error.to_string())
     }
 }
 
@@ -169,9 +166,7 @@ impl From<UpstreamError> for ApiError {
 impl From<OauthError> for ApiError {
     fn from(error: OauthError) -> Self {
         match error {
-            OauthError::NotPossible(why) => {
-                Self::conflict(format!("it cannot be signed in to: {why}"))
-            }
+            OauthError::NotPossible(reason) => Self::conflict(reason.to_string()),
             OauthError::Secret(error) => error.into(),
             OauthError::Failed(_) => Self::unavailable(error.to_string()),
         }
@@ -201,10 +196,11 @@ impl From<SyncError> for ApiError {
     fn from(error: SyncError) -> Self {
         match error {
             SyncError::Upstream(error) => error.into(),
-            SyncError::Refused(..)
-            | SyncError::Unreadable(..)
+            SyncError::Refused { .. }
+            | SyncError::Unreadable { .. }
             | SyncError::Endless
-            | SyncError::MayNotRun(_)
+            | SyncError::NotRunnable(_)
+            | SyncError::SpecChanging
             | SyncError::FailedRecently
             | SyncError::Store(_) => Self::unavailable(error.to_string()),
         }

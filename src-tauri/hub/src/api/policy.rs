@@ -208,7 +208,7 @@ impl Verb for RemovePolicy {
             return Ok(Done {});
         }
         Err(ApiError::not_found(
-            "there is no rule of exactly that scope",
+            "there is no rule with exactly this scope",
         ))
     }
 }
@@ -277,8 +277,9 @@ impl Verb for ExportPolicy {
         };
         let text = serde_json::to_string_pretty(&file);
         Ok(PolicyFile {
-            text: text
-                .map_err(|e| ApiError::unavailable(format!("the rules cannot be written: {e}")))?,
+            text: text.map_err(|e| {
+                ApiError::unavailable(format!("cannot write the rules as JSON: {e}"))
+            })?,
         })
     }
 }
@@ -290,7 +291,7 @@ impl Verb for ImportPolicy {
     async fn run(self, hub: &Hub) -> Result<ImportResult, ApiError> {
         let file: PolicyDocument = serde_json::from_str(&self.text).map_err(|e| {
             ApiError::invalid(format!(
-                "this is no file of rules, at line {}: {e}",
+                "this is not a valid policy file, at line {}: {e}",
                 e.line()
             ))
         })?;
@@ -298,7 +299,7 @@ impl Verb for ImportPolicy {
             let wrong = |why: &str| ApiError::invalid(format!("rule {}: {why}", at + 1));
             check_rule(text).map_err(|error| wrong(&error.message))?;
             if is_session_rule(text) {
-                return Err(wrong("a rule for one session cannot come from a file"));
+                return Err(wrong("a rule for one session cannot be imported"));
             }
         }
         let count = u32::try_from(file.rules.len()).unwrap_or(u32::MAX);
@@ -400,19 +401,21 @@ fn check_rule(text: &RuleSpec) -> Result<(), ApiError> {
     }
     if text.effect == Some(Effect::Deny) && text.result.is_some() {
         return Err(ApiError::invalid(
-            "what is denied has no result: leave 'result' out",
+            "a rule that denies calls cannot have a 'result'",
         ));
     }
     if text.note.len() > MAX_NOTE {
         return Err(ApiError::invalid(format!(
-            "'note' has at most {MAX_NOTE} bytes"
+            "'note' can have at most {MAX_NOTE} bytes"
         )));
     }
     match text.lifetime {
         Lifetime::Until { at } if at <= clock::now() => {
-            Err(ApiError::invalid("'life.at' lies in the past"))
+            Err(ApiError::invalid("'lifetime.at' is in the past"))
         }
-        Lifetime::Calls { count: 0 } => Err(ApiError::invalid("'life.count' is at least 1")),
+        Lifetime::Calls { count: 0 } => {
+            Err(ApiError::invalid("'lifetime.count' must be at least 1"))
+        }
         Lifetime::UntilRevoked
         | Lifetime::Until { .. }
         | Lifetime::Session { .. }
@@ -428,12 +431,12 @@ fn check_scope(scope: &Scope) -> Result<(), ApiError> {
     ];
     if let Some((part, _)) = parts.iter().find(|(_, value)| *value == Some("")) {
         return Err(ApiError::invalid(format!(
-            "'{part}' is empty; leave it out to mean all"
+            "'{part}' is empty; omit it to match all"
         )));
     }
     if scope.tool.is_some() && scope.server.is_none() {
         return Err(ApiError::invalid(
-            "'tool' needs 'server': the tools of different servers are different tools",
+            "'tool' requires 'server', because tools of different servers can have the same name",
         ));
     }
     Ok(())
@@ -529,11 +532,10 @@ pub(super) async fn dry_run(hub: &Hub, text: &RuleSpec) -> Result<DryRun, ApiErr
                 continue;
             }
         }
+        let arguments = arguments.and_then(|text| RawValue::from_string(text).ok());
         let holds = match (text.conditions.is_empty(), arguments, server) {
             (true, ..) => true,
             (false, Some(arguments), Some(server)) => {
-                let arguments =
-                    RawValue::from_string(arguments).unwrap_or_else(|_| RawValue::NULL.to_owned());
                 conditions.matches(text.effect, &arguments, &server)
             }
             (false, ..) => {

@@ -23,7 +23,7 @@ impl Verb for OpenScreen {
 
     async fn run(self, hub: &Hub) -> Result<ScreenLink, ApiError> {
         let url = hub.endpoint_url().ok_or_else(|| {
-            ApiError::unavailable("the hub listens on no address that a browser can open")
+            ApiError::unavailable("the hub does not listen on an address that a browser can open")
         })?;
         let origin = url.trim_end_matches("/mcp");
         Ok(ScreenLink {

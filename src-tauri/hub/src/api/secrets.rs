@@ -82,7 +82,7 @@ impl Verb for SetSecret {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         if self.name.is_empty() || self.name.contains(['}', '{']) {
             return Err(ApiError::invalid(
-                "a secret's name cannot be empty, or hold { or }",
+                "a secret's name must not be empty or contain { or }",
             ));
         }
         check_not_reserved(&self.name)?;
@@ -111,7 +111,7 @@ impl Verb for RemoveSecret {
 fn check_not_reserved(name: &str) -> Result<(), ApiError> {
     if name.starts_with(secrets::RESERVED_PREFIX) {
         return Err(ApiError::invalid(format!(
-            "names that begin with '{}' are Drawbridge's own: use `drawbridge servers sign-in` and `sign-out`",
+            "names that begin with '{}' are reserved; use `drawbridge servers sign-in` and `sign-out`",
             secrets::RESERVED_PREFIX
         )));
     }

@@ -25,9 +25,10 @@ use super::{ApiError, Done, Verb, tools::ToolView};
 use crate::{
     hub::Hub,
     model::{
+        acceptance::AcceptanceState,
         capability::ExcludedEntries,
         ids::{ServerId, Timestamp},
-        server::{Acceptance, ServerState, SyncStatus, Transition},
+        server::{ServerState, SyncStatus, Transition},
         sign_in::{ServerSignIn, SignIn},
         spec::ServerSpec,
     },
@@ -63,7 +64,7 @@ pub struct ServerView {
     pub spec: ServerSpec,
     /// The path of the server's spec file.
     pub file: String,
-    pub acceptance: Acceptance,
+    pub acceptance: AcceptanceState,
     /// The digest of what the spec starts or connects to; `servers.accept` names it.
     pub identity: String,
     pub state: ServerState,
@@ -350,7 +351,7 @@ impl Verb for AcceptServer {
         let server = hub.registry.get(&self.id)?;
         if server.identity != self.identity {
             return Err(ApiError::conflict(format!(
-                "'{}' is not what was shown any more; look at it again",
+                "'{}' has changed since it was shown; check it again",
                 self.id
             )));
         }
@@ -368,9 +369,9 @@ impl Verb for VerifyServer {
 
     async fn run(self, hub: &Hub) -> Result<VerifiedView, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        if hub.registry.acceptance(&server) != Acceptance::Accepted {
+        if hub.registry.acceptance(&server) != AcceptanceState::Accepted {
             return Err(ApiError::conflict(format!(
-                "'{}' waits for your approval; accept it first",
+                "'{}' is not accepted yet; accept it first",
                 self.id
             )));
         }
@@ -404,7 +405,9 @@ impl Verb for RestartServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = lifecycle::get_runnable(hub, &self.id)?;
-        hub.pool.remove(&self.id, "it is being restarted").await;
+        hub.pool
+            .remove(&self.id, "the server is being restarted")
+            .await;
         hub.catalog.sync(&self.id).await?;
         Ok(view::server_view(hub, &server))
     }
@@ -415,7 +418,8 @@ impl Verb for ReadSpecs {
     type Answer = Vec<ParsedSpec>;
 
     async fn run(self, _: &Hub) -> Result<Vec<ParsedSpec>, ApiError> {
-        let read = registry::read_specs(&self.text).map_err(ApiError::invalid)?;
+        let read = registry::read_specs(&self.text)
+            .map_err(|error| ApiError::invalid(error.to_string()))?;
         Ok(read.into_iter().map(view::parsed_spec).collect())
     }
 }

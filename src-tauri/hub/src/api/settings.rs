@@ -10,7 +10,7 @@ use crate::{
     hub::Hub,
     model::{event::Event, policy::Effect, secret::KeyringStatus},
     oauth,
-    secrets::SecretError,
+    secrets::{KeyringFailure, SecretError},
     settings::SettingsValues,
 };
 
@@ -114,7 +114,7 @@ fn check_metadata_url(given: Option<String>, old: String) -> Result<String, ApiE
         return Ok(given);
     }
     Err(ApiError::invalid(
-        "'oauth_client_metadata_url' is an https URL with a path, or empty",
+        "'oauth_client_metadata_url' must be an https URL with a path, or empty",
     ))
 }
 
@@ -123,7 +123,7 @@ fn check_days(given: Option<u32>, old: u32) -> Result<u32, ApiError> {
         None => Ok(old),
         Some(days) if days <= MAX_DAYS => Ok(days),
         Some(days) => Err(ApiError::invalid(format!(
-            "'audit_retention_days' is 1 to {MAX_DAYS} days, or 0 to keep everything, not {days}"
+            "'audit_retention_days' must be 1 to {MAX_DAYS}, or 0 to keep everything, not {days}"
         ))),
     }
 }
@@ -138,7 +138,7 @@ fn check_seconds(
         None => Ok(old),
         Some(seconds) if range.contains(&seconds) => Ok(Duration::from_secs(seconds.into())),
         Some(seconds) => Err(ApiError::invalid(format!(
-            "'{name}' is {} to {} seconds, not {seconds}",
+            "'{name}' must be {} to {} seconds, not {seconds}",
             range.start(),
             range.end()
         ))),
@@ -161,7 +161,7 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         keyring_remedy: match keyring {
             KeyringStatus::Ready => String::new(),
             KeyringStatus::Locked => SecretError::Locked.remedy(),
-            KeyringStatus::Absent => SecretError::Unavailable(String::new()).remedy(),
+            KeyringStatus::Absent => SecretError::Unavailable(KeyringFailure::Absent).remedy(),
         },
     }
 }

@@ -9,12 +9,13 @@ use crate::{
     catalog::{CatalogEntry, Definition, ServerCopy, Snapshot},
     hub::Hub,
     model::{
+        acceptance::AcceptanceState,
         capability::{CapabilityKind, ExcludedEntry},
         ids::{ClientName, ServerId},
         names,
         policy::Effect,
         spec::RegisteredServer,
-        tool::{AcceptanceState, Annotations},
+        tool::Annotations,
     },
     policy::MatchInput,
     sessions::ClientScope,
@@ -219,10 +220,14 @@ fn hidden_reason(
             .find(|one| one.server == server.id && is_meant(&one.entry))
     };
     match acceptance {
-        AcceptanceState::New => "new since you accepted the server: it waits for you".into(),
-        AcceptanceState::Changed => "changed since you accepted it: it waits for you".into(),
+        AcceptanceState::New => {
+            "added after you accepted the server; accept the tool to show it".into()
+        }
+        AcceptanceState::Changed => {
+            "changed since you accepted it; accept the change to show it".into()
+        }
         AcceptanceState::Accepted if !hub.registry.may_run(server) => {
-            "its server may not run".into()
+            "the server is off or not accepted".into()
         }
         AcceptanceState::Accepted => left_out()
             .map(|one| one.entry.why.clone())

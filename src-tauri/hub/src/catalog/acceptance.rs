@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Definition;
-use crate::model::tool::AcceptanceState;
+use crate::model::acceptance::AcceptanceState;
 
 /// The accepted definitions of a server: their digests, by the tools' own names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -16,6 +16,17 @@ pub use names::{TOOL_CALL, TOOL_SEARCH};
 const MAX_LIMIT: usize = 50;
 const DEFAULT_LIMIT: usize = 10;
 
+/// The reason why the arguments of `tool_search` or `tool_call` are rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum DeferredCallError {
+    #[error("the arguments are invalid: {0}")]
+    Malformed(#[from] serde_json::Error),
+    #[error("unknown argument '{0}'; only 'name' and 'arguments' are allowed")]
+    UnknownMember(String),
+    #[error("'name' must be the name of a tool that tool_search returned")]
+    NoName,
+}
+
 #[derive(Deserialize)]
 struct Query {
     query: String,
@@ -30,14 +41,14 @@ pub(super) fn definitions() -> [String; 2] {
     let search = json!({
         "name": TOOL_SEARCH,
         "title": "Search for tools",
-        "description": "Finds tools that are not listed here, by what they do. Returns their names and definitions, \
-            the best first; call one with tool_call.",
+        "description": "Searches for tools that are not listed here. Returns the names and definitions of \
+            matching tools, best match first. Call them with tool_call.",
         "inputSchema": {
             "type": "object",
             "properties": {
-                "query": { "type": "string", "description": "Some words for what the tool should do" },
-                "server": { "type": "string", "description": "The id of a server to search in; all where it is not given" },
-                "limit": { "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "description": "How many to return; 10 where it is not given" },
+                "query": { "type": "string", "description": "Words that describe what the tool should do" },
+                "server": { "type": "string", "description": "The id of the server to search; all servers if omitted" },
+                "limit": { "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "description": "The maximum number of results; 10 if omitted" },
             },
             "required": ["query"],
         },
@@ -45,13 +56,13 @@ pub(super) fn definitions() -> [String; 2] {
     });
     let call = json!({
         "name": TOOL_CALL,
-        "title": "Call a tool that was found",
-        "description": "Calls a tool that tool_search has found, with arguments that fit its inputSchema.",
+        "title": "Call a found tool",
+        "description": "Calls a tool that tool_search returned, with arguments that match its inputSchema.",
         "inputSchema": {
             "type": "object",
             "properties": {
-                "name": { "type": "string", "description": "The tool's name, as tool_search gave it" },
-                "arguments": { "type": "object", "description": "The tool's arguments" },
+                "name": { "type": "string", "description": "The name of the tool, as returned by tool_search" },
+                "arguments": { "type": "object", "description": "The arguments of the tool" },
             },
             "required": ["name"],
         },
@@ -62,9 +73,9 @@ pub(super) fn definitions() -> [String; 2] {
 /// Answers `tool_search`.
 ///
 /// # Errors
-/// Returns the reason, for people, if the arguments do not fit.
-pub fn search(view: &CatalogView, arguments: &RawValue) -> Result<Json, String> {
-    let query: Query = serde_json::from_str(arguments.get()).map_err(|e| e.to_string())?;
+/// Returns an error if the arguments are invalid.
+pub fn search(view: &CatalogView, arguments: &RawValue) -> Result<Json, DeferredCallError> {
+    let query: Query = serde_json::from_str(arguments.get())?;
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let of_server = |tool: &CatalogEntry| {
         query
@@ -102,18 +113,16 @@ fn render_definition(tool: &CatalogEntry) -> Option<String> {
 /// Returns the arguments of a `tool_call`: the name of the tool, and its arguments byte for byte.
 ///
 /// # Errors
-/// Returns the reason, for people, if the arguments do not fit.
-pub fn parse_call(arguments: &RawValue) -> Result<(String, Box<RawValue>), String> {
-    let object = RawObject::parse(arguments).map_err(|e| e.to_string())?;
+/// Returns an error if the arguments are invalid.
+pub fn parse_call(arguments: &RawValue) -> Result<(String, Box<RawValue>), DeferredCallError> {
+    let object = RawObject::parse(arguments)?;
     if let Some(other) = object
         .keys()
         .find(|key| !matches!(*key, "name" | "arguments"))
     {
-        return Err(format!("'{other}' is neither 'name' nor 'arguments'"));
+        return Err(DeferredCallError::UnknownMember(other.to_owned()));
     }
-    let name = object
-        .get_string("name")
-        .ok_or("'name' must be a string: the name of a tool that tool_search found")?;
+    let name = object.get_string("name").ok_or(DeferredCallError::NoName)?;
     Ok((
         name,
         object

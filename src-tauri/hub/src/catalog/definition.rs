@@ -11,7 +11,7 @@ use jsonschema::Validator;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::schema;
+use super::schema::{self, ArgumentsMismatch, RemoteReference};
 use crate::{
     model::{
         capability::CapabilityKind,
@@ -20,11 +20,29 @@ use crate::{
         spec::Validate,
         tool::Annotations,
     },
-    protocol::headers::{self, HeaderParam},
+    protocol::headers::{self, HeaderParam, HeaderParamError},
 };
 
 /// The maximum length of a definition, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
+
+/// The reason why a definition cannot be offered to clients.
+#[derive(Debug, thiserror::Error)]
+pub enum DefinitionError {
+    #[error("its definition has {0} bytes; at most {MAX_BYTES} are allowed")]
+    TooLarge(usize),
+    #[error("its definition cannot be read: {0}")]
+    Malformed(#[source] serde_json::Error),
+    #[error("it has no '{0}'")]
+    NoName(&'static str),
+    #[error("its '{member}' is invalid: {source}")]
+    InvalidMember {
+        member: &'static str,
+        source: serde_json::Error,
+    },
+    #[error(transparent)]
+    RemoteReference(#[from] RemoteReference),
+}
 
 /// Something that a server offers.
 #[derive(Debug, Clone)]
@@ -43,7 +61,7 @@ pub struct Definition {
     pub annotations: Annotations,
     /// The arguments that the server wants to be repeated in headers, or the reason why that is
     /// impossible.
-    pub header_params: Result<Vec<HeaderParam>, String>,
+    pub header_params: Result<Vec<HeaderParam>, HeaderParamError>,
     /// The range of the name in `raw`, with its quotes.
     name_range: Range<usize>,
     /// Compiled at the first call of the tool.
@@ -54,27 +72,21 @@ impl Definition {
     /// Reads a definition.
     ///
     /// # Errors
-    /// Returns the reason, for people, if the definition is malformed. Other definitions of the
-    /// server are not affected.
-    pub fn parse(kind: CapabilityKind, text: String) -> Result<Self, String> {
+    /// Returns an error if the definition is malformed. Other definitions of the server are not
+    /// affected.
+    pub fn parse(kind: CapabilityKind, text: String) -> Result<Self, DefinitionError> {
         if text.len() > MAX_BYTES {
-            return Err(format!(
-                "its definition has {} bytes; at most {MAX_BYTES} are taken",
-                text.len()
-            ));
+            return Err(DefinitionError::TooLarge(text.len()));
         }
         let digest = digest::sha256(text.as_bytes());
-        let raw = RawValue::from_string(text).map_err(|e| e.to_string())?;
-        let object = RawObject::parse(&raw).map_err(|e| format!("it cannot be read: {e}"))?;
+        let raw = RawValue::from_string(text).map_err(DefinitionError::Malformed)?;
+        let object = RawObject::parse(&raw).map_err(DefinitionError::Malformed)?;
         let (name, name_at) = name_and_range(kind, &raw, &object)?;
-        let title = parse_member(&object, "title").map_err(|_| "its 'title' is not a string")?;
-        let description = parse_member(&object, "description")
-            .map_err(|_| "its 'description' is not a string")?;
-        let annotations = parse_member(&object, "annotations")
-            .map_err(|e| format!("its 'annotations' are wrong: {e}"))?;
-        let input_schema = parse_member(&object, "inputSchema")
-            .map_err(|e| format!("its 'inputSchema' is wrong: {e}"))?;
-        let input_schema: serde_json::Value = input_schema.unwrap_or_default();
+        let title = parse_member(&object, "title")?;
+        let description = parse_member(&object, "description")?;
+        let annotations = parse_member(&object, "annotations")?;
+        let input_schema: serde_json::Value =
+            parse_member(&object, "inputSchema")?.unwrap_or_default();
         let mirrored = headers::header_params(&input_schema);
         schema::check_references(&input_schema)?;
         drop(object);
@@ -127,8 +139,12 @@ impl Definition {
     /// demands.
     ///
     /// # Errors
-    /// Returns the paths and the rules of the first faults.
-    pub fn check_arguments(&self, arguments: &RawValue, validate: Validate) -> Result<(), String> {
+    /// Returns an error with the first faults if the arguments do not match the schema.
+    pub fn check_arguments(
+        &self,
+        arguments: &RawValue,
+        validate: Validate,
+    ) -> Result<(), ArgumentsMismatch> {
         let compile = || schema::compile(&self.name, &self.input_schema).map(Arc::new);
         let validator = self.validator.get_or_init(compile);
         validator.as_ref().map_or(Ok(()), |validator| {
@@ -147,12 +163,14 @@ fn name_and_range(
     kind: CapabilityKind,
     raw: &RawValue,
     object: &RawObject<'_>,
-) -> Result<(String, Range<usize>), String> {
-    let name = object.get_string(kind.key_member()).unwrap_or_default();
-    let value = object.get(kind.key_member()).filter(|_| !name.is_empty());
-    let value = value
-        .ok_or_else(|| format!("it has no '{}'", kind.key_member()))?
-        .get();
+) -> Result<(String, Range<usize>), DefinitionError> {
+    let member = kind.key_member();
+    let (name, value) = object
+        .get_string(member)
+        .filter(|name| !name.is_empty())
+        .zip(object.get(member))
+        .ok_or(DefinitionError::NoName(member))?;
+    let value = value.get();
     let begin = value.as_ptr().addr() - raw.get().as_ptr().addr();
     Ok((name, begin..begin + value.len()))
 }
@@ -160,11 +178,12 @@ fn name_and_range(
 /// Reads a member. Returns `None` if it is missing or null.
 fn parse_member<T: DeserializeOwned>(
     object: &RawObject<'_>,
-    key: &str,
-) -> Result<Option<T>, serde_json::Error> {
-    object
-        .get(key)
-        .map_or(Ok(None), |value| serde_json::from_str(value.get()))
+    member: &'static str,
+) -> Result<Option<T>, DefinitionError> {
+    object.get(member).map_or(Ok(None), |value| {
+        serde_json::from_str(value.get())
+            .map_err(|source| DefinitionError::InvalidMember { member, source })
+    })
 }
 
 /// Replaces each definition that is already known by the known one, so that its compiled validator

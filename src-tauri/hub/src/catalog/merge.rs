@@ -436,7 +436,7 @@ fn choose_name(
 ) -> Result<String, String> {
     let (id, name) = (&server.id, &definition.name);
     if kind == CapabilityKind::Tools && !server.spec.allows_tool(name) {
-        return Err("it is not among the server's allowed tools".into());
+        return Err("not in the server's list of allowed tools".into());
     }
     let with_hash = |prefix: &str| names::hashed_name(prefix, id, name);
     // The preferred name, and the prefix for a name with a hash, if one is possible.
@@ -446,7 +446,7 @@ fn choose_name(
         }
         (_, _, Some("")) if names::is_reserved(name) => {
             return Err(format!(
-                "'{name}' is, or looks like, a name of Drawbridge's own tools: give the server a prefix"
+                "'{name}' is too similar to the name of one of Drawbridge's own tools; give the server a prefix"
             ));
         }
         (_, _, Some("")) if names::is_valid_exposed_name(name) => (name.clone(), None),
@@ -467,7 +467,7 @@ fn choose_name(
     }
     Err(match &holder.server.id {
         holder if holder != id => {
-            format!("'{holder}' has that name already: give one of them a prefix")
+            format!("'{holder}' already uses this name; give one of the servers a prefix")
         }
         _ => "the server offers it twice".into(),
     })

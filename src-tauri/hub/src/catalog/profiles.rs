@@ -28,7 +28,7 @@ struct ProfileTable {
 /// The reason why a profile was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    #[error("a profile needs a name of 1 to 64 characters")]
+    #[error("a profile's name must have 1 to 64 characters and no control characters")]
     BadName,
     #[error("there is no profile '{0}'")]
     Unknown(String),
@@ -72,7 +72,8 @@ impl Profiles {
             return Err(ProfileError::BadName);
         }
         let _one_at_a_time = self.changing.lock().await;
-        let servers = serde_json::to_string(&profile.servers).unwrap_or_default();
+        let servers =
+            serde_json::to_string(&profile.servers).expect("lists of ids can be written as JSON");
         self.store.put_profile(&profile.name, &servers).await?;
         self.reload().await
     }
@@ -117,7 +118,10 @@ impl Profiles {
 async fn read_profiles(store: &Store) -> Result<ProfileTable, StoreError> {
     let profile = |(name, servers): (String, String)| {
         // A profile that cannot be read shows nothing, because it must not show everything.
-        let servers = serde_json::from_str(&servers).unwrap_or_default();
+        let servers = serde_json::from_str(&servers).unwrap_or_else(|error| {
+            tracing::error!("profile {name} hides all servers because it cannot be read: {error}");
+            BTreeMap::default()
+        });
         (name.clone(), Arc::new(Profile { name, servers }))
     };
     let profiles = store.profiles().await?.into_iter().map(profile).collect();

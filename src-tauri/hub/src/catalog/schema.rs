@@ -15,11 +15,25 @@ const MAX_BACKTRACKS: usize = 100_000;
 const MAX_REPORTED: usize = 3;
 const MAX_FAULT_CHARS: usize = 300;
 
+/// A reference of a schema to something that would have to be fetched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("its schema refers to '{0}', which Drawbridge would have to fetch")]
+pub struct RemoteReference(String);
+
+/// Arguments that do not match the schema of their tool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}", .faults.join("; "), if *.has_more { "; and more" } else { "" })]
+pub struct ArgumentsMismatch {
+    /// The first faults, each with its path and the rule of the schema.
+    faults: Vec<String>,
+    has_more: bool,
+}
+
 /// Checks whether a tool with this schema can be offered.
 ///
 /// # Errors
-/// Returns the reason, for people, if the schema refers to something that would have to be fetched.
-pub(super) fn check_references(schema: &Value) -> Result<(), String> {
+/// Returns an error if the schema refers to something that would have to be fetched.
+pub(super) fn check_references(schema: &Value) -> Result<(), RemoteReference> {
     let of_draft_4 = schema
         .get("$schema")
         .and_then(Value::as_str)
@@ -30,9 +44,7 @@ pub(super) fn check_references(schema: &Value) -> Result<(), String> {
         targets: Vec::new(),
     };
     // The base for the relative references of a schema without an id.
-    let Ok(nowhere) = Url::parse("json-schema:///") else {
-        return Ok(());
-    };
+    let nowhere = Url::parse("json-schema:///").expect("this URL is valid");
     references.collect(schema, &nowhere);
     let is_embedded = |url: &Url| references.ids.contains(url) || is_meta_schema(url);
     // A dangling reference, for example to a URN that no part has, causes no request.
@@ -42,9 +54,7 @@ pub(super) fn check_references(schema: &Value) -> Result<(), String> {
         .iter()
         .find(|(_, url)| is_fetched(url) && !is_embedded(url))
     {
-        Some((to, _)) => Err(format!(
-            "its schema refers to '{to}', which would have to be fetched"
-        )),
+        Some((to, _)) => Err(RemoteReference((*to).to_owned())),
         None => Ok(()),
     }
 }
@@ -138,7 +148,9 @@ pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
     });
     built
         .inspect_err(|e| {
-            tracing::warn!("the schema of '{tool}' cannot be used, its server checks alone: {e}")
+            tracing::warn!(
+                "cannot compile the schema of '{tool}', so only its server checks arguments: {e}"
+            )
         })
         .ok()
 }
@@ -175,12 +187,12 @@ fn accepts_any_object(schema: &Value) -> bool {
 /// the server checks them.
 ///
 /// # Errors
-/// Returns the paths and the rules of the first faults in the arguments as they are sent.
+/// Returns an error with the first faults in the arguments as they are sent.
 pub(super) fn check_arguments(
     validator: &Validator,
     arguments: &RawValue,
     validate: Validate,
-) -> Result<(), String> {
+) -> Result<(), ArgumentsMismatch> {
     if validate == Validate::Off {
         return Ok(());
     }
@@ -188,22 +200,20 @@ pub(super) fn check_arguments(
     let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else {
         return Ok(());
     };
-    let (reported, has_more) = {
+    let (faults, has_more) = {
         let mut errors = validator.iter_errors(&arguments);
-        let reported: Vec<_> = errors
+        let faults: Vec<_> = errors
             .by_ref()
             .take(MAX_REPORTED)
             .map(|e| describe_fault(&e))
             .collect();
-        (reported, errors.next().is_some())
+        (faults, errors.next().is_some())
     };
     let may_convert = validate == Validate::Coercible && length <= coercion::MAX_BYTES;
-    if reported.is_empty() || (may_convert && coercion::fits_after_conversion(validator, arguments))
-    {
+    if faults.is_empty() || (may_convert && coercion::fits_after_conversion(validator, arguments)) {
         return Ok(());
     }
-    let more = if has_more { "; and more" } else { "" };
-    Err(format!("{}{more}", reported.join("; ")))
+    Err(ArgumentsMismatch { faults, has_more })
 }
 
 fn describe_fault(error: &jsonschema::ValidationError<'_>) -> String {

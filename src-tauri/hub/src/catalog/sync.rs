@@ -10,10 +10,12 @@ use super::{Catalog, Definition, Offered};
 use crate::{
     model::{
         capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
+        ids::ServerId,
         json::{self, Json, RawObject},
         rpc::code,
     },
     protocol::ServerHello,
+    registry::RegistryError,
     store::StoreError,
     transport::Reply,
     upstream::{ListChanges, OutgoingRequest, ServerSession, UpstreamError},
@@ -34,23 +36,37 @@ const MAX_TIME: Duration = Duration::from_secs(120);
 pub enum SyncError {
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
-    #[error("it answered {0} with an error: {1}")]
-    Refused(&'static str, String),
-    #[error("its answer to {0} cannot be read: {1}")]
-    Unreadable(&'static str, String),
-    #[error("one of its lists does not end")]
+    #[error("the server answered {method} with an error: {message}")]
+    Refused {
+        method: &'static str,
+        message: String,
+    },
+    #[error("the server's answer to {method} cannot be read: {source}")]
+    Unreadable {
+        method: &'static str,
+        source: Arc<serde_json::Error>,
+    },
+    #[error("one of the server's lists does not end")]
     Endless,
-    #[error("{0}")]
-    MayNotRun(String),
-    #[error("it could not be read a moment ago; see its state")]
+    #[error(transparent)]
+    NotRunnable(Arc<RegistryError>),
+    #[error("the server's spec is being changed; try again")]
+    SpecChanging,
+    #[error("the server could not be read a moment ago; see its state")]
     FailedRecently,
-    #[error("{0}")]
-    Store(String),
+    #[error(transparent)]
+    Store(Arc<StoreError>),
+}
+
+impl From<RegistryError> for SyncError {
+    fn from(error: RegistryError) -> Self {
+        Self::NotRunnable(Arc::new(error))
+    }
 }
 
 impl From<StoreError> for SyncError {
     fn from(error: StoreError) -> Self {
-        Self::Store(error.to_string())
+        Self::Store(Arc::new(error))
     }
 }
 
@@ -127,7 +143,11 @@ fn exclude_unsendable(tools: &mut Vec<Arc<Definition>>, excluded: &mut ExcludedE
     tools.retain(|tool| match &tool.header_params {
         Ok(_) => true,
         Err(why) => {
-            excluded.push(ExcludedEntry::new(CapabilityKind::Tools, &tool.name, why));
+            excluded.push(ExcludedEntry::new(
+                CapabilityKind::Tools,
+                &tool.name,
+                &why.to_string(),
+            ));
             false
         }
     });
@@ -162,7 +182,12 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
         let result = match ask(kind.list_method(), params).await? {
             Ok(result) => result,
             Err(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
-            Err(error) => return Err(SyncError::Refused(kind.list_method(), error.message)),
+            Err(error) => {
+                return Err(SyncError::Refused {
+                    method: kind.list_method(),
+                    message: error.message,
+                });
+            }
         };
         let next_cursor = read_page(kind, &result, &mut all, &mut names)?;
         let Some(cursor) = next_cursor else {
@@ -184,8 +209,10 @@ fn read_page(
     all: &mut FetchedList,
     names: &mut HashSet<String>,
 ) -> Result<Option<String>, SyncError> {
-    let unreadable =
-        |e: serde_json::Error| SyncError::Unreadable(kind.list_method(), e.to_string());
+    let unreadable = |error| SyncError::Unreadable {
+        method: kind.list_method(),
+        source: Arc::new(error),
+    };
     let result = RawObject::parse(result).map_err(unreadable)?;
     let entries: Vec<&RawValue> = match result.get(kind.list_member()) {
         Some(entries) => serde_json::from_str(entries.get()).map_err(unreadable)?,
@@ -198,17 +225,18 @@ fn read_page(
             // If two entries had the same name, a call by name would be ambiguous.
             Ok(read) => {
                 let why = format!(
-                    "another {} has the same '{}', and comes before it",
+                    "an earlier {} has the same '{}'",
                     kind.noun(),
                     kind.key_member()
                 );
                 all.excluded
                     .push(ExcludedEntry::new(kind, &read.name, &why));
             }
-            Err(why) => {
+            Err(error) => {
                 let place = || format!("entry {} of {}", all.entries, kind.list_method());
                 let name = Definition::parse_name(kind, raw).unwrap_or_else(place);
-                all.excluded.push(ExcludedEntry::new(kind, &name, &why));
+                all.excluded
+                    .push(ExcludedEntry::new(kind, &name, &error.to_string()));
             }
         }
     }
@@ -223,13 +251,19 @@ fn read_page(
 
 /// Syncs the servers that reported a changed list. Reports in quick succession cause one sync.
 pub(super) async fn sync_changed(catalog: Catalog, changes: ListChanges) {
+    for_each_changed(changes, |id| {
+        let catalog = catalog.clone();
+        tokio::spawn(async move { catalog.sync(&id).await });
+    })
+    .await;
+}
+
+/// Calls `sync` with each server that reported a changed list, at most once a second.
+async fn for_each_changed(changes: ListChanges, sync: impl Fn(ServerId)) {
     loop {
         changes.wait().await;
         time::sleep(COALESCE).await;
-        for id in changes.take() {
-            let catalog = catalog.clone();
-            tokio::spawn(async move { catalog.sync(&id).await });
-        }
+        changes.take().into_iter().for_each(&sync);
         time::sleep(BATCH_PAUSE).await;
     }
 }

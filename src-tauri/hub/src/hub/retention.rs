@@ -19,10 +19,7 @@ pub(super) async fn prune_old_records(journal: Journal, settings: Settings) {
         if let Some(before) = retention_cutoff(clock::now(), days)
             && let Err(error) = journal.prune(before).await
         {
-            tracing::warn!(
-                "what is older than {days} days stays for now: {}",
-                error.reason()
-            );
+            tracing::warn!("cannot delete audit entries older than {days} days: {error}");
         }
         let changed = async {
             while settings.get().audit_retention_days == days {

@@ -5,8 +5,9 @@ use crate::upstream::OutgoingRequest;
 use crate::{
     api::{ErrorCode, Verb, audit::*, clients::*, policy::*, secrets::*, servers::*, settings::*},
     model::{
+        acceptance::AcceptanceState,
         policy::{Effect, Scope},
-        server::{Acceptance, ServerState},
+        server::ServerState,
         spec::ServerSpec,
     },
     secrets::InMemory,
@@ -119,7 +120,7 @@ async fn only_the_identity_that_was_shown_can_be_accepted() {
         .await;
     assert_eq!(
         (shown.acceptance, shown.state),
-        (Acceptance::New, ServerState::NeedsAcceptance)
+        (AcceptanceState::New, ServerState::NeedsAcceptance)
     );
     std::fs::write(&shown.file, r#"{"name":"a","command":"harmful"}"#).expect("write");
     test_hub.hub.registry.reload();
@@ -134,7 +135,7 @@ async fn only_the_identity_that_was_shown_can_be_accepted() {
         })
         .await
         .expect("shown");
-    assert_eq!(now.acceptance, Acceptance::New);
+    assert_eq!(now.acceptance, AcceptanceState::New);
     let accepted = test_hub
         .run(AcceptServer {
             id: shown.id,
@@ -142,7 +143,7 @@ async fn only_the_identity_that_was_shown_can_be_accepted() {
         })
         .await
         .expect("accepted");
-    assert_eq!(accepted.acceptance, Acceptance::Accepted);
+    assert_eq!(accepted.acceptance, AcceptanceState::Accepted);
 }
 
 #[tokio::test]

@@ -20,6 +20,6 @@ pub fn sha256_parts(parts: &[&[u8]]) -> String {
 
 fn to_hex(digest: &[u8]) -> String {
     let mut text = vec![0; 2 * digest.len()];
-    let _ = hex::encode_to_slice(digest, &mut text);
-    String::from_utf8(text).unwrap_or_default()
+    hex::encode_to_slice(digest, &mut text).expect("the buffer has twice the length");
+    String::from_utf8(text).expect("hex digits are ASCII")
 }

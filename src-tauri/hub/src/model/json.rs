@@ -40,7 +40,7 @@ impl Json {
         &self.whole[self.part.clone()]
     }
 
-    /// Returns a copy as serde's raw value, or `null` if the text is not JSON.
+    /// Returns a copy as serde's raw value. Panics if the text is not JSON.
     pub fn to_raw(&self) -> Box<RawValue> {
         raw(self.get().to_owned())
     }
@@ -215,17 +215,18 @@ pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
 
 /// Returns a string as JSON text, with its quotes.
 pub fn quote(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
+    serde_json::to_string(text).expect("any string can be written as JSON")
 }
 
-/// Converts text that is JSON by construction to a raw value; returns `null` if it is not JSON.
+/// Converts text that is JSON by construction to a raw value. Panics if it is not JSON.
 pub fn raw(text: String) -> Box<RawValue> {
-    RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    RawValue::from_string(text).expect("the text is JSON by construction")
 }
 
-/// Converts any value to raw JSON; returns `null` if it cannot be written as JSON.
+/// Converts plain data to raw JSON. Panics if it has no JSON form, such as a map with keys that are
+/// not strings.
 pub fn to_raw(value: &impl Serialize) -> Box<RawValue> {
-    serde_json::value::to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    serde_json::value::to_raw_value(value).expect("the value has a JSON form")
 }
 
 /// The number of members up to which keys are compared with each other instead of hashed.

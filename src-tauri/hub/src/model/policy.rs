@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
 
 use super::ids::{ClientName, RuleId, ServerId, SessionId, Timestamp};
@@ -48,7 +48,9 @@ pub struct Literal(pub String);
 
 impl Serialize for Literal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        super::json::raw(self.0.clone()).serialize(serializer)
+        RawValue::from_string(self.0.clone())
+            .map_err(S::Error::custom)?
+            .serialize(serializer)
     }
 }
 
@@ -212,16 +214,16 @@ impl fmt::Display for RuleSpec {
             (Some(Effect::Deny), _) => "deny",
             (Some(Effect::Ask), None) => "ask for",
             (Some(Effect::Allow), Some(ResultEffect::Mask)) => {
-                "allow, and mask secrets in the results of,"
+                "allow, and mask secrets in results of,"
             }
-            (Some(Effect::Allow), Some(ResultEffect::Hold)) => "allow, and show me the results of,",
+            (Some(Effect::Allow), Some(ResultEffect::Hold)) => "allow, and hold results of,",
             (Some(Effect::Ask), Some(ResultEffect::Mask)) => {
-                "ask for, and mask secrets in the results of,"
+                "ask for, and mask secrets in results of,"
             }
-            (Some(Effect::Ask), Some(ResultEffect::Hold)) => "ask for, and show me the results of,",
-            (None, Some(ResultEffect::Mask)) => "mask secrets in the results of",
-            (None, Some(ResultEffect::Hold)) => "show me the results of",
-            (None, None) => "do nothing about",
+            (Some(Effect::Ask), Some(ResultEffect::Hold)) => "ask for, and hold results of,",
+            (None, Some(ResultEffect::Mask)) => "mask secrets in results of",
+            (None, Some(ResultEffect::Hold)) => "hold results of",
+            (None, None) => "no effect on",
         };
         let kind = if self.read_only {
             "read-only tools"
@@ -237,7 +239,7 @@ impl fmt::Display for RuleSpec {
             write!(f, " for {client}")?;
         }
         for (at, condition) in self.conditions.iter().enumerate() {
-            write!(f, " {} {condition}", if at == 0 { "where" } else { "and" })?;
+            write!(f, " {} {condition}", if at == 0 { "if" } else { "and" })?;
         }
         match &self.lifetime {
             Lifetime::UntilRevoked => Ok(()),
@@ -283,7 +285,7 @@ impl fmt::Display for Condition {
                 min: None,
                 max: None,
             } => write!(f, "{pointer} is a number"),
-            Predicate::Matches(regex) => write!(f, "{pointer} fits /{regex}/"),
+            Predicate::Matches(regex) => write!(f, "{pointer} matches /{regex}/"),
         }
     }
 }

@@ -65,7 +65,7 @@ impl RpcError {
             data: Some(error.to_owned()),
             ..Self::new(
                 code::INTERNAL_ERROR,
-                format!("the {peer}'s error cannot be read"),
+                format!("Cannot read the {peer}'s error"),
             )
         })
     }

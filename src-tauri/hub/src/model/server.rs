@@ -1,21 +1,8 @@
-//! The states of a server: of its acceptance, its session, and its copy in the catalog.
+//! The states of a server: of its session, and of its copy in the catalog.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::{ClientName, Timestamp};
-
-/// Whether the user accepted the server's identity: what it would start or connect to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(rename_all = "snake_case")]
-pub enum Acceptance {
-    Accepted,
-    /// Never accepted; nothing is started.
-    New,
-    /// The identity differs from the accepted one, for example because of another command,
-    /// environment or URL; nothing is started.
-    Changed,
-}
 
 /// The state of a server session, or the reason why there can be none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

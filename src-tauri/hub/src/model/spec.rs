@@ -247,54 +247,59 @@ pub struct OauthClient {
 /// The reason why a spec is invalid, in plain words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    #[error("it has neither 'command' (for a local server) nor 'url' (for a remote one)")]
+    #[error("'command' (for a local server) or 'url' (for a remote server) is missing")]
     NoCommandOrUrl,
     #[error(
-        "it has both 'command' and 'url'; a server is either local or remote. For a program that serves the URL \
-        itself, say how with 'transport': http or sse"
+        "it has both 'command' and 'url'. Remove one of them, or set 'transport' to http or sse if the command starts a \
+        server that listens on the URL"
     )]
     CommandAndUrl,
     #[error(
-        "'url' of a server with a 'command' is on this machine, as in http://127.0.0.1:3001/sse, not {0}"
+        "the 'url' of a server with a 'command' must be on this computer, as in http://127.0.0.1:3001/sse, not {0}"
     )]
     UrlNotLoopback(String),
     #[error("'command' is empty")]
     EmptyCommand,
-    #[error("transport 'stdio' needs 'command', but it has 'url'")]
+    #[error("transport 'stdio' needs a 'command', not a 'url'")]
     StdioWithUrl,
-    #[error("transport '{0}' needs 'url', but it has 'command'")]
+    #[error("transport '{0}' needs a 'url', not a 'command'")]
     RemoteWithCommand(&'static str),
     #[error("'url' must begin with http:// or https://: {0}")]
     BadUrl(String),
-    #[error("'{0}' of a {1} server does nothing; remove it")]
+    #[error("'url' is invalid: {url}: {source}")]
+    InvalidUrl {
+        url: String,
+        source: url::ParseError,
+    },
+    #[error("'{0}' has no effect for a {1} server; remove it")]
     UnusedField(&'static str, &'static str),
-    #[error("'env' has a variable named '{0}', which no environment can hold")]
+    #[error("'env' contains '{0}', which is not a valid name of a variable")]
     BadVariable(String),
-    #[error("'url' refers to a secret, but is shown and logged; use 'headers'")]
+    #[error("'url' must not refer to a secret, because it is shown and logged; use 'headers'")]
     SecretInUrl,
-    #[error("'{0}' refers to a secret, but is shown to every process of the system; use 'env'")]
+    #[error(
+        "'{0}' must not refer to a secret, because every program on this computer can read it; use 'env'"
+    )]
     SecretInArguments(&'static str),
-    #[error("it has both 'bearer_token' and a header 'Authorization'; they are the same")]
+    #[error("'bearer_token' and the header 'Authorization' are the same; remove one")]
     DuplicateToken,
     #[error(
-        "'oauth' has a 'client_id' that is empty or refers to a secret; it is the client's public id"
+        "the 'client_id' in 'oauth' is the client's public id; it must not be empty or refer to a secret"
     )]
     BadOauthClient,
     #[error(
-        "it has both 'oauth' and a token of its own ('bearer_token' or a header 'Authorization'); remove one"
+        "it has both 'oauth' and a token ('bearer_token' or the header 'Authorization'); remove one"
     )]
     OauthWithToken,
     #[error(
-        "'prefix' is '{0}', but is of at most 32 letters, digits, - and single _, or empty for bare names"
+        "'prefix' must consist of at most 32 letters, digits, - and single _, or be empty for bare names, not '{0}'"
     )]
     BadPrefix(String),
-    #[error("'{0}' has to be at least {1}")]
+    #[error("'{0}' must be at least {1}")]
     TooSmall(&'static str, u32),
-    #[error(
-        "'protocol_version' is '{found}', which Drawbridge does not speak over this transport; it may be {known}"
-    )]
+    #[error("'protocol_version' is '{found}', which this transport does not support; use {known}")]
     UnknownRevision { found: String, known: String },
-    #[error("'fallback' names '{0}' twice")]
+    #[error("'fallback' contains '{0}' twice")]
     DuplicateFallback(ServerId),
 }
 
@@ -450,7 +455,10 @@ impl ServerSpec {
                 return Err(SpecError::OauthWithToken);
             }
         }
-        let parsed = url::Url::parse(url).map_err(|e| SpecError::BadUrl(format!("{url} ({e})")))?;
+        let parsed = url::Url::parse(url).map_err(|source| SpecError::InvalidUrl {
+            url: url.to_owned(),
+            source,
+        })?;
         let fits = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
         fits.then_some(())
             .ok_or_else(|| SpecError::BadUrl(url.to_owned()))
@@ -521,14 +529,16 @@ impl ServerSpec {
             &self.url,
             self.all_headers(),
         );
-        let mut text = serde_json::to_string(&parts).unwrap_or_default();
+        let mut text = serde_json::to_string(&parts).expect("a spec can be written as JSON");
         // `sse` is the only transport that is never inferred. An inferred transport adds nothing,
         // so that accepted identities remain valid.
         if self.transport == Some(TransportKind::Sse) {
             text.push_str("sse");
         }
         if let Some(client) = &self.oauth {
-            text.push_str(&serde_json::to_string(client).unwrap_or_default());
+            text.push_str(
+                &serde_json::to_string(client).expect("an OAuth client can be written as JSON"),
+            );
         }
         // Write access to the file alone must not turn this on; a person has to accept it.
         if self.definitions == DefinitionPolicy::Trust {

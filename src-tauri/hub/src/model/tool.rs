@@ -16,15 +16,3 @@ pub struct Annotations {
     #[serde(default, alias = "openWorldHint")]
     pub open_world: Option<bool>,
 }
-
-/// Whether a person has accepted a tool's definition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(rename_all = "snake_case")]
-pub enum AcceptanceState {
-    Accepted,
-    /// The server added the tool after the server was accepted; the tool is held back.
-    New,
-    /// The offered definition differs from the accepted one; the offered one is held back.
-    Changed,
-}

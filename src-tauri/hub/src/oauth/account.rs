@@ -7,9 +7,9 @@ use std::{
 };
 
 use super::{
-    AccountKey, Authorizer, BearerError,
+    AccountKey, Authorizer, TokenError,
     dial_policy::printable_excerpt,
-    discovery::{self, Discovered},
+    discovery::{self, Discovered, DiscoveryError},
     grant::{Grant, Registration},
     signed_in_servers::SignedIn,
 };
@@ -50,10 +50,10 @@ impl Challenge {
     /// Returns the reason why a person has to sign in.
     pub(super) fn reason(&self) -> String {
         if self.refuses_all {
-            return "it answers only to a person who has signed in".into();
+            return "The server requires a sign-in".into();
         }
         format!(
-            "it refused a request that needs {} than you signed in for",
+            "The server refused a request that requires {} than you signed in for",
             describe_scopes(&self.scopes)
         )
     }
@@ -162,7 +162,7 @@ impl Account {
     pub(super) async fn token(
         &self,
         authorizer: &Authorizer,
-    ) -> Result<Option<Secret>, BearerError> {
+    ) -> Result<Option<Secret>, TokenError> {
         let mut state = self.state.lock().await;
         let Some(grant) = state.load_grant(self, authorizer).await? else {
             return Ok(None);
@@ -176,7 +176,7 @@ impl Account {
             // The renewal failed, but the old token is still valid.
             Err(error) if usable.is_some() => {
                 tracing::warn!(
-                    "the token for {} is not renewed yet: {error}",
+                    "The token for {} could not be renewed yet: {error}",
                     self.key.server
                 );
                 Ok(usable)
@@ -191,7 +191,7 @@ impl Account {
         &self,
         authorizer: &Authorizer,
         refused: &Secret,
-    ) -> Result<Option<Secret>, BearerError> {
+    ) -> Result<Option<Secret>, TokenError> {
         let mut state = self.state.lock().await;
         let Some(grant) = state.load_grant(self, authorizer).await? else {
             return Ok(None);
@@ -287,7 +287,7 @@ impl AccountState {
         &mut self,
         account: &Account,
         authorizer: &Authorizer,
-    ) -> Result<Option<Secret>, BearerError> {
+    ) -> Result<Option<Secret>, TokenError> {
         let Some(grant) = &self.grant else {
             return Ok(None);
         };
@@ -298,25 +298,23 @@ impl AccountState {
         let client = account.resolve_client(authorizer, &grant.client).await?;
         let mut manager = match self.manager.take() {
             Some(manager) => manager,
-            None => match discover_manager(account, grant)
-                .await
-                .map_err(BearerError::Refresh)?
-            {
+            None => match discover_manager(account, grant).await? {
                 Some(manager) => manager,
                 // The server has another authorization server now, which must not get the tokens of
                 // the old one.
                 None => {
                     let server = &account.key.server;
                     tracing::warn!(
-                        "{server} has another authorization server now: a person has to sign in"
+                        "{server} has changed its authorization server, so a person has to sign in again"
                     );
                     self.delete_tokens(account, authorizer).await?;
                     return Ok(None);
                 }
             },
         };
-        let configured = manager.configure_client(client_config(&client));
-        configured.map_err(|e| BearerError::Refresh(discovery::describe_error(&e)))?;
+        manager
+            .configure_client(client_config(&client))
+            .map_err(TokenError::protocol)?;
         match renew(manager, grant).await {
             Ok((credentials, manager)) => {
                 let grant = Grant {
@@ -327,7 +325,7 @@ impl AccountState {
                 };
                 if let Err(error) = store_grant(account, authorizer, &grant).await {
                     tracing::warn!(
-                        "the new token for {} is not in the keyring: {error}",
+                        "The new token for {} could not be stored in the keyring: {error}",
                         account.key.server
                     );
                 }
@@ -337,18 +335,15 @@ impl AccountState {
             }
             Err(AuthError::TokenRefreshRejected(why)) => {
                 tracing::warn!(
-                    "the token for {} cannot be renewed: {why}",
+                    "The authorization server refuses to renew the token for {}: {why}",
                     account.key.server
                 );
                 self.delete_tokens(account, authorizer).await?;
                 Ok(None)
             }
-            Err(error) => Err(BearerError::Refresh(
-                authorizer
-                    .0
-                    .logs
-                    .mask_text(&discovery::describe_error(&error)),
-            )),
+            Err(error) => {
+                Err(TokenError::protocol(error).map_text(&|text| authorizer.0.logs.mask_text(text)))
+            }
         }
     }
 
@@ -380,7 +375,7 @@ impl AccountState {
 async fn discover_manager(
     account: &Account,
     grant: &Grant,
-) -> Result<Option<AuthorizationManager>, String> {
+) -> Result<Option<AuthorizationManager>, DiscoveryError> {
     let Discovered {
         manager, issuer, ..
     } = discovery::discover(&account.key.server, None).await?;

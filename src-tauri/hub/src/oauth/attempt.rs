@@ -3,7 +3,9 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use rmcp::transport::auth::{AuthorizationManager, CredentialStore, InMemoryCredentialStore};
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore,
+};
 use tokio::{sync::watch, task::AbortHandle, time::timeout};
 use url::Url;
 
@@ -11,17 +13,19 @@ use super::{
     Authorizer, OauthError,
     account::{self, Account},
     callback::{AuthorizationResponse, AuthorizationResult, Callback},
-    dial_policy::check_browser_url,
-    discovery::{self, Discovered},
+    dial_policy::{BrowserUrlError, DialError, check_browser_url},
+    discovery::{self, Discovered, DiscoveryError},
     grant::{Grant, Registration},
 };
 use crate::{
     model::{
+        cause::{Cause, MapText},
         event::Event,
         ids::{ServerId, SignInId},
         sign_in::{SignIn, SignInState},
     },
     random,
+    secrets::SecretError,
 };
 
 /// The longest time that a person may take.
@@ -54,10 +58,78 @@ impl Attempt {
         let mut attempt = self.snapshot();
         if !attempt.state.has_ended() {
             attempt.state = SignInState::Failed {
-                reason: "it was cancelled".into(),
+                reason: "The sign-in was cancelled".into(),
             };
             delete_registration(authorizer, self.registered_at);
             emit_changed(authorizer, &self.server, &attempt);
+        }
+    }
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SignInError {
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    #[error("Its authorization server was not found within {} s", .timeout.as_secs())]
+    DiscoveryTimedOut { timeout: Duration },
+    /// The authorization server refused a request, or its answer breaks the rules.
+    #[error("{source}")]
+    Protocol { source: Cause },
+    #[error(transparent)]
+    BrowserUrl(#[from] BrowserUrlError),
+    #[error("The URL of the sign-in page is not used: {0}")]
+    Dial(#[from] DialError),
+    #[error("The URL of the sign-in page has no 'state'")]
+    NoState,
+    #[error("No port on this machine is free for the browser's answer: {source}")]
+    NoPort { source: Cause },
+    #[error(
+        "{issuer} does not register programs by itself. Register an OAuth client there and give the \
+         server its id, put a token of yours into the server's Authorization header, or set the URL \
+         of a client metadata document in the settings"
+    )]
+    NoRegistration { issuer: String },
+    #[error("Nobody signed in within {} s", .timeout.as_secs())]
+    TimedOut { timeout: Duration },
+    #[error("The authorization server refused: {reason}")]
+    Refused { reason: String },
+    #[error("The authorization server issued no token")]
+    NoToken,
+    #[error("The tokens cannot be stored: {0}. {remedy}", remedy = .0.remedy())]
+    NotStored(#[source] SecretError),
+}
+
+impl SignInError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::Discovery(error) => Self::Discovery(error.map_text(change)),
+            Self::Protocol { source } => Self::Protocol {
+                source: source.map_text(change),
+            },
+            Self::BrowserUrl(error) => Self::BrowserUrl(error.map_text(change)),
+            Self::Dial(error) => Self::Dial(error.map_text(change)),
+            Self::NoRegistration { issuer } => Self::NoRegistration {
+                issuer: change(&issuer),
+            },
+            Self::Refused { reason } => Self::Refused {
+                reason: change(&reason),
+            },
+            Self::DiscoveryTimedOut { .. }
+            | Self::NoState
+            | Self::NoPort { .. }
+            | Self::TimedOut { .. }
+            | Self::NoToken
+            | Self::NotStored(_) => self,
+        }
+    }
+}
+
+impl From<AuthError> for SignInError {
+    fn from(error: AuthError) -> Self {
+        Self::Protocol {
+            source: Cause::chain(error),
         }
     }
 }
@@ -83,6 +155,9 @@ pub(super) async fn begin(
     id: &ServerId,
     account: &Arc<Account>,
 ) -> Result<SignIn, OauthError> {
+    let failed = |error: SignInError| {
+        OauthError::Failed(error.map_text(&|text| authorizer.0.logs.mask_text(text)))
+    };
     let challenge = account.challenge();
     let mut answered = account.answered();
     answered.extend(
@@ -92,19 +167,18 @@ pub(super) async fn begin(
             .flat_map(|challenge| challenge.scopes.clone()),
     );
     let challenge = challenge.and_then(|challenge| challenge.header);
-    let failed = |why: String| OauthError::Failed(authorizer.0.logs.mask_text(&why));
     let found = timeout(
         DISCOVERY_TIMEOUT,
         discovery::discover(&account.key.server, challenge.as_deref()),
-    )
-    .await;
-    let too_slow = |_| {
-        Err(format!(
-            "its authorization server was not found within {} s",
-            DISCOVERY_TIMEOUT.as_secs()
-        ))
+    );
+    let mut found = match found.await {
+        Ok(found) => found.map_err(|e| failed(e.into()))?,
+        Err(_) => {
+            return Err(failed(SignInError::DiscoveryTimedOut {
+                timeout: DISCOVERY_TIMEOUT,
+            }));
+        }
     };
-    let mut found = found.unwrap_or_else(too_slow).map_err(failed)?;
     let mut scopes = found.manager.select_initial_scopes(&[]).await;
     // New scopes are requested in addition to those that were granted before, so that a sign-in
     // does not lose rights.
@@ -124,16 +198,18 @@ pub(super) async fn begin(
     found
         .manager
         .configure_client(account::client_config(&client))
-        .map_err(|e| failed(discovery::describe_error(&e)))?;
+        .map_err(|e| failed(e.into()))?;
     let url = found
         .manager
         .get_authorization_url(&scopes)
         .await
-        .map_err(|e| failed(discovery::describe_error(&e)))?;
-    let url = check_browser_url(&url)
-        .and_then(|url| found.dial_policy.check_url(&url).map(|()| url))
-        .map_err(failed)?;
-    let state = state_param(&url).ok_or_else(|| failed("its URL has no state".into()))?;
+        .map_err(|e| failed(e.into()))?;
+    let url = check_browser_url(&url).map_err(|e| failed(e.into()))?;
+    found
+        .dial_policy
+        .check_url(&url)
+        .map_err(|e| failed(e.into()))?;
+    let state = state_param(&url).ok_or_else(|| failed(SignInError::NoState))?;
     let sign_in = SignIn {
         id: SignInId::new(random::id()),
         url: url.into(),
@@ -177,12 +253,14 @@ async fn obtain_client(
     found: &mut Discovered,
     scopes: &[&str],
 ) -> Result<(Callback, Registration), OauthError> {
-    let failed = |why: String| OauthError::Failed(authorizer.0.logs.mask_text(&why));
+    let failed = |error: SignInError| {
+        OauthError::Failed(error.map_text(&|text| authorizer.0.logs.mask_text(text)))
+    };
     let listen = async |port| Callback::bind(port).await;
-    let no_port = |e: std::io::Error| {
-        failed(format!(
-            "no port on this machine for the browser to come back to: {e}"
-        ))
+    let no_port = |error: std::io::Error| {
+        failed(SignInError::NoPort {
+            source: Cause::new(error),
+        })
     };
     // Read the keyring first, so that nobody is sent to a browser for tokens that cannot be stored.
     let stored = authorizer.0.tokens.load_registration(&found.issuer).await?;
@@ -208,18 +286,15 @@ async fn obtain_client(
     }
     let callback = listen(None).await.map_err(no_port)?;
     if found.metadata.registration_endpoint.is_none() {
-        return Err(failed(format!(
-            "{} registers no programs by itself. Register an OAuth client there and give the server its id, put a \
-             token of yours into the server's Authorization header, or set the URL of a client metadata document in \
-             the settings",
-            found.issuer
-        )));
+        return Err(failed(SignInError::NoRegistration {
+            issuer: found.issuer.clone(),
+        }));
     }
     let registered = found
         .manager
         .register_client(CLIENT_NAME, &callback.redirect_uri(), scopes)
         .await;
-    let config = registered.map_err(|e| failed(discovery::describe_error(&e)))?;
+    let config = registered.map_err(|e| failed(e.into()))?;
     let client = Registration {
         client_id: config.client_id,
         client_secret: config.client_secret,
@@ -255,8 +330,9 @@ impl Running {
         };
         let redeemed = async {
             let answer = timeout(SIGN_IN_TIMEOUT, callback.wait(&state)).await;
-            let answer = answer
-                .map_err(|_| format!("nobody signed in within {} s", SIGN_IN_TIMEOUT.as_secs()))?;
+            let answer = answer.map_err(|_| SignInError::TimedOut {
+                timeout: SIGN_IN_TIMEOUT,
+            })?;
             show(SignInState::Exchanging);
             let (mut grant, manager) = redeem(manager, &issuer, client, &state, answer).await?;
             if account.own_client().is_some() {
@@ -264,18 +340,22 @@ impl Running {
                 grant.client.client_secret = None;
             }
             grant.answered = answered;
-            let kept = account.sign_in(&authorizer, grant, manager).await;
-            kept.map_err(|e| format!("the tokens cannot be kept: {e}. {}", e.remedy()))
+            account
+                .sign_in(&authorizer, grant, manager)
+                .await
+                .map_err(SignInError::NotStored)
         };
         match redeemed.await {
             Ok(()) => {
-                tracing::info!("server {id}: signed in, {issuer}");
+                tracing::info!("server {id}: a person has signed in at {issuer}");
                 show(SignInState::Done);
                 let _ = authorizer.0.signed_in.send(account.key.server.clone());
             }
-            Err(why) => {
-                let reason = authorizer.0.logs.mask_text(&why);
-                tracing::warn!("server {id}: not signed in: {reason}");
+            Err(error) => {
+                let reason = error
+                    .map_text(&|text| authorizer.0.logs.mask_text(text))
+                    .to_string();
+                tracing::warn!("server {id}: the sign-in failed: {reason}");
                 delete_registration(
                     &authorizer,
                     account.own_client().is_none().then_some(issuer),
@@ -293,25 +373,22 @@ async fn redeem(
     client: Registration,
     state: &str,
     answer: AuthorizationResponse,
-) -> Result<(Grant, AuthorizationManager), String> {
+) -> Result<(Grant, AuthorizationManager), SignInError> {
     let code = match answer.outcome {
         AuthorizationResult::Code(code) => code,
-        AuthorizationResult::Refused(why) => {
-            return Err(format!("the authorization server refused: {why}"));
-        }
+        AuthorizationResult::Refused(reason) => return Err(SignInError::Refused { reason }),
     };
     let scratch = InMemoryCredentialStore::new();
     manager.set_credential_store(scratch.clone());
-    let redeemed = manager
+    manager
         .exchange_code_for_token_with_issuer(&code, state, answer.issuer.as_deref())
-        .await;
-    redeemed.map_err(|e| discovery::describe_error(&e))?;
+        .await?;
     let credentials = scratch
         .load()
         .await
         .ok()
         .flatten()
-        .ok_or("the authorization server gave no token")?;
+        .ok_or(SignInError::NoToken)?;
     let grant = Grant {
         issuer: issuer.to_owned(),
         client,
@@ -328,7 +405,9 @@ fn delete_registration(authorizer: &Authorizer, registered_at: Option<String>) {
     let tokens = authorizer.0.tokens.clone();
     tokio::spawn(async move {
         if let Err(error) = tokens.delete_registration(&issuer).await {
-            tracing::warn!("the registration at {issuer} is still in the keyring: {error}");
+            tracing::warn!(
+                "The registration at {issuer} could not be deleted from the keyring: {error}"
+            );
         }
     });
 }

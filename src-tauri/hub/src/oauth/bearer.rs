@@ -6,16 +6,20 @@ use http::{
     HeaderValue, StatusCode,
     header::{AUTHORIZATION, WWW_AUTHENTICATE},
 };
-use rmcp::transport::auth::WWWAuthenticateParams;
+use rmcp::transport::auth::{AuthError, WWWAuthenticateParams};
 use url::Url;
 
 use super::{
     Authorizer,
     account::{Account, Challenge, describe_scopes},
+    discovery::DiscoveryError,
 };
 use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
-    model::ids::ServerId,
+    model::{
+        cause::{Cause, MapText},
+        ids::ServerId,
+    },
     secrets::{Secret, SecretError},
 };
 
@@ -23,18 +27,105 @@ use crate::{
 const MAX_SCOPES: usize = 100;
 
 /// The reason why a request was not sent, or was refused before the server carried it out.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum BearerError {
-    #[error("{0}. {remedy}", remedy = .0.remedy())]
-    Secret(#[from] SecretError),
-    #[error("its token has run out and cannot be renewed now: {0}")]
-    Refresh(String),
+    #[error(transparent)]
+    Token(#[from] TokenError),
     /// A person has to sign in.
-    #[error("{0}")]
-    NeedsSignIn(String),
-    /// The request needs more rights, and signing in again has not helped.
-    #[error("{0}")]
-    Refused(String),
+    #[error(transparent)]
+    NeedsSignIn(SignInReason),
+    /// The request requires more rights, and signing in again has not helped.
+    #[error(transparent)]
+    Refused(InsufficientScope),
+}
+
+/// Why the token of a server cannot be used now.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TokenError {
+    #[error("The server's token cannot be read: {0}")]
+    Secret(#[from] SecretError),
+    #[error("The server's token has expired and cannot be renewed now: {0}")]
+    Discovery(#[from] DiscoveryError),
+    #[error("The server's token has expired and cannot be renewed now: {source}")]
+    Protocol { source: Cause },
+    #[error("The task that renews the server's token failed: {source}")]
+    Aborted { source: Cause },
+}
+
+impl TokenError {
+    pub(super) fn protocol(error: AuthError) -> Self {
+        Self::Protocol {
+            source: Cause::chain(error),
+        }
+    }
+
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::Discovery(error) => Self::Discovery(error.map_text(change)),
+            Self::Protocol { source } => Self::Protocol {
+                source: source.map_text(change),
+            },
+            Self::Secret(_) | Self::Aborted { .. } => self,
+        }
+    }
+}
+
+/// Why a person has to sign in to a server.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SignInReason {
+    #[error("The server requires a sign-in ({server} answered HTTP {status})")]
+    Unauthorized { server: String, status: StatusCode },
+    #[error(
+        "The request requires {} than you signed in for ({server} answered HTTP {status})",
+        describe_scopes(.scopes)
+    )]
+    Scope {
+        server: String,
+        status: StatusCode,
+        scopes: BTreeSet<String>,
+    },
+}
+
+impl SignInReason {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::Unauthorized { .. } => self,
+            Self::Scope {
+                server,
+                status,
+                scopes,
+            } => Self::Scope {
+                server,
+                status,
+                scopes: scopes.iter().map(|scope| change(scope)).collect(),
+            },
+        }
+    }
+}
+
+/// A request requires rights that the authorization server does not grant.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(
+    "The request requires {}, which the authorization server did not grant although a person \
+     signed in for them ({server} answered HTTP {status})",
+    describe_scopes(.scopes)
+)]
+pub struct InsufficientScope {
+    server: String,
+    status: StatusCode,
+    scopes: BTreeSet<String>,
+}
+
+impl InsufficientScope {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        Self {
+            scopes: self.scopes.iter().map(|scope| change(scope)).collect(),
+            ..self
+        }
+    }
 }
 
 /// Authorizes the requests to one server. Cheap to clone.
@@ -91,12 +182,12 @@ impl Bearer {
             .is_ok_and(|url| url.origin() == self.account.key.server.origin())
     }
 
-    async fn token(&self) -> Result<Option<Secret>, BearerError> {
+    async fn token(&self) -> Result<Option<Secret>, TokenError> {
         let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
         run_to_completion(async move { account.token(&authorizer).await }).await
     }
 
-    async fn replace_token(&self, refused: Secret) -> Result<Option<Secret>, BearerError> {
+    async fn replace_token(&self, refused: Secret) -> Result<Option<Secret>, TokenError> {
         let (authorizer, account) = (self.authorizer.clone(), self.account.clone());
         run_to_completion(async move { account.replace_token(&authorizer, &refused).await }).await
     }
@@ -134,28 +225,28 @@ impl Bearer {
             _ => return Ok(sent),
         };
         let scopes = demanded_scopes(said.scope.as_deref());
-        let answered = format!("{server} answered HTTP {status}");
-        if refuses_all {
-            self.update_challenge(Some(Challenge {
-                header,
-                refuses_all,
+        let server = server.to_string();
+        let reason = if refuses_all {
+            SignInReason::Unauthorized { server, status }
+        } else if scopes.is_subset(&self.account.answered()) {
+            return Err(BearerError::Refused(InsufficientScope {
+                server,
+                status,
                 scopes,
             }));
-            return Err(BearerError::NeedsSignIn(format!(
-                "a person has to sign in to it: {answered}"
-            )));
-        }
-        let needs = format!("it needs {} than it was given", describe_scopes(&scopes));
-        if scopes.is_subset(&self.account.answered()) {
-            let why = "although a person has signed in for that: its authorization server does not grant it";
-            return Err(BearerError::Refused(format!("{needs}, {why} ({answered})")));
-        }
+        } else {
+            SignInReason::Scope {
+                server,
+                status,
+                scopes: scopes.clone(),
+            }
+        };
         self.update_challenge(Some(Challenge {
             header,
             refuses_all,
             scopes,
         }));
-        Err(BearerError::NeedsSignIn(format!("{needs}: {answered}")))
+        Err(BearerError::NeedsSignIn(reason))
     }
 
     fn update_challenge(&self, challenge: Option<Challenge>) {
@@ -167,11 +258,13 @@ impl Bearer {
 
 /// Runs the future in a task of its own, so that a renewal completes even if the caller is dropped.
 async fn run_to_completion(
-    asked: impl Future<Output = Result<Option<Secret>, BearerError>> + Send + 'static,
-) -> Result<Option<Secret>, BearerError> {
-    tokio::spawn(asked)
-        .await
-        .unwrap_or_else(|e| Err(BearerError::Refresh(e.to_string())))
+    renewal: impl Future<Output = Result<Option<Secret>, TokenError>> + Send + 'static,
+) -> Result<Option<Secret>, TokenError> {
+    tokio::spawn(renewal).await.unwrap_or_else(|error| {
+        Err(TokenError::Aborted {
+            source: Cause::new(error),
+        })
+    })
 }
 
 /// Returns the scopes of a challenge. Empty text stands for a challenge without scopes.

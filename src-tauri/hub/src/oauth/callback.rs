@@ -108,7 +108,7 @@ impl Callback {
         };
         let answer = tokio::select! {
             Some(answer) = answers.recv() => answer,
-            () = accepted => unreachable!("it accepts for ever"),
+            () = accepted => unreachable!("connections are accepted for ever"),
         };
         // The connections finish in a task of their own, because the page is still being sent to
         // the browser.
@@ -130,29 +130,31 @@ impl Expected {
             .get(HOST)
             .and_then(|host| host.to_str().ok());
         if host != Some(self.authority.as_str()) || request.uri().path() != PATH {
-            return render_page(StatusCode::NOT_FOUND, "Nothing is here.");
+            return render_page(StatusCode::NOT_FOUND, "This page does not exist.");
         }
         if request.method() != Method::GET {
-            return render_page(StatusCode::METHOD_NOT_ALLOWED, "Nothing is here.");
+            return render_page(StatusCode::METHOD_NOT_ALLOWED, "This page does not exist.");
         }
         let Some(answer) = parse_query(request.uri().query().unwrap_or_default(), &self.state)
         else {
             return render_page(
                 StatusCode::BAD_REQUEST,
-                "This is not the answer that Drawbridge waits for.",
+                "This is not the answer that Drawbridge is waiting for.",
             );
         };
         let said = match &answer.outcome {
-            AuthorizationResult::Code(_) => "Drawbridge has the answer. You can close this window.",
+            AuthorizationResult::Code(_) => {
+                "You have signed in. Drawbridge completes the sign-in. You can close this window."
+            }
             AuthorizationResult::Refused(_) => {
-                "You are not signed in. Drawbridge says why. You can close this window."
+                "You are not signed in. Drawbridge shows the reason. You can close this window."
             }
         };
         match self.found.try_send(answer) {
             Ok(()) => render_page(StatusCode::OK, said),
             Err(_) => render_page(
                 StatusCode::CONFLICT,
-                "Drawbridge has an answer already. You can close this window.",
+                "Drawbridge already has an answer. You can close this window.",
             ),
         }
     }
@@ -199,7 +201,7 @@ fn render_page(status: StatusCode, said: &str) -> Response<String> {
         .header(REFERRER_POLICY, "no-referrer")
         .header(CACHE_CONTROL, "no-store")
         .header(CONNECTION, "close");
-    response.body(body).unwrap_or_default()
+    response.body(body).expect("the headers are valid")
 }
 
 #[cfg(test)]

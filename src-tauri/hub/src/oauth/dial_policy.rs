@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
+use crate::model::cause::MapText;
+
 const MAX_URL: usize = 8 * 1024;
 
 /// The addresses that the sign-in to one server may connect to.
@@ -16,12 +18,69 @@ pub(super) struct DialPolicy {
     loopback: bool,
 }
 
+/// Why the sign-in to a server may not connect to a URL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DialError {
+    #[error("{url} uses http, so others on the network could read the token. Use its https URL")]
+    PlainHttp { url: String },
+    #[error("'{url}' is not an https URL")]
+    NotHttps { url: String },
+    #[error("'{url}' contains a user name")]
+    UserName { url: String },
+    #[error("'{url}' is an address of a private network that the server is not part of")]
+    PrivateAddress { url: String },
+}
+
+impl DialError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::PlainHttp { url } => Self::PlainHttp { url: change(&url) },
+            Self::NotHttps { url } => Self::NotHttps { url: change(&url) },
+            Self::UserName { url } => Self::UserName { url: change(&url) },
+            Self::PrivateAddress { url } => Self::PrivateAddress { url: change(&url) },
+        }
+    }
+}
+
+/// The reason why a URL is not opened in a browser.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{url}' is not opened in a browser: {reason}")]
+pub struct BrowserUrlError {
+    url: String,
+    reason: BrowserUrlReason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+enum BrowserUrlReason {
+    #[error("it is longer than {MAX_URL} bytes")]
+    TooLong,
+    #[error("it contains the character {0:?}")]
+    Character(char),
+    #[error("it is not a URL")]
+    NotUrl,
+    #[error("only https URLs are opened, and http URLs of this machine")]
+    Scheme,
+    #[error("it contains a user name")]
+    UserName,
+}
+
+impl BrowserUrlError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        Self {
+            url: change(&self.url),
+            reason: self.reason,
+        }
+    }
+}
+
 impl DialPolicy {
     /// Returns the dial policy for a server.
     ///
     /// # Errors
     /// Returns an error if a token would cross the network to this server in plain text.
-    pub(super) fn for_server(server: &Url) -> Result<Self, String> {
+    pub(super) fn for_server(server: &Url) -> Result<Self, DialError> {
         let policy = Self {
             host: normalized_host(server),
             ip: ip_literal(server),
@@ -30,9 +89,9 @@ impl DialPolicy {
         if server.scheme() == "https" || policy.loopback {
             return Ok(policy);
         }
-        Err(format!(
-            "{server} is http: a token would cross the network for all to read. Use its https URL"
-        ))
+        Err(DialError::PlainHttp {
+            url: server.to_string(),
+        })
     }
 
     /// Checks whether a URL from the metadata may be used: https, or http if both the URL and the
@@ -40,31 +99,23 @@ impl DialPolicy {
     ///
     /// # Errors
     /// Returns the reason if the URL may not be used.
-    pub(super) fn check_url(&self, url: &Url) -> Result<(), String> {
+    pub(super) fn check_url(&self, url: &Url) -> Result<(), DialError> {
+        let excerpt = || printable_excerpt(url.as_str());
         let plain = url.scheme() == "http" && self.loopback && is_loopback(url);
         if url.scheme() != "https" && !plain {
-            return Err(format!(
-                "'{}' is not an https URL",
-                printable_excerpt(url.as_str())
-            ));
+            return Err(DialError::NotHttps { url: excerpt() });
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(format!(
-                "'{}' has a user name in it",
-                printable_excerpt(url.as_str())
-            ));
+            return Err(DialError::UserName { url: excerpt() });
         }
         let allowed = match ip_literal(url) {
             Some(address) => self.allows(&normalized_host(url), address),
             None => !is_loopback(url) || self.loopback,
         };
-        let why = || {
-            format!(
-                "'{}' is an address inside of a network, where the server is not",
-                printable_excerpt(url.as_str())
-            )
-        };
-        allowed.then_some(()).ok_or_else(why)
+        if allowed {
+            return Ok(());
+        }
+        Err(DialError::PrivateAddress { url: excerpt() })
     }
 
     /// Returns true if `host` may be dialled at `address`. The HTTP client calls this with the
@@ -88,31 +139,31 @@ impl DialPolicy {
 ///
 /// # Errors
 /// Returns the reason if the URL may not be opened.
-pub fn check_browser_url(text: &str) -> Result<Url, String> {
-    let refused = |why: &str| {
-        Err(format!(
-            "'{}' is not opened: {why}",
-            printable_excerpt(text)
-        ))
+pub fn check_browser_url(text: &str) -> Result<Url, BrowserUrlError> {
+    let refused = |reason| {
+        Err(BrowserUrlError {
+            url: printable_excerpt(text),
+            reason,
+        })
     };
     if text.len() > MAX_URL {
-        return refused("it is too long");
+        return refused(BrowserUrlReason::TooLong);
     }
     if let Some(odd) = text
         .chars()
         .find(|c| !(c.is_ascii_alphanumeric() || "-._~:/?@[]&=+,%*".contains(*c)))
     {
-        return refused(&format!("it has a {odd:?} in it"));
+        return refused(BrowserUrlReason::Character(odd));
     }
     let Ok(url) = Url::parse(text) else {
-        return refused("it is no URL");
+        return refused(BrowserUrlReason::NotUrl);
     };
     if !url.has_host() || !(url.scheme() == "https" || url.scheme() == "http" && is_loopback(&url))
     {
-        return refused("only https is, and http on this machine");
+        return refused(BrowserUrlReason::Scheme);
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return refused("it has a user name in it");
+        return refused(BrowserUrlReason::UserName);
     }
     Ok(url)
 }

@@ -7,9 +7,10 @@ use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetada
 use url::Url;
 
 use super::{
-    dial_policy::{DialPolicy, check_browser_url, printable_excerpt},
+    dial_policy::{BrowserUrlError, DialError, DialPolicy, check_browser_url, printable_excerpt},
     http::SignInHttpClient,
 };
+use crate::model::cause::{Cause, MapText};
 
 /// An authorization server, discovered and checked.
 pub(super) struct Discovered {
@@ -20,41 +21,99 @@ pub(super) struct Discovered {
     pub(super) issuer: String,
 }
 
+/// Why the authorization server of a server is not known, or not used.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum DiscoveryError {
+    #[error(transparent)]
+    Server(DialError),
+    #[error("Drawbridge cannot make an HTTP client: {source}")]
+    HttpClient { source: Cause },
+    #[error("{source}")]
+    Protocol { source: Cause },
+    #[error("The metadata that {server} names is not available or may not be used: {named}")]
+    Metadata { server: String, named: String },
+    #[error("The authorization server names an endpoint that is not a URL: {source}")]
+    EndpointNotUrl { source: url::ParseError },
+    #[error("The authorization server is not used: {source}")]
+    Endpoint { source: DialError },
+    #[error("The authorization server is not used: {source}")]
+    Browser { source: BrowserUrlError },
+}
+
+impl DiscoveryError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::Server(error) => Self::Server(error.map_text(change)),
+            Self::HttpClient { source } => Self::HttpClient {
+                source: source.map_text(change),
+            },
+            Self::Protocol { source } => Self::Protocol {
+                source: source.map_text(change),
+            },
+            Self::Metadata { server, named } => Self::Metadata {
+                server,
+                named: change(&named),
+            },
+            Self::EndpointNotUrl { .. } => self,
+            Self::Endpoint { source } => Self::Endpoint {
+                source: source.map_text(change),
+            },
+            Self::Browser { source } => Self::Browser {
+                source: source.map_text(change),
+            },
+        }
+    }
+}
+
+impl From<AuthError> for DiscoveryError {
+    fn from(error: AuthError) -> Self {
+        Self::Protocol {
+            source: Cause::chain(error),
+        }
+    }
+}
+
 /// Discovers the authorization server of `server`. `challenge` is the `WWW-Authenticate` header
 /// with which the server refused a request.
 ///
 /// # Errors
 /// Returns an error if the metadata cannot be read, or if it names a URL that is not allowed.
-pub(super) async fn discover(server: &Url, challenge: Option<&str>) -> Result<Discovered, String> {
-    let dial_policy = DialPolicy::for_server(server)?;
-    let http = Arc::new(SignInHttpClient::new(dial_policy.clone())?);
-    let new = AuthorizationManager::new_with_oauth_http_client(server.clone(), http).await;
-    let mut manager = new.map_err(|e| describe_error(&e))?;
-    let found = manager
-        .resolve_metadata_from_challenge(challenge)
-        .await
-        .map_err(|e| describe_error(&e))?;
+pub(super) async fn discover(
+    server: &Url,
+    challenge: Option<&str>,
+) -> Result<Discovered, DiscoveryError> {
+    let dial_policy = DialPolicy::for_server(server).map_err(DiscoveryError::Server)?;
+    let http =
+        SignInHttpClient::new(dial_policy.clone()).map_err(|error| DiscoveryError::HttpClient {
+            source: Cause::chain(error),
+        })?;
+    let mut manager =
+        AuthorizationManager::new_with_oauth_http_client(server.clone(), Arc::new(http)).await?;
+    let found = manager.resolve_metadata_from_challenge(challenge).await?;
     // Servers without metadata (before RFC 9728) have fixed endpoint paths. A server that names its
     // metadata in the challenge must not fall back to them.
     if !found.source.is_discovered()
         && challenge.is_some_and(|challenge| challenge.contains("resource_metadata"))
     {
         let named = challenge.map(printable_excerpt).unwrap_or_default();
-        return Err(format!(
-            "the metadata that {server} names cannot be had, or may not be used: {named}"
-        ));
+        return Err(DiscoveryError::Metadata {
+            server: server.to_string(),
+            named,
+        });
     }
     let metadata = found.metadata;
     let endpoints = [&metadata.authorization_endpoint, &metadata.token_endpoint];
     for endpoint in endpoints.into_iter().chain(&metadata.registration_endpoint) {
-        let url = Url::parse(endpoint)
-            .map_err(|e| format!("its authorization server names no URL: {e}"))?;
+        let url =
+            Url::parse(endpoint).map_err(|source| DiscoveryError::EndpointNotUrl { source })?;
         dial_policy
             .check_url(&url)
-            .map_err(|why| format!("its authorization server is not used: {why}"))?;
+            .map_err(|source| DiscoveryError::Endpoint { source })?;
     }
     // Check the URL now, before anything is registered at the authorization server.
-    check_browser_url(&metadata.authorization_endpoint)?;
+    check_browser_url(&metadata.authorization_endpoint)
+        .map_err(|source| DiscoveryError::Browser { source })?;
     let issuer = metadata
         .issuer
         .clone()
@@ -76,18 +135,4 @@ impl Discovered {
             .and_then(serde_json::Value::as_bool)
             .unwrap_or(false)
     }
-}
-
-/// Returns the text of an error with its causes, the outermost first.
-pub(super) fn describe_error(error: &AuthError) -> String {
-    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| {
-        error.source()
-    });
-    let mut words: Vec<String> = Vec::new();
-    for cause in causes.map(ToString::to_string) {
-        if words.last().is_none_or(|last| !last.contains(&cause)) {
-            words.push(cause);
-        }
-    }
-    words.join(": ")
 }

@@ -100,11 +100,8 @@ impl Grant {
         else {
             return false;
         };
-        let lasts = end.0.saturating_sub(
-            i64::try_from(since)
-                .unwrap_or_default()
-                .saturating_mul(1000),
-        );
+        let since = i64::try_from(since).expect("expires_at has converted it");
+        let lasts = end.0.saturating_sub(since.saturating_mul(1000));
         now.0 >= end.0.saturating_sub(RENEWAL_MARGIN_MS.min(lasts / 2))
     }
 
@@ -167,7 +164,7 @@ impl TokenStore {
     }
 
     async fn write(&self, name: &str, value: &impl Serialize) -> Result<(), SecretError> {
-        let text = serde_json::to_string(value).unwrap_or_default();
+        let text = serde_json::to_string(value).expect("grants and registrations are valid JSON");
         self.0.set_long(name, Secret::new(text)).await
     }
 }

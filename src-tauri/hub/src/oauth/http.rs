@@ -15,7 +15,7 @@ use rmcp::transport::auth::{
 };
 use url::Url;
 
-use super::dial_policy::DialPolicy;
+use super::dial_policy::{DialError, DialPolicy};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -39,11 +39,14 @@ impl SignInHttpClient {
     ///
     /// # Errors
     /// Returns an error if TLS is not available.
-    pub(super) fn new(dial_policy: DialPolicy) -> Result<Self, String> {
+    pub(super) fn new(dial_policy: DialPolicy) -> Result<Self, reqwest::Error> {
         Self::with_resolver(dial_policy, Arc::new(SystemResolver))
     }
 
-    fn with_resolver(dial_policy: DialPolicy, resolver: Arc<dyn Resolve>) -> Result<Self, String> {
+    fn with_resolver(
+        dial_policy: DialPolicy,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Self, reqwest::Error> {
         crate::install_tls();
         let client = Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
@@ -54,8 +57,7 @@ impl SignInHttpClient {
                 resolver,
                 proxies: proxy_hosts(),
             }))
-            .build()
-            .map_err(|e| format!("no HTTP client: {e}"))?;
+            .build()?;
         Ok(Self {
             client,
             dial_policy,
@@ -79,7 +81,7 @@ impl SignInHttpClient {
         while let Some(chunk) = chunks.next().await {
             body.extend_from_slice(&chunk?);
             if body.len() > MAX_BODY {
-                return Err(format!("it answered with more than {MAX_BODY} bytes").into());
+                return Err(format!("The answer is longer than {MAX_BODY} bytes").into());
             }
         }
         Ok(answer.body(body)?)
@@ -91,17 +93,17 @@ impl OAuthHttpClient for SignInHttpClient {
         Box::pin(async move {
             let url = request.request.uri().clone();
             let answer = self.exchange(request.request).await;
-            answer.inspect_err(|why| {
-                let cause =
-                    std::iter::successors(Some(&**why as &dyn std::error::Error), |error| {
+            answer.inspect_err(|error| {
+                let innermost =
+                    std::iter::successors(Some(&**error as &dyn std::error::Error), |error| {
                         error.source()
                     })
                     .last();
                 tracing::warn!(
-                    "{}{}: {}",
+                    "The request to {}{} failed: {}",
                     url.authority().map_or("", |a| a.as_str()),
                     url.path(),
-                    cause.unwrap_or(&**why)
+                    innermost.unwrap_or(&**error)
                 );
             })
         })
@@ -129,10 +131,7 @@ impl Resolve for FilteringResolver {
                 .filter(|address| is_proxy || dial_policy.allows(&host, address.ip()))
                 .collect();
             if allowed.is_empty() {
-                return Err(format!(
-                    "'{host}' is an address inside of a network, where the server is not"
-                )
-                .into());
+                return Err(DialError::PrivateAddress { url: host }.into());
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })
@@ -215,7 +214,7 @@ mod tests {
             let why =
                 std::iter::successors(Some(&*refused as &dyn std::error::Error), |e| e.source());
             let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
-            assert!(why.contains("inside of a network"), "{host}: {why}");
+            assert!(why.contains("private network"), "{host}: {why}");
         }
         let connected = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
         assert!(connected.is_err(), "something connected");

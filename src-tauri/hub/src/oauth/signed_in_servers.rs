@@ -56,11 +56,11 @@ impl SignedInServers {
                 Some(signed_in) => servers.insert(record_key(account), signed_in),
                 None => servers.remove(&record_key(account)),
             };
-            serde_json::to_string(&*servers).unwrap_or_default()
+            serde_json::to_string(&*servers).expect("a map with keys of text is valid JSON")
         };
         if let Err(error) = self.store.set_setting(SETTING, &text).await {
             tracing::warn!(
-                "that {} is signed in to, or is not any more, is not written: {error}",
+                "The sign-in to {} is not recorded, so Drawbridge will not know of it after a restart: {error}",
                 account.server
             );
         }

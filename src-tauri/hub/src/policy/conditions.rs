@@ -36,13 +36,42 @@ const MAX_CONDITIONS: usize = 20;
 /// The most values of a condition.
 const MAX_VALUES: usize = 1_000;
 
-/// The reason why a condition is rejected.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("condition {number} (on '{pointer}'): {why}")]
+/// A condition that cannot be compiled.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("condition {number} (on '{pointer}'): {source}")]
 pub struct ConditionError {
+    /// The number of the condition in its rule, from 1.
     number: usize,
     pointer: String,
-    why: String,
+    source: ConditionFault,
+}
+
+/// The reason why a condition cannot be compiled.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub(super) enum ConditionFault {
+    #[error("a rule can have at most {MAX_CONDITIONS} conditions")]
+    TooManyConditions,
+    #[error("a JSON pointer begins with '/', as in '/{0}'")]
+    InvalidPointer(String),
+    #[error("it must list at least one value")]
+    NoValues,
+    #[error("it can list at most {MAX_VALUES} values")]
+    TooManyValues,
+    #[error("'{0}' is not valid JSON, or has a duplicate key")]
+    InvalidValue(Literal),
+    #[error("'{0}' is not an absolute path")]
+    RelativePath(String),
+    #[error("'{host}' is not a valid host: {source}")]
+    InvalidHost {
+        host: String,
+        source: url::ParseError,
+    },
+    #[error("'{0}' is not a number")]
+    NotANumber(Literal),
+    #[error("the minimum is greater than the maximum")]
+    EmptyRange,
+    #[error("the regular expression is invalid: {}", last_line(&.0.to_string()))]
+    InvalidRegex(#[source] regex::Error),
 }
 
 /// How certain a match has to be.
@@ -92,31 +121,16 @@ impl Conditions {
     /// # Errors
     /// Returns an error if a condition is invalid, with the number of the first one and the reason.
     pub fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
-        let wrong = |at: usize, why: String| ConditionError {
-            number: at + 1,
-            pointer: conditions
-                .get(at)
-                .map(|condition| condition.pointer.clone())
-                .unwrap_or_default(),
-            why,
-        };
-        if conditions.len() > MAX_CONDITIONS {
-            return Err(wrong(
-                MAX_CONDITIONS,
-                format!("a rule has at most {MAX_CONDITIONS} conditions"),
-            ));
-        }
-        let compile = |(at, condition): (usize, &Condition)| {
-            let pointer = pointer::parse(&condition.pointer).map_err(|why| wrong(at, why))?;
-            Ok((
-                pointer,
-                CompiledPredicate::new(&condition.is).map_err(|why| wrong(at, why))?,
-            ))
-        };
         conditions
             .iter()
             .enumerate()
-            .map(compile)
+            .map(|(at, condition)| {
+                compile(at, condition).map_err(|source| ConditionError {
+                    number: at + 1,
+                    pointer: condition.pointer.clone(),
+                    source,
+                })
+            })
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -166,19 +180,35 @@ impl Conditions {
     }
 }
 
+/// Compiles the condition at this index.
+fn compile(
+    at: usize,
+    condition: &Condition,
+) -> Result<(Vec<String>, CompiledPredicate), ConditionFault> {
+    if at >= MAX_CONDITIONS {
+        return Err(ConditionFault::TooManyConditions);
+    }
+    Ok((
+        pointer::parse(&condition.pointer)?,
+        CompiledPredicate::new(&condition.is)?,
+    ))
+}
+
 impl CompiledPredicate {
-    fn new(test: &Predicate) -> Result<Self, String> {
+    fn new(test: &Predicate) -> Result<Self, ConditionFault> {
         Ok(match test {
             Predicate::Equals(value) => Self::Equals(ExpectedValue::new(value)?),
-            Predicate::OneOf(values) if values.is_empty() => return Err("it names no value".into()),
+            Predicate::OneOf(values) if values.is_empty() => {
+                return Err(ConditionFault::NoValues);
+            }
             Predicate::OneOf(values) if values.len() > MAX_VALUES => {
-                return Err(format!("at most {MAX_VALUES} values"));
+                return Err(ConditionFault::TooManyValues);
             }
             Predicate::OneOf(values) => {
                 let wanted = values
                     .iter()
                     .map(ExpectedValue::new)
-                    .collect::<Result<Vec<_>, String>>()?;
+                    .collect::<Result<Vec<_>, _>>()?;
                 let canonical = wanted.iter().map(|one| one.canonical.clone()).collect();
                 Self::OneOf(wanted, canonical)
             }
@@ -188,7 +218,10 @@ impl CompiledPredicate {
                     .strip_prefix("*.")
                     .map_or((host.as_str(), false), |name| (name, true));
                 let name = url::Host::parse(name)
-                    .map_err(|e| format!("'{host}' is no host: {e}"))?
+                    .map_err(|source| ConditionFault::InvalidHost {
+                        host: host.clone(),
+                        source,
+                    })?
                     .to_string();
                 Self::Host { name, is_wildcard }
             }
@@ -197,7 +230,8 @@ impl CompiledPredicate {
                     let bound = bound.as_ref().filter(|bound| bound.0 != "null");
                     bound
                         .map(|bound| {
-                            Number::parse(&bound.0).ok_or_else(|| format!("{bound} is no number"))
+                            Number::parse(&bound.0)
+                                .ok_or_else(|| ConditionFault::NotANumber(bound.clone()))
                         })
                         .transpose()
                 };
@@ -205,7 +239,7 @@ impl CompiledPredicate {
                 if let (Some(min), Some(max)) = (&min, &max)
                     && min > max
                 {
-                    return Err("its least is more than its most".into());
+                    return Err(ConditionFault::EmptyRange);
                 }
                 Self::Between(min, max)
             }
@@ -213,17 +247,12 @@ impl CompiledPredicate {
                 let whole = format!(r"\A(?:{text})\z");
                 // Compiled on its own first, so that its brackets cannot close the surrounding
                 // group.
-                Regex::new(text)
-                    .map_err(|e| format!("no regular expression: {}", last_line(&e.to_string())))?;
-                let built = RegexBuilder::new(&whole)
+                Regex::new(text).map_err(ConditionFault::InvalidRegex)?;
+                let regex = RegexBuilder::new(&whole)
                     .dot_matches_new_line(true)
                     .size_limit(MAX_REGEX)
                     .build();
-                Self::Matches(
-                    built.map_err(|e| {
-                        format!("no regular expression: {}", last_line(&e.to_string()))
-                    })?,
-                )
+                Self::Matches(regex.map_err(ConditionFault::InvalidRegex)?)
             }
         })
     }
@@ -336,8 +365,8 @@ fn holds_for_text(value: &RawValue, mode: MatchMode, holds: impl Fn(&str) -> boo
 impl ExpectedValue {
     /// # Errors
     /// Returns an error if the literal is no JSON, or has a duplicate key.
-    fn new(literal: &Literal) -> Result<Self, String> {
-        let wrong = || format!("{literal} is no JSON value");
+    fn new(literal: &Literal) -> Result<Self, ConditionFault> {
+        let wrong = || ConditionFault::InvalidValue(literal.clone());
         let value = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
         let canonical = canonical::to_text(&value).ok_or_else(wrong)?;
         Ok(Self { value, canonical })

@@ -56,7 +56,7 @@ impl Drawbridge {
         self.is_paused.send_replace(true);
         self.events
             .publish(Event::DrawbridgeChanged { paused: true });
-        tracing::warn!("the drawbridge was raised: no call crosses");
+        tracing::warn!("all calls are paused");
         self.settings
             .change(|values| SettingsValues {
                 paused: true,
@@ -79,7 +79,7 @@ impl Drawbridge {
         self.is_paused.send_replace(false);
         self.events
             .publish(Event::DrawbridgeChanged { paused: false });
-        tracing::info!("the drawbridge was lowered");
+        tracing::info!("calls are resumed");
         Ok(())
     }
 }

@@ -11,11 +11,12 @@ use tokio::{
 
 use super::{
     drawbridge::Drawbridge,
-    queue::{PersonVerdict, Queue, QueueFull, WaitOutcome},
+    queue::{PersonVerdict, Queue, WaitOutcome},
+    refusal::{Refusal, Undecided, WithheldReason},
     rules::{MatchInput, Rules, Ruling},
 };
 use crate::{
-    catalog::CatalogEntry,
+    catalog::{ArgumentsMismatch, CatalogEntry},
     clock,
     events::Events,
     logs::Logs,
@@ -39,9 +40,6 @@ const MAX_SHOWN: usize = 1024 * 1024;
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-
-/// The reason of a denial if a decision was begun but not completed.
-const UNFINISHED: &str = "whoever decided it left in the middle of that; it may be asked for again";
 
 /// The largest arguments that are stored with their call, in bytes.
 const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
@@ -85,19 +83,28 @@ impl ToolCall {
     }
 
     /// Replaces the client's arguments.
-    fn replace_arguments(&mut self, arguments: Box<RawValue>) -> Result<(), serde_json::Error> {
-        let mut params = RawObject::parse(&self.params)?;
+    fn replace_arguments(&mut self, arguments: Box<RawValue>) {
+        let mut params =
+            RawObject::parse(&self.params).expect("the params were written from a RawObject");
         params.set("arguments", arguments.clone());
         let params = params.to_raw();
         (self.params, self.arguments) = (params, arguments);
-        Ok(())
     }
 }
 
-/// The reason why a call is refused or its result withheld, in words for the model.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Refusal(String);
+/// The reason why a person's arguments may not replace the client's.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    #[error("the edited arguments are not a JSON object without duplicate keys: {0}")]
+    Malformed(#[from] serde_json::Error),
+    #[error("the edited arguments do not match the tool's schema: {0}")]
+    Mismatch(#[from] ArgumentsMismatch),
+    #[error("with the edited arguments, the call is denied by the {reason}")]
+    Denied {
+        /// The rule that denies the call, in words.
+        reason: String,
+    },
+}
 
 /// Decides calls and results. Cheap to clone.
 #[derive(Clone)]
@@ -142,9 +149,9 @@ impl Gate {
         let answer = match record {
             // All calls were paused after the decision. Dropping the record marks the call as
             // cancelled.
-            Some(_) if self.drawbridge.is_paused() => Err(paused_refusal()),
+            Some(_) if self.drawbridge.is_paused() => Err(Refusal::Paused),
             Some(record) => Ok(Permitted { call, record }),
-            None => Err(refusal_of(
+            None => Err(Refusal::from_call(
                 &done.call,
                 self.settings.get().approval_timeout.as_secs(),
             )),
@@ -180,7 +187,7 @@ impl Gate {
     ) -> Option<oneshot::Sender<Call>> {
         if call.params.get().len() > MAX_SHOWN {
             let reason = format!(
-                "it has over {MAX_SHOWN} bytes, more than a person can look at; a rule may allow it"
+                "its arguments have more than {MAX_SHOWN} bytes, too many to show to a person; only a rule can allow it"
             );
             pending.decide(Decision::Denied, DecidedBy::Hub, reason);
             return None;
@@ -189,7 +196,7 @@ impl Gate {
             pending.decide(
                 Decision::Allowed,
                 DecidedBy::Person,
-                "late, for this identical retry".into(),
+                "identical retry of a missed call".into(),
             );
             return None;
         }
@@ -202,12 +209,13 @@ impl Gate {
         let PersonVerdict { verdict, recorded } =
             match self.wait_for_verdict(request, call, timeout, handle).await {
                 Ok(decided) => decided,
-                Err((decision, reason)) => {
+                Err(undecided) => {
+                    let (decision, reason) = undecided.to_decision();
                     pending.decide(decision, DecidedBy::Hub, reason);
                     return None;
                 }
             };
-        let allowed = |words: String| (Decision::Allowed, DecidedBy::Person, words);
+        let allowed = |reason: String| (Decision::Allowed, DecidedBy::Person, reason);
         let (decision, by, reason) = match verdict {
             Verdict::ApproveOnce { arguments: None } => allowed("once".into()),
             Verdict::ApproveOnce {
@@ -215,12 +223,12 @@ impl Gate {
             } => match self.apply_edit(call, arguments) {
                 Ok(()) => {
                     pending.mark_edited(call);
-                    allowed("once, with other arguments".into())
+                    allowed("once, with edited arguments".into())
                 }
-                Err(why) => (Decision::Denied, DecidedBy::Hub, why),
+                Err(error) => (Decision::Denied, DecidedBy::Hub, error.to_string()),
             },
             Verdict::ApproveFor { seconds, .. } => allowed(format!("for {seconds} s")),
-            Verdict::ApproveCalls { count, .. } => allowed(format!("with {count} more calls")),
+            Verdict::ApproveCalls { count, .. } => allowed(format!("and the next {count} calls")),
             Verdict::ApproveSession { .. } => allowed("for this session".into()),
             Verdict::ApproveAlways { .. } => allowed("always".into()),
             Verdict::Deny { reason } => (Decision::Denied, DecidedBy::Person, reason),
@@ -236,25 +244,22 @@ impl Gate {
     }
 
     /// Replaces the client's arguments with a person's, after the same checks.
-    fn apply_edit(&self, call: &mut ToolCall, arguments: String) -> Result<(), String> {
-        let arguments = RawValue::from_string(arguments)
-            .map_err(|e| format!("the other arguments are no JSON: {e}"))?;
+    fn apply_edit(&self, call: &mut ToolCall, arguments: String) -> Result<(), EditError> {
+        let arguments = RawValue::from_string(arguments)?;
         check_edited_arguments(&self.rules, &call.match_input(), &call.tool, &arguments)?;
-        call.replace_arguments(arguments)
-            .map_err(|e| format!("the other arguments cannot be put in: {e}"))
+        call.replace_arguments(arguments);
+        Ok(())
     }
 
-    /// Asks a person. Returns the decision and its reason as an error if no person decided.
+    /// Asks a person, and waits for the verdict.
     async fn wait_for_verdict(
         &self,
         request: ApprovalRequest,
         call: &ToolCall,
         timeout: Duration,
         handle: Option<&ClientHandle>,
-    ) -> Result<PersonVerdict, (Decision, String)> {
-        let ticket = self.queue.enqueue(request, call.tool.clone(), timeout);
-        let mut ticket =
-            ticket.map_err(|full: QueueFull| (Decision::QueueFull, full.to_string()))?;
+    ) -> Result<PersonVerdict, Undecided> {
+        let mut ticket = self.queue.enqueue(request, call.tool.clone(), timeout)?;
         let mut keepalive = interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
         keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut notifications = 0;
@@ -263,12 +268,12 @@ impl Gate {
         loop {
             tokio::select! {
                 biased;
-                () = self.drawbridge.wait_until_paused() => return Err((Decision::Paused, String::new())),
+                () = self.drawbridge.wait_until_paused() => return Err(Undecided::Paused),
                 waited = ticket.wait() => return match waited {
                     WaitOutcome::Decided(decided) => Ok(decided),
-                    WaitOutcome::TimedOut => Err((Decision::TimedOut, String::new())),
-                    WaitOutcome::NoScreen => Err((Decision::NoScreen, String::new())),
-                    WaitOutcome::Unfinished => Err((Decision::Denied, UNFINISHED.into())),
+                    WaitOutcome::TimedOut => Err(Undecided::TimedOut),
+                    WaitOutcome::NoScreen => Err(Undecided::NoScreen),
+                    WaitOutcome::Unfinished => Err(Undecided::Interrupted),
                 },
                 _ = keepalive.tick() => {
                     notifications += 1;
@@ -334,11 +339,9 @@ impl Gate {
         if effect == ResultEffect::Mask {
             return Ok(self.mask_result(result));
         }
+        let withheld = |reason| Refusal::Withheld { rule, reason };
         if result.get().len() > MAX_SHOWN {
-            return Err(Refusal(format!(
-                "The call has run, but its result was withheld ({rule}): it has over {MAX_SHOWN} bytes, more than a \
-                 person can look at."
-            )));
+            return Err(withheld(WithheldReason::TooLarge(MAX_SHOWN)));
         }
         let timeout = self.settings.get().approval_timeout;
         let id = CallId::new(random::ordered_id());
@@ -346,27 +349,11 @@ impl Gate {
         request.digest =
             digest::sha256_parts(&[request.digest.as_bytes(), result.get().as_bytes()]);
         request.result = Some(result.get().to_owned());
-        let withheld = |why: &str| {
-            Refusal(format!(
-                "The call has run, but its result was withheld ({rule}): {why}."
-            ))
-        };
         match Box::pin(self.wait_for_verdict(request, call, timeout, handle)).await {
             Ok(PersonVerdict { verdict, recorded }) => {
-                let seen = Call {
-                    ..permitted
-                        .record
-                        .row
-                        .as_ref()
-                        .map(|row| row.call.clone())
-                        .ok_or_else(paused_refusal)?
-                };
-                let _ = recorded.send(seen);
+                let _ = recorded.send(permitted.record.row().call.clone());
                 match verdict {
-                    Verdict::Deny { reason } if reason.is_empty() => {
-                        Err(withheld("the user did not let it through"))
-                    }
-                    Verdict::Deny { reason } => Err(withheld(&format!("the user says: {reason}"))),
+                    Verdict::Deny { reason } => Err(withheld(WithheldReason::Denied(reason))),
                     Verdict::ApproveOnce { .. }
                     | Verdict::ApproveFor { .. }
                     | Verdict::ApproveCalls { .. }
@@ -374,10 +361,7 @@ impl Gate {
                     | Verdict::ApproveAlways { .. } => Ok(result),
                 }
             }
-            Err((Decision::QueueFull | Decision::Denied, why)) => Err(withheld(&why)),
-            Err((Decision::Paused, _)) => Err(withheld("the drawbridge was raised")),
-            Err((Decision::NoScreen, _)) => Err(withheld("there was no screen to show it on")),
-            Err(_) => Err(withheld("nobody looked at it in time")),
+            Err(undecided) => Err(withheld(undecided.into())),
         }
     }
 
@@ -394,24 +378,22 @@ impl Gate {
     /// Records the decision. For an allowed call, returns the record that receives its outcome.
     async fn record_decision(
         &self,
-        mut pending: PendingRecord<'_>,
+        pending: PendingRecord<'_>,
     ) -> Result<(Arc<CallRow>, Option<OpenRecord>), Refusal> {
-        let Some(row) = pending.row.take() else {
-            return Err(Refusal("the decision was lost".into()));
-        };
-        let row = Arc::new(row);
+        let row = Arc::new(pending.take_row());
         // Created before the write: if the client disconnects during the write, dropping the record
         // marks the call as cancelled.
         let mut record =
             (row.call.decision == Decision::Allowed).then(|| OpenRecord::new(self, row.clone()));
         if let Err(error) = self.journal.record_decision(row.clone()).await {
-            tracing::error!("call {}: denied, as {error}", row.call.id);
+            tracing::error!(
+                "call {} is denied because its decision could not be recorded: {error}",
+                row.call.id
+            );
             if let Some(record) = &mut record {
                 record.row = None;
             }
-            return Err(Refusal(format!(
-                "Denied by Drawbridge: {error}. The call was not run."
-            )));
+            return Err(error.into());
         }
         self.events.publish_with(|| Event::CallChanged {
             call: row.call.clone(),
@@ -419,6 +401,9 @@ impl Gate {
         Ok((row, record))
     }
 }
+
+/// The invariant of both kinds of records.
+const ROW_PRESENT: &str = "only the methods that end a record take its row";
 
 /// The record of a call that is not decided yet. If it is dropped before it is written, the call is
 /// recorded as abandoned.
@@ -440,7 +425,7 @@ impl<'a> PendingRecord<'a> {
                 exposed_name: call.tool.exposed_name.clone(),
                 decision: Decision::Abandoned,
                 decided_by: DecidedBy::Hub,
-                reason: "the client left while the call waited".into(),
+                reason: "the client disconnected before the decision was recorded".into(),
                 rule: None,
                 is_edited: false,
                 outcome: Outcome::NotSent,
@@ -461,40 +446,43 @@ impl<'a> PendingRecord<'a> {
         }
     }
 
+    fn row_mut(&mut self) -> &mut CallRow {
+        self.row.as_mut().expect(ROW_PRESENT)
+    }
+
+    /// Takes the row, which is then not recorded as abandoned.
+    fn take_row(mut self) -> CallRow {
+        self.row.take().expect(ROW_PRESENT)
+    }
+
     fn id(&self) -> CallId {
-        self.row.as_ref().map_or_else(
-            || CallId::new(random::ordered_id()),
-            |row| row.call.id.clone(),
-        )
+        self.row.as_ref().expect(ROW_PRESENT).call.id.clone()
     }
 
     fn decide_by_ruling(&mut self, decision: Decision, ruling: Ruling) {
-        if let Some(row) = &mut self.row {
-            (row.call.rule, row.is_counted) = (ruling.rule, ruling.is_counted);
-        }
+        let row = self.row_mut();
+        (row.call.rule, row.is_counted) = (ruling.rule, ruling.is_counted);
         self.decide(decision, ruling.decided_by, ruling.reason);
     }
 
     fn mark_edited(&mut self, call: &ToolCall) {
-        if let Some(row) = &mut self.row {
-            row.call.is_edited = true;
-            row.arguments_digest = digest::sha256(call.arguments.get().as_bytes());
-            row.arguments = stored_arguments(&self.gate.logs, &call.arguments);
-        }
+        let arguments = stored_arguments(&self.gate.logs, &call.arguments);
+        let row = self.row_mut();
+        row.call.is_edited = true;
+        row.arguments_digest = digest::sha256(call.arguments.get().as_bytes());
+        row.arguments = arguments;
     }
 
     fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
         let waited_ms = elapsed_ms(self.started);
-        if let Some(row) = &mut self.row {
-            let outcome = if decision == Decision::Allowed {
-                Outcome::Running
-            } else {
-                Outcome::NotSent
-            };
-            let call = &mut row.call;
-            (call.decision, call.decided_by, call.reason) = (decision, by, reason);
-            (call.outcome, call.waited_ms) = (outcome, waited_ms);
-        }
+        let outcome = if decision == Decision::Allowed {
+            Outcome::Running
+        } else {
+            Outcome::NotSent
+        };
+        let call = &mut self.row_mut().call;
+        (call.decision, call.decided_by, call.reason) = (decision, by, reason);
+        (call.outcome, call.waited_ms) = (outcome, waited_ms);
     }
 }
 
@@ -559,6 +547,10 @@ impl OpenRecord {
         }
     }
 
+    fn row(&self) -> &CallRow {
+        self.row.as_ref().expect(ROW_PRESENT)
+    }
+
     fn finish(mut self, outcome: Outcome, error: String) {
         self.write_outcome(outcome, error);
     }
@@ -596,27 +588,21 @@ impl Drop for OpenRecord {
 /// rule denies them.
 ///
 /// # Errors
-/// Returns an error if they may not, with the reason in words for the person.
+/// Returns an error if they are malformed, do not match the schema, or are denied.
 pub fn check_edited_arguments(
     rules: &Rules,
     input: &MatchInput<'_>,
     tool: &CatalogEntry,
     arguments: &RawValue,
-) -> Result<(), String> {
-    RawObject::parse(arguments)
-        .map_err(|e| format!("the arguments are no plain JSON object: {e}"))?;
-    let fit = tool
-        .definition
-        .check_arguments(arguments, tool.server.spec.validate);
-    fit.map_err(|why| format!("they do not fit the tool's schema: {why}"))?;
+) -> Result<(), EditError> {
+    RawObject::parse(arguments)?;
+    tool.definition
+        .check_arguments(arguments, tool.server.spec.validate)?;
     match rules.find_denial(&MatchInput {
         arguments: Some(arguments),
         ..*input
     }) {
-        Some(ruling) => Err(format!(
-            "with these arguments it is denied by the {}",
-            ruling.reason
-        )),
+        Some(Ruling { reason, .. }) => Err(EditError::Denied { reason }),
         None => Ok(()),
     }
 }
@@ -673,44 +659,11 @@ fn notify_still_waiting(call: &ToolCall, handle: Option<&ClientHandle>, count: u
         return;
     };
     let params = format!(
-        r#"{{"progressToken":{},"progress":{},"message":"waiting for the user to approve the call"}}"#,
+        r#"{{"progressToken":{},"progress":{},"message":"Waiting for the user to approve the call"}}"#,
         token.get(),
         f64::from(count) * 1e-6,
     );
     handle.notify("notifications/progress", Some(&json::raw(params)));
-}
-
-fn paused_refusal() -> Refusal {
-    Refusal("Denied by Drawbridge: the user has raised the drawbridge, so that no call crosses. The call was not run. Do not try again until the user says so.".into())
-}
-
-fn refusal_of(call: &Call, timeout_s: u64) -> Refusal {
-    let reason = if call.reason.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", call.reason)
-    };
-    Refusal(match (call.decision, call.decided_by) {
-        (Decision::Paused, _) => return paused_refusal(),
-        (Decision::TimedOut, _) => {
-            format!(
-                "Timed out: nobody approved the call within {timeout_s} s. It was not run. Ask the user before trying again."
-            )
-        }
-        (Decision::NoScreen, _) => format!(
-            "No screen: nobody could be asked to approve the call within {timeout_s} s, as neither the Drawbridge app nor another screen of it was open. It was not run. Ask the user to open Drawbridge before trying again."
-        ),
-        (Decision::QueueFull, _) => {
-            format!(
-                "Queue full{reason}. The call was not run. Wait for the user before trying again."
-            )
-        }
-        (_, DecidedBy::Person) => format!("Denied by the user{reason}. The call was not run."),
-        (_, DecidedBy::Rule | DecidedBy::Default) => {
-            format!("Denied by policy{reason}. The call was not run.")
-        }
-        (_, DecidedBy::Hub) => format!("Denied by Drawbridge{reason}. The call was not run."),
-    })
 }
 
 fn elapsed_ms(since: Instant) -> u32 {

@@ -4,7 +4,7 @@
 //! allows only an identical retry, and never runs a call by itself.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, VecDeque, hash_map::Entry},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -72,11 +72,11 @@ struct MissedStreak {
 
 /// The reason why a call is not queued.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum QueueFull {
-    #[error("{MAX_PER_CLIENT} calls of {0} wait already; answer those first")]
+pub enum QueueFull {
+    #[error("{MAX_PER_CLIENT} calls of '{0}' are already waiting for a decision")]
     TooManyWaiting(ClientName),
     #[error(
-        "nobody answered the last {MAX_UNANSWERED} questions of {client}; it may ask again in {seconds} s"
+        "nobody decided the last {MAX_UNANSWERED} calls of '{client}'; it can ask again in {seconds} s"
     )]
     CoolingDown { client: ClientName, seconds: u64 },
 }
@@ -91,9 +91,11 @@ pub(super) struct PersonVerdict {
 /// The reason why a decision is rejected.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecideError {
-    #[error("no call with the id '{0}' waits: it was decided, timed out, or its client left")]
+    #[error(
+        "no call with the id '{0}' is waiting: it was decided or missed, or its client disconnected"
+    )]
     Gone(CallId),
-    #[error("the call '{0}' is not the one that was shown; look at it again")]
+    #[error("the call '{0}' is not the one that was shown; check it again")]
     Changed(CallId),
 }
 
@@ -205,17 +207,13 @@ impl Queue {
     /// Returns an error if the request does not wait any more, or is not the one that was shown.
     pub fn take(&self, id: &CallId, digest: &str) -> Result<TakenRequest, DecideError> {
         let mut inner = self.lock();
-        let found = inner
-            .waiting
-            .get(id)
-            .ok_or_else(|| DecideError::Gone(id.clone()))?;
-        if found.request.digest != digest {
+        let Entry::Occupied(found) = inner.waiting.entry(id.clone()) else {
+            return Err(DecideError::Gone(id.clone()));
+        };
+        if found.get().request.digest != digest {
             return Err(DecideError::Changed(id.clone()));
         }
-        let taken = inner
-            .waiting
-            .remove(id)
-            .ok_or_else(|| DecideError::Gone(id.clone()))?;
+        let taken = found.remove();
         // A person is present, so the counts of missed requests start again.
         inner.missed_streaks.clear();
         drop(inner);

@@ -70,7 +70,7 @@ pub struct Rules {
 /// The reason why a rule is not saved.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    #[error("a rule to deny such calls was made meanwhile; remove it first")]
+    #[error("a rule that denies these calls was added in the meantime; remove it first")]
     Denied,
     #[error(transparent)]
     Condition(#[from] ConditionError),
@@ -124,7 +124,7 @@ impl Rules {
                 effect: self.settings.get().default_policy,
                 decided_by: DecidedBy::Default,
                 rule: None,
-                reason: "no rule matches: the default policy".into(),
+                reason: "default policy, because no rule matches".into(),
                 is_counted: false,
             },
         }

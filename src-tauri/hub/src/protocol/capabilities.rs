@@ -175,7 +175,7 @@ impl LogLevel {
         level.ok_or_else(|| {
             RpcError::new(
                 code::INVALID_PARAMS,
-                format!("'{member}' must be a level of logs"),
+                format!("'{member}' must be a log level, such as \"info\""),
             )
         })
     }

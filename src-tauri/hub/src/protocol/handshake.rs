@@ -10,6 +10,7 @@ use super::{
     revision::{self, Era},
 };
 use crate::model::{
+    cause::{Cause, MapText},
     json::{self, Json, RawObject},
     rpc::{RpcError, code},
 };
@@ -146,12 +147,35 @@ impl ServerHello {
     }
 }
 
+/// Why a server's answer to `initialize` is of no use.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum InitializeError {
+    #[error("The server's answer to initialize cannot be read: {source}")]
+    Unreadable { source: Cause },
+    #[error("The server speaks protocol revision '{revision}', which Drawbridge does not support")]
+    UnknownRevision { revision: String },
+}
+
+impl InitializeError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::Unreadable { source } => Self::Unreadable {
+                source: source.map_text(change),
+            },
+            Self::UnknownRevision { revision } => Self::UnknownRevision {
+                revision: change(&revision),
+            },
+        }
+    }
+}
+
 /// Reads a server's answer to `initialize`.
 ///
 /// # Errors
-/// Returns an error in plain words if the answer cannot be read, or if it names no legacy revision
-/// that Drawbridge knows.
-pub fn read_initialize_result(result: &Json) -> Result<ServerHello, String> {
+/// Returns an error if the answer cannot be read, or if it names no legacy revision that Drawbridge
+/// knows.
+pub fn read_initialize_result(result: &Json) -> Result<ServerHello, InitializeError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Initialized {
@@ -168,8 +192,9 @@ pub fn read_initialize_result(result: &Json) -> Result<ServerHello, String> {
         server_info,
         instructions,
         capabilities,
-    } = serde_json::from_str(result.get())
-        .map_err(|e| format!("its answer to initialize cannot be read: {e}"))?;
+    } = serde_json::from_str(result.get()).map_err(|error| InitializeError::Unreadable {
+        source: Cause::new(error),
+    })?;
     let is_legacy = Era::from_revision(&protocol_version) == Some(Era::Legacy)
         || protocol_version == revision::PRE_RELEASE;
     if is_legacy {
@@ -180,9 +205,9 @@ pub fn read_initialize_result(result: &Json) -> Result<ServerHello, String> {
             capabilities,
         })
     } else {
-        Err(format!(
-            "it speaks protocol revision '{protocol_version}', which Drawbridge does not know"
-        ))
+        Err(InitializeError::UnknownRevision {
+            revision: protocol_version,
+        })
     }
 }
 

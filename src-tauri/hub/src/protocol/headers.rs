@@ -82,17 +82,34 @@ pub fn decode(value: &str) -> Option<String> {
     }
 }
 
+/// How a tool's schema uses `x-mcp-header` in an invalid way.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderParamError {
+    #[error("'x-mcp-header' must be the name of a header")]
+    InvalidName,
+    #[error("two arguments have the header '{header}'")]
+    DuplicateName { header: String },
+    #[error("'x-mcp-header' is allowed only on properties that do not depend on a condition")]
+    NotAProperty,
+    #[error(
+        "the argument '{argument}' has 'x-mcp-header', but is not a string, an integer or a boolean"
+    )]
+    UnsupportedType { argument: String },
+}
+
 /// Returns the arguments that a tool's schema marks with `x-mcp-header`.
 ///
 /// # Errors
-/// Returns an error in plain words if the schema uses the mark in an invalid way. The arguments of
-/// such a tool cannot be sent over HTTP.
-pub fn header_params(input_schema: &Value) -> Result<Vec<HeaderParam>, String> {
+/// Returns an error if the schema uses the mark in an invalid way. The arguments of such a tool
+/// cannot be sent over HTTP.
+pub fn header_params(input_schema: &Value) -> Result<Vec<HeaderParam>, HeaderParamError> {
     let mut found = Vec::new();
     collect_params(input_schema, &mut Vec::new(), true, &mut found)?;
     let mut names = HashSet::new();
     match found.iter().find(|one| !names.insert(one.header.clone())) {
-        Some(twice) => Err(format!("two arguments have the header '{}'", twice.header)),
+        Some(twice) => Err(HeaderParamError::DuplicateName {
+            header: twice.header.clone(),
+        }),
         None => Ok(found),
     }
 }
@@ -102,12 +119,12 @@ fn collect_params(
     path: &mut Vec<String>,
     reachable: bool,
     found: &mut Vec<HeaderParam>,
-) -> Result<(), String> {
+) -> Result<(), HeaderParamError> {
     match schema {
         Value::Object(members) => {
             if let Some(name) = members.get("x-mcp-header") {
                 if !reachable || path.is_empty() {
-                    return Err("'x-mcp-header' stands where no argument is certain".into());
+                    return Err(HeaderParamError::NotAProperty);
                 }
                 found.push(HeaderParam {
                     header: header_name(name)?,
@@ -117,10 +134,9 @@ fn collect_params(
                     members.get("type").and_then(Value::as_str),
                     Some("string" | "integer" | "boolean")
                 ) {
-                    return Err(format!(
-                        "the argument '{}' is not of a type that a header can hold",
-                        path.join(".")
-                    ));
+                    return Err(HeaderParamError::UnsupportedType {
+                        argument: path.join("."),
+                    });
                 }
             }
             for (key, value) in members.iter().filter(|(key, _)| *key != "x-mcp-header") {
@@ -145,12 +161,12 @@ fn collect_params(
     }
 }
 
-fn header_name(name: &Value) -> Result<String, String> {
+fn header_name(name: &Value) -> Result<String, HeaderParamError> {
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     let name = name
         .as_str()
         .filter(|name| !name.is_empty() && name.bytes().all(is_token));
-    let name = name.ok_or("'x-mcp-header' must be the name of a header")?;
+    let name = name.ok_or(HeaderParamError::InvalidName)?;
     Ok(format!("{PARAM_PREFIX}{}", name.to_ascii_lowercase()))
 }
 
@@ -175,7 +191,10 @@ pub fn param_value(arguments: &RawValue, one: &HeaderParam) -> Option<String> {
 pub fn values_match(header: &str, body: &str) -> bool {
     let integer = |text: &str| {
         let number = text.parse::<f64>().ok()?;
-        #[expect(clippy::cast_precision_loss, reason = "an f64 represents SAFE exactly")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "an f64 represents MAX_SAFE_INTEGER exactly"
+        )]
         let is_safe = number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER as f64;
         is_safe.then_some(number)
     };

@@ -85,7 +85,7 @@ pub fn take_request_meta(
         .unwrap_or_default();
     let meta = params
         .get("_meta")
-        .ok_or_else(|| invalid("it is missing"))?
+        .ok_or_else(|| invalid("this member is missing"))?
         .to_owned();
     let mut meta = RawObject::parse(&meta).map_err(|e| invalid(&e.to_string()))?;
     let protocol_version = meta
@@ -186,7 +186,7 @@ pub fn own_params() -> String {
             ..OutgoingMeta::default()
         },
     )
-    .unwrap_or_default()
+    .expect("an empty object can be read")
 }
 
 fn merge_meta(params: &str, outgoing: &OutgoingMeta<'_>) -> Result<String, serde_json::Error> {

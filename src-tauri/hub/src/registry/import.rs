@@ -6,17 +6,43 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    model::spec::{ServerSpec, TransportKind},
+    model::spec::{ServerSpec, SpecError, TransportKind},
     protocol,
 };
 
 /// An entry of the text, with its spec or the reason why it cannot be a server.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct ImportedServer {
     pub name: String,
-    pub spec: Result<ServerSpec, String>,
+    pub spec: Result<ServerSpec, EntryError>,
     /// Names in `env` and `headers` whose literal values look like secrets.
     pub likely_secrets: Vec<String>,
+}
+
+/// The reason why no server can be read from a text.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error("nothing to read: paste a client's 'mcpServers' JSON or a command line")]
+    Empty,
+    #[error("this is not valid JSON: {0}")]
+    Json(#[source] serde_json::Error),
+    #[error("this JSON contains no server: it has no 'mcpServers', 'command' or 'url'")]
+    NoServer,
+    #[error("this is neither JSON nor a valid command line: {0}")]
+    CommandLine(#[from] shell_words::ParseError),
+    #[error("this command line has no command")]
+    NoCommand,
+}
+
+/// The reason why an entry cannot be a server.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    #[error("this entry cannot be read: {0}")]
+    Malformed(#[from] serde_json::Error),
+    #[error("the transport '{0}' is unknown; use 'stdio', 'http' or 'sse'")]
+    UnknownTransport(String),
+    #[error(transparent)]
+    Spec(#[from] SpecError),
 }
 
 /// The members in which clients store their servers.
@@ -51,7 +77,7 @@ struct Entry {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "'command' must be a text or a list of texts")]
 enum Command {
     Line(String),
     Words(Vec<String>),
@@ -60,13 +86,11 @@ enum Command {
 /// Reads the servers of a text.
 ///
 /// # Errors
-/// Returns the reason, for people, if the text is neither JSON with a server nor a command line.
-pub fn read_specs(text: &str) -> Result<Vec<ImportedServer>, String> {
+/// Returns an error if the text is neither JSON with a server nor a command line.
+pub fn read_specs(text: &str) -> Result<Vec<ImportedServer>, ImportError> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(
-            "there is nothing to read: paste a client's mcpServers JSON, or a command line".into(),
-        );
+        return Err(ImportError::Empty);
     }
     if !text.starts_with(['{', '"']) {
         return read_command_line(text).map(|read| vec![read]);
@@ -77,23 +101,17 @@ pub fn read_specs(text: &str) -> Result<Vec<ImportedServer>, String> {
     } else {
         text.to_owned()
     };
-    let value: Map<String, Value> =
-        serde_json::from_str(&whole).map_err(|e| format!("this is not JSON: {e}"))?;
+    let value: Map<String, Value> = serde_json::from_str(&whole).map_err(ImportError::Json)?;
     let read = read_entries(&value);
     if read.is_empty() {
-        return Err(
-            "there is no server in this JSON: it has no 'mcpServers', and no 'command' or 'url'"
-                .into(),
-        );
+        return Err(ImportError::NoServer);
     }
     Ok(read)
 }
 
-fn read_command_line(text: &str) -> Result<ImportedServer, String> {
-    let mut words = shell_words::split(text)
-        .map_err(|e| format!("this is neither JSON nor a command line: {e}"))?
-        .into_iter();
-    let command = words.next().ok_or("there is no command")?;
+fn read_command_line(text: &str) -> Result<ImportedServer, ImportError> {
+    let mut words = shell_words::split(text)?.into_iter();
+    let command = words.next().ok_or(ImportError::NoCommand)?;
     let args: Vec<String> = words.collect();
     let last = args
         .iter()
@@ -154,7 +172,7 @@ fn read_entries(value: &Map<String, Value>) -> Vec<ImportedServer> {
 
 fn read_entry(name: &str, entry: &Value) -> ImportedServer {
     let spec = Entry::deserialize(entry)
-        .map_err(|e| e.to_string())
+        .map_err(EntryError::from)
         .and_then(|entry| to_spec(name, entry));
     let likely_secrets = spec.as_ref().map(likely_secrets).unwrap_or_default();
     ImportedServer {
@@ -164,7 +182,7 @@ fn read_entry(name: &str, entry: &Value) -> ImportedServer {
     }
 }
 
-fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
+fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, EntryError> {
     let (command, mut args) = match entry.command {
         None => (None, Vec::new()),
         Some(Command::Line(command)) => (Some(command), Vec::new()),
@@ -180,11 +198,7 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
         }
         Some("sse") => Some(TransportKind::Sse),
         Some("stdio" | "local") => Some(TransportKind::Stdio),
-        Some(other) => {
-            return Err(format!(
-                "it has the transport '{other}', which Drawbridge does not know"
-            ));
-        }
+        Some(other) => return Err(EntryError::UnknownTransport(other.to_owned())),
         None => None,
     };
     let text = |value: Value| {
@@ -211,7 +225,7 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, String> {
         enabled: !entry.disabled,
         ..ServerSpec::default()
     };
-    protocol::check_spec(&spec).map_err(|e| e.to_string())?;
+    protocol::check_spec(&spec)?;
     Ok(spec)
 }
 

@@ -21,7 +21,7 @@ use std::{
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub use choice::Choice;
+pub use choice::{Choice, Problem};
 pub use fill::{FillError, FilledSpec};
 
 /// The maximum length of a manifest, in bytes.
@@ -57,15 +57,15 @@ impl Manifest {
 /// The reason why a text or a file is no manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    #[error("this is not JSON: {0}")]
+    #[error("this is not valid JSON: {0}")]
     NotJson(#[from] serde_json::Error),
-    #[error("this is no manifest: it has neither 'packages' nor 'remotes'")]
+    #[error("this is not a manifest: it has neither 'packages' nor 'remotes'")]
     NoServers,
     #[error("{field}: {message}")]
     Field { field: String, message: String },
-    #[error("{0} has neither plugin.json nor server.json")]
+    #[error("{0} contains neither plugin.json nor server.json")]
     EmptyFolder(String),
-    #[error("a manifest has at most {MAX_MANIFEST} bytes")]
+    #[error("a manifest can have at most {MAX_MANIFEST} bytes")]
     TooLong,
     #[error("cannot read {file}: {source}")]
     Io { file: String, source: io::Error },

@@ -37,10 +37,13 @@ impl ServerPreset {
 /// Returns all presets, in display order.
 pub fn all() -> &'static [ServerPreset] {
     static ALL: LazyLock<Vec<ServerPreset>> = LazyLock::new(|| {
-        let manifests: Vec<Map<String, Value>> = serde_json::from_str(PRESETS).unwrap_or_default();
+        let manifests: Vec<Map<String, Value>> =
+            serde_json::from_str(PRESETS).expect("the presets are JSON objects");
         manifests
             .into_iter()
-            .filter_map(|value| to_preset(manifest::read_server_json(value).ok()?))
+            .filter_map(|value| {
+                to_preset(manifest::read_server_json(value).expect("each preset is a manifest"))
+            })
             .collect()
     });
     &ALL

@@ -68,7 +68,7 @@ pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
             specs.servers.clone_from(&old.servers);
             specs.broken.push(BrokenFile::new(
                 folder,
-                format!("the folder cannot be read: {error}"),
+                format!("cannot read the folder: {error}"),
             ));
             return specs;
         }
@@ -114,17 +114,17 @@ fn read(file: &Path) -> Result<RegisteredServer, BrokenFile> {
         .unwrap_or_default();
     if !names::is_server_id(stem) {
         return Err(broken(
-            "the file's name must be of a-z, 0-9, - and _, as in my-server.json".into(),
+            "the file's name must consist of a-z, 0-9, - and _, as in my-server.json".into(),
         ));
     }
     let metadata = fs::metadata(file).map_err(|e| broken(e.to_string()))?;
     if !metadata.is_file() {
-        return Err(broken("it is not a file".into()));
+        return Err(broken("this is not a file".into()));
     }
     let size = metadata.len();
     if size > MAX_FILE {
         return Err(broken(format!(
-            "the file has {size} bytes; a spec has at most {MAX_FILE}"
+            "the file has {size} bytes; at most {MAX_FILE} are allowed"
         )));
     }
     let text = fs::read_to_string(file).map_err(|e| broken(e.to_string()))?;
@@ -156,7 +156,9 @@ pub(super) fn write(file: &Path, spec: &ServerSpec) -> Result<(), RegistryError>
     text.push('\n');
     let temp_file = file.with_file_name(format!(
         ".{}.new",
-        file.file_name().unwrap_or_default().to_string_lossy()
+        file.file_name()
+            .expect("a spec file has a name")
+            .to_string_lossy()
     ));
     let written =
         write_private(&temp_file, text.as_bytes()).and_then(|()| fs::rename(&temp_file, file));

@@ -41,7 +41,7 @@ async fn a_new_file_is_listed_but_may_not_run_until_it_is_accepted() {
     .expect("write");
     assert_eq!(desk.registry.reload(), [ServerId::new("evil")]);
     let server = desk.registry.get(&ServerId::new("evil")).expect("known");
-    assert_eq!(desk.registry.acceptance(&server), Acceptance::New);
+    assert_eq!(desk.registry.acceptance(&server), AcceptanceState::New);
     assert!(!desk.registry.may_run(&server));
     desk.registry.accept(&server).await.expect("accepted");
     assert!(desk.registry.may_run(&server));
@@ -58,7 +58,7 @@ async fn a_changed_command_revokes_the_acceptance() {
     fs::write(desk.folder.join("a.json"), r#"{"command":"y"}"#).expect("write");
     desk.registry.reload();
     let server = desk.registry.get(&ServerId::new("a")).expect("known");
-    assert_eq!(desk.registry.acceptance(&server), Acceptance::Changed);
+    assert_eq!(desk.registry.acceptance(&server), AcceptanceState::Changed);
 }
 
 #[tokio::test]

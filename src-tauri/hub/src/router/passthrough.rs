@@ -76,7 +76,7 @@ impl Router {
             }
             _ => Err(RpcError::new(
                 code::METHOD_NOT_FOUND,
-                format!("there is no method '{method}' here"),
+                format!("Unknown method: {method}"),
             )),
         }
     }
@@ -228,21 +228,18 @@ impl Router {
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         if server.spec.lifecycle == Lifecycle::Transient {
             let why = format!(
-                "The server '{}' is started for each call and ends with it",
+                "The server '{}' runs only during a call, so it cannot report changes",
                 server.name()
             );
-            return Err(RpcError::new(
-                code::METHOD_NOT_FOUND,
-                format!("{why}: it cannot tell of changes"),
-            ));
+            return Err(RpcError::new(code::METHOD_NOT_FOUND, why));
         }
         if !self.subscriptions.has_room(handle.session()) {
             let why =
-                "this session is subscribed to too many resources; unsubscribe from some first";
+                "This session has too many subscriptions; unsubscribe from some resources first";
             return Err(RpcError::new(code::INTERNAL_ERROR, why));
         }
-        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)));
-        let request = RawObject::parse(&request).unwrap_or_default();
+        let mut request = RawObject::default();
+        request.set("uri", json::raw(json::quote(uri)));
         let send = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
             session.subscribe(uri, outgoing).await
         };
@@ -284,8 +281,8 @@ impl Router {
         if self.subscriptions.remove(server, uri, handle.session()) {
             return Ok(Json::new("{}"));
         }
-        let request = json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)));
-        let request = RawObject::parse(&request).unwrap_or_default();
+        let mut request = RawObject::default();
+        request.set("uri", json::raw(json::quote(uri)));
         let send = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
             session.unsubscribe(uri, outgoing).await
         };
@@ -298,7 +295,7 @@ impl Router {
             |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
         let reference = request
             .get("ref")
-            .ok_or_else(|| invalid("it has no 'ref'"))?
+            .ok_or_else(|| invalid("params.ref is missing"))?
             .to_owned();
         let mut reference = RawObject::parse(&reference).map_err(|e| invalid(&e.to_string()))?;
         let server = match reference.get_string("type").as_deref() {
@@ -311,7 +308,11 @@ impl Router {
                 self.find_completion_server(handle, &string_member(&reference, "uri")?)
                     .await?
             }
-            _ => return Err(invalid("'ref.type' must be ref/prompt or ref/resource")),
+            _ => {
+                return Err(invalid(
+                    "params.ref.type must be ref/prompt or ref/resource",
+                ));
+            }
         };
         let reference = reference.to_raw();
         request.set("ref", reference);

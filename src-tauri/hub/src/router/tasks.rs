@@ -85,7 +85,7 @@ impl Tasks {
         let key = (handle.session().client.clone(), id);
         if let Some(other) = all.tasks.get(&key).filter(|task| task.server != *server) {
             let why = format!(
-                "its task has the id of one of the server '{}'",
+                "The server returned a task id that belongs to the server '{}'",
                 other.server
             );
             return Err(RpcError::new(code::INTERNAL_ERROR, why));

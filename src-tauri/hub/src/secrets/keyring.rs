@@ -4,8 +4,8 @@ use std::{thread::sleep, time::Duration};
 
 use keyring::{Entry, Error};
 
-use super::{Secret, SecretError, SecretStore};
-use crate::model::secret::KeyringStatus;
+use super::{KeyringFailure, Secret, SecretError, SecretStore};
+use crate::model::{cause::Cause, secret::KeyringStatus};
 
 const SERVICE: &str = "drawbridge";
 
@@ -30,7 +30,7 @@ impl SecretStore for Keyring {
 
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError> {
         let set = with_entry(name, |entry| entry.set_password(value.expose()))?;
-        set.ok_or_else(|| SecretError::Unavailable("it has not kept what it was given".into()))
+        set.ok_or(SecretError::Unavailable(KeyringFailure::NotStored))
     }
 
     fn remove(&self, name: &str) -> Result<(), SecretError> {
@@ -52,7 +52,7 @@ fn with_entry<T>(
     ask: impl Fn(&Entry) -> Result<T, Error>,
 ) -> Result<Option<T>, SecretError> {
     if let Err(error) = Entry::store_status() {
-        return Err(SecretError::Unavailable(error.to_string()));
+        return Err(unavailable(error));
     }
     let mut pauses = RETRY_PAUSES.iter();
     loop {
@@ -67,9 +67,15 @@ fn with_entry<T>(
         }
         match pauses.next() {
             Some(pause) => sleep(*pause),
-            None => return Err(SecretError::Unavailable(error.to_string())),
+            None => return Err(unavailable(error)),
         }
     }
+}
+
+fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> SecretError {
+    SecretError::Unavailable(KeyringFailure::Failed {
+        source: Cause::new(error),
+    })
 }
 
 /// The Secret Service.

@@ -256,12 +256,15 @@ impl ClientHandle {
             answer,
         };
         if questions.try_send(question).is_err() {
-            return Err(no_answer_error(&request.method, "its request is over"));
+            return Err(no_answer_error(&request.method, "its request has ended"));
         }
         match timeout(max_wait, answered).await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(_)) => Err(no_answer_error(&request.method, "it did not ask again")),
-            Err(_) => Err(no_answer_error(&request.method, "it took too long")),
+            Ok(Err(_)) => Err(no_answer_error(
+                &request.method,
+                "it did not repeat its request",
+            )),
+            Err(_) => Err(no_answer_error(&request.method, "it timed out")),
         }
     }
 
@@ -274,7 +277,7 @@ impl ClientHandle {
             if pending.len() >= MAX_PENDING {
                 return Err(RpcError::new(
                     code::INTERNAL_ERROR,
-                    "too many requests wait for the client already",
+                    "too many requests are already waiting for the client",
                 ));
             }
             pending.insert(id, answer);
@@ -286,7 +289,7 @@ impl ClientHandle {
             answer = timeout(max_wait, answered) => match answer {
                 Ok(Ok(reply)) => reply,
                 Ok(Err(_)) => Err(no_answer_error(method, "its session has ended")),
-                Err(_) => Err(no_answer_error(method, "it took too long")),
+                Err(_) => Err(no_answer_error(method, "it timed out")),
             },
             () = self.session.ended.cancelled() => Err(no_answer_error(method, "its session has ended")),
         }
@@ -336,7 +339,7 @@ impl Drop for PendingGuard<'_> {
             .remove(&self.id)
             .is_some();
         if is_open && !session.ended.is_cancelled() {
-            let why = "the server took it back, or it took too long";
+            let why = "the server cancelled the request, or it timed out";
             let params = json::raw(format!(
                 r#"{{"requestId":{},"reason":{}}}"#,
                 self.id,

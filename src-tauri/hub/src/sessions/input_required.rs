@@ -195,7 +195,7 @@ impl PendingInputs {
     ) -> Result<ActiveRequest, RpcError> {
         let refused =
             |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params.requestState: {why}"));
-        let unknown = || refused("no request waits for it any more; begin anew without it");
+        let unknown = || refused("no request is waiting for it; send the request again without it");
         let (hand_over, handed_over) = oneshot::channel();
         let parked = {
             let mut all = self.lock();
@@ -247,7 +247,7 @@ impl PendingInputs {
         if all.values().filter(|other| other.client == client).count() >= MAX_PER_CLIENT {
             return Err(RpcError::new(
                 code::INTERNAL_ERROR,
-                "too many requests wait for this client's answers",
+                "too many requests are waiting for this client's answers",
             ));
         }
         all.insert(

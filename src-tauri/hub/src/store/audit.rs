@@ -16,6 +16,7 @@
 //! recomputes the whole chain. [`prune`] deletes old entries and leaves an anchor, an entry that
 //! states how the chain begins.
 
+mod fault;
 mod key;
 mod prune;
 mod verify;
@@ -25,6 +26,7 @@ use serde_json::json;
 
 use super::table::audit::{self, AuditHead};
 use crate::{clock, model::audit::AuditKind};
+use fault::AuditFault;
 
 pub(super) use key::{AuditKey, FILE_NAME as KEY_FILE};
 pub(super) use prune::{Segment, find_segment, prune};
@@ -198,22 +200,18 @@ impl<'a> Chain<'a> {
                 chain.append(AuditKind::Began, None, &body, &Sealed::Nothing)?;
                 None
             }
-            (None, None) => Some((
-                1,
-                0,
-                "the audit is empty, though its key is older: all of it is gone".to_owned(),
-            )),
+            (None, None) => Some((1, 0, AuditFault::Emptied)),
             (last, head) => {
                 let last = last.unwrap_or_default();
                 end_mismatch(last, head.as_ref(), key)
-                    .map(|why| (last.seq + 1, head.map_or(0, |head| head.seq), why))
+                    .map(|fault| (last.seq + 1, head.map_or(0, |head| head.seq), fault))
             }
         };
-        if let Some((seq, head, why)) = found {
-            tracing::error!("{why}; `drawbridge audit verify` says more");
+        if let Some((seq, head, fault)) = found {
+            tracing::error!("{fault}; see `drawbridge audit verify`");
             // Leave a gap after the last known entry, so that the loss stays visible.
             chain.tip.seq = chain.tip.seq.max(head);
-            let body = json!({ "seq": seq, "why": why }).to_string();
+            let body = json!({ "seq": seq, "why": fault.to_string() }).to_string();
             chain.append(AuditKind::Broken, None, &body, &Sealed::Nothing)?;
         }
         Ok(chain)
@@ -270,25 +268,20 @@ impl<'a> Chain<'a> {
 }
 
 /// Returns why the chain does not end as its head says, or `None` if it does.
-fn end_mismatch(last: Tip, head: Option<&AuditHead>, key: &AuditKey) -> Option<String> {
+fn end_mismatch(last: Tip, head: Option<&AuditHead>, key: &AuditKey) -> Option<AuditFault> {
     let Some(head) = head else {
-        return Some("the record of where the audit ends is gone".into());
+        return Some(AuditFault::NoHead);
     };
-    let first_gone = last.seq + 1;
     if head.seq == last.seq {
-        return (head.mac != last.mac(key))
-            .then(|| "the end of the audit was changed, or it has another key".to_owned());
+        return (head.mac != last.mac(key)).then_some(AuditFault::EndChanged);
     }
-    Some(match head.seq - last.seq {
-        1 => format!("the audit was cut off at its end: entry {first_gone} is gone"),
-        2.. => format!(
-            "the audit was cut off at its end: the entries {first_gone} to {} are gone",
-            head.seq
-        ),
-        _ => format!(
-            "entries were added to the audit behind its end at {}",
-            head.seq
-        ),
+    Some(if head.seq > last.seq {
+        AuditFault::CutOff {
+            first: last.seq + 1,
+            last: head.seq,
+        }
+    } else {
+        AuditFault::Extended(head.seq)
     })
 }
 

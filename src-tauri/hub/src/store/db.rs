@@ -75,7 +75,7 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
 
 async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
     make_private(file).map_err(|e| StoreError {
-        context: "cannot be made",
+        context: "cannot be created",
         source: sqlx::Error::Io(e),
     })?;
     let options = SqliteConnectOptions::new()

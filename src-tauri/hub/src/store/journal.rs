@@ -10,6 +10,7 @@
 //! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -55,17 +56,22 @@ const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The error text of a call that its client cancelled or abandoned.
-pub const CANCELLED_BY_CLIENT: &str = "the client cancelled it or left";
+pub const CANCELLED_BY_CLIENT: &str = "the client cancelled the call or disconnected";
 
-/// The error if the journal cannot write an entry, or has ended.
+/// The reason why the journal cannot read or write.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("the decision could not be written: {0}")]
-pub struct JournalError(String);
+pub enum JournalError {
+    #[error("the journal has ended")]
+    Ended,
+    #[error("the journal cannot use the database: {0}")]
+    Database(#[source] Arc<rusqlite::Error>),
+    #[error("the key of the audit cannot be used: {0}")]
+    Key(#[source] Arc<io::Error>),
+}
 
-impl JournalError {
-    /// Returns the reason of the failure.
-    pub fn reason(&self) -> &str {
-        &self.0
+impl From<rusqlite::Error> for JournalError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(Arc::new(error))
     }
 }
 
@@ -167,7 +173,7 @@ impl Journal {
     pub async fn record_decision(&self, row: Arc<CallRow>) -> Result<(), JournalError> {
         self.add_decision(Some(row))
             .await
-            .map_err(|_| journal_ended())?
+            .map_err(|_| JournalError::Ended)?
     }
 
     /// Adds a decision to the next commit. The receiver also gets the result of that commit if
@@ -250,8 +256,8 @@ impl Journal {
         let (written, answer) = oneshot::channel();
         self.commands
             .send(Command::Decisions { rows, written })
-            .map_err(|_| journal_ended())?;
-        answer.await.map_err(|_| journal_ended())?
+            .map_err(|_| JournalError::Ended)?;
+        answer.await.map_err(|_| JournalError::Ended)?
     }
 
     /// Records the outcome of a call. The journal writes it in the background.
@@ -276,7 +282,7 @@ impl Journal {
 
     /// Appends an audit entry that concerns no call. The journal writes it in the background.
     pub fn append_audit(&self, kind: AuditKind, body: &impl serde::Serialize) {
-        let body = serde_json::to_string(body).unwrap_or_default();
+        let body = serde_json::to_string(body).expect("notes are plain data");
         let mut outcomes = lock(&self.outcomes);
         if outcomes.notes.len() < MAX_PENDING {
             outcomes.notes.push(Note {
@@ -299,7 +305,7 @@ impl Journal {
         let writer = self.writer.clone();
         tokio::task::spawn_blocking(move || lock(&writer).recover())
             .await
-            .map_err(|_| journal_ended())?
+            .map_err(|_| JournalError::Ended)?
     }
 
     /// Recomputes the audit, including everything that was recorded before this call.
@@ -311,7 +317,7 @@ impl Journal {
         let writer = self.writer.clone();
         run_blocking(move || {
             let (file, key) = lock(&writer).path_and_key()?;
-            open_connection(&file).and_then(|mut connection| audit::verify(&mut connection, &key))
+            Ok(audit::verify(&mut open_connection(&file)?, &key)?)
         })
         .await
     }
@@ -326,8 +332,7 @@ impl Journal {
             let writer = self.writer.clone();
             let segment = run_blocking(move || {
                 let file = lock(&writer).file.clone();
-                open_connection(&file)
-                    .and_then(|connection| audit::find_segment(&connection, before))
+                Ok(audit::find_segment(&open_connection(&file)?, before)?)
             });
             let segment = segment.await?;
             if segment.is_empty() {
@@ -336,8 +341,8 @@ impl Journal {
             let (written, answer) = oneshot::channel();
             self.commands
                 .send(Command::Prune { segment, written })
-                .map_err(|_| journal_ended())?;
-            answer.await.map_err(|_| journal_ended())??;
+                .map_err(|_| JournalError::Ended)?;
+            answer.await.map_err(|_| JournalError::Ended)??;
             tokio::time::sleep(PRUNE_PAUSE).await;
         }
     }
@@ -435,7 +440,7 @@ fn checkpoint_if_due(writer: &Mutex<Writer>) {
         connection.pragma_update(None, "wal_checkpoint", "PASSIVE")
     });
     if let Err(why) = copied {
-        tracing::warn!("the database's log cannot be checkpointed: {why}");
+        tracing::warn!("cannot write a checkpoint of the database: {why}");
     }
 }
 
@@ -455,11 +460,11 @@ impl Writer {
         if rows.is_empty() && batch.ended.is_empty() && batch.notes.is_empty() {
             return Ok(());
         }
-        self.commit(&batch, |_, _| Ok(())).map_err(|why| {
-            tracing::error!("the database cannot write the calls: {why}");
+        self.commit(&batch, |_, _| Ok(())).inspect_err(|error| {
+            tracing::error!("cannot write the calls to the database: {error}");
             lock(&self.outcomes).is_announced = false;
             self.restore(batch);
-            self.reset_after(&why)
+            self.reset();
         })
     }
 
@@ -505,37 +510,33 @@ impl Writer {
         let closed = self.commit(&Batch::default(), |connection, chain| {
             call::write_outcomes(&call::interrupted_calls(connection)?, connection, chain)
         });
-        closed.map_err(|why| self.reset_after(&why))
+        closed.inspect_err(|_| self.reset())
     }
 
     fn prune(&mut self, segment: &Segment) -> Result<(), JournalError> {
         let pruned = self.commit(&Batch::default(), |connection, chain| {
             audit::prune(segment, connection, chain)
         });
-        pruned.map_err(|why| self.reset_after(&why))
+        pruned.inspect_err(|_| self.reset())
     }
 
-    fn reset_after(&mut self, why: &rusqlite::Error) -> JournalError {
-        // A new connection may work.
+    /// Closes the connection after a failure. A new one may work.
+    fn reset(&mut self) {
         self.open = None;
-        JournalError(why.to_string())
     }
 
     /// Returns the path of the database and the key of its audit.
-    fn path_and_key(&mut self) -> Result<(PathBuf, Arc<AuditKey>), rusqlite::Error> {
+    fn path_and_key(&mut self) -> Result<(PathBuf, Arc<AuditKey>), JournalError> {
         if self.pool.is_closed() {
-            return Err(rusqlite::Error::InvalidPath(self.file.clone()));
+            return Err(JournalError::Ended);
         }
         let key = match &self.key {
             Some(key) => key.clone(),
             None => {
-                let folder = self.file.parent().unwrap_or(Path::new("."));
-                let failed = |error| {
-                    rusqlite::Error::ToSqlConversionFailure(format!("audit: {error}").into())
-                };
-                self.key
-                    .insert(Arc::new(AuditKey::load(folder).map_err(failed)?))
-                    .clone()
+                let folder = self.file.parent().expect("the database is in a folder");
+                let key =
+                    AuditKey::load(folder).map_err(|error| JournalError::Key(Arc::new(error)))?;
+                self.key.insert(Arc::new(key)).clone()
             }
         };
         Ok((self.file.clone(), key))
@@ -546,20 +547,15 @@ impl Writer {
         &mut self,
         batch: &Batch<'_>,
         more: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error>,
-    ) -> Result<(), rusqlite::Error> {
-        if self.pool.is_closed() {
-            return Err(rusqlite::Error::InvalidPath(self.file.clone()));
-        }
-        if self.key.is_none() || self.open.is_none() {
-            let (file, _) = self.path_and_key()?;
-            self.open = Some(OpenDatabase {
+    ) -> Result<(), JournalError> {
+        let (file, key) = self.path_and_key()?;
+        let open = match &mut self.open {
+            Some(open) => open,
+            None => self.open.insert(OpenDatabase {
                 connection: open_connection(&file)?,
                 mode: "",
                 tip: None,
-            });
-        }
-        let (Some(open), Some(key)) = (&mut self.open, &self.key) else {
-            return Err(rusqlite::Error::InvalidPath(self.file.clone()));
+            }),
         };
         let by_person = batch
             .rows
@@ -573,7 +569,7 @@ impl Writer {
         // A failure leaves the end of the audit unknown, so that the next commit reads it again.
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
-        let mut chain = Chain::resume(&open.connection, key, tip)?;
+        let mut chain = Chain::resume(&open.connection, &key, tip)?;
         call::insert_decisions(
             batch.rows.iter().map(AsRef::as_ref),
             &open.connection,
@@ -595,12 +591,11 @@ impl Writer {
 
 /// Runs slow work on a blocking thread.
 async fn run_blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, rusqlite::Error> + Send + 'static,
+    work: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
 ) -> Result<T, JournalError> {
-    let done = tokio::task::spawn_blocking(work)
+    tokio::task::spawn_blocking(work)
         .await
-        .map_err(|_| journal_ended())?;
-    done.map_err(|error| JournalError(error.to_string()))
+        .map_err(|_| JournalError::Ended)?
 }
 
 /// A transaction with cached `BEGIN` and `COMMIT` statements. If it is dropped before the commit,
@@ -634,10 +629,6 @@ fn open_connection(file: &Path) -> Result<Connection, rusqlite::Error> {
     // A commit must not wait for a checkpoint; see [`checkpoint_if_due`].
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(connection)
-}
-
-fn journal_ended() -> JournalError {
-    JournalError("the journal has ended".into())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -15,9 +15,10 @@ use serde::{Serialize, de::DeserializeOwned};
 /// Returns the name under which serde writes a unit variant.
 fn to_enum_text(value: &impl Serialize) -> String {
     serde_json::to_value(value)
-        .ok()
-        .and_then(|v| v.as_str().map(str::to_owned))
-        .unwrap_or_default()
+        .expect("a unit variant can be written")
+        .as_str()
+        .expect("a unit variant is written as a string")
+        .to_owned()
 }
 
 /// Parses the name of a variant. An unknown name comes from a newer version of Drawbridge.

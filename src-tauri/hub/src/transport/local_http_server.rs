@@ -15,8 +15,8 @@ use tokio::{
 use url::Url;
 
 use super::{
-    EventSender, Transport, TransportEvent,
-    process::{self, Launch, Pipes, Process, SpawnError, guard::Guard},
+    EndReason, EventSender, Transport, TransportEvent,
+    process::{self, Launch, Pipes, Process, ProcessExit, SpawnError, guard::Guard},
     rate_limit::RateLimit,
 };
 use crate::{
@@ -41,10 +41,18 @@ pub struct LocalHttpServer {
 pub enum LocalHttpServerError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    #[error("its program ended while it was being started: {0}")]
-    Ended(String),
-    #[error("its program did not listen at {url} within {} s", .timeout.as_secs_f32())]
-    NotListening { url: String, timeout: Duration },
+    #[error("{0}, before it listened at its URL")]
+    Ended(ProcessExit),
+    #[error(transparent)]
+    NotListening(NotListening),
+}
+
+/// The program did not listen at its URL in time.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("The program did not listen at {url} within {} s", .timeout.as_secs_f32())]
+pub struct NotListening {
+    pub url: String,
+    pub timeout: Duration,
 }
 
 impl LocalHttpServer {
@@ -76,10 +84,11 @@ impl LocalHttpServer {
             stdin: Mutex::new(Some(stdin)),
         };
         let listens = tokio::select! {
-            how = served.process.wait_for_exit() => Err(LocalHttpServerError::Ended(how)),
-            listens = wait_until_listening(url, timeout) => {
-                listens.then_some(()).ok_or_else(|| LocalHttpServerError::NotListening { url: url.to_owned(), timeout })
-            }
+            exit = served.process.wait_for_exit() => Err(LocalHttpServerError::Ended(exit)),
+            listens = wait_until_listening(url, timeout) => listens.then_some(()).ok_or_else(|| {
+                let url = url.to_owned();
+                LocalHttpServerError::NotListening(NotListening { url, timeout })
+            })
         };
         match listens {
             Ok(()) => Ok(served),
@@ -94,8 +103,8 @@ impl LocalHttpServer {
     pub fn into_transport(self, transport: Transport, events: EventSender) -> Transport {
         let process = self.process.clone();
         tokio::spawn(async move {
-            let how = process.wait_for_exit().await;
-            events.send(TransportEvent::Ended(how)).await;
+            let reason = exit_reason(process.wait_for_exit().await);
+            events.send(TransportEvent::Ended(reason)).await;
         });
         Transport::LocalHttp(Box::new((self, transport)))
     }
@@ -104,8 +113,8 @@ impl LocalHttpServer {
         self.process.pid()
     }
 
-    pub(super) fn end_reason(&self) -> Option<String> {
-        self.process.end_reason()
+    pub(super) fn end_reason(&self) -> Option<EndReason> {
+        self.process.exit().map(exit_reason)
     }
 
     /// Ends the program and its process tree.
@@ -115,6 +124,13 @@ impl LocalHttpServer {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         self.process.stop().await;
+    }
+}
+
+fn exit_reason(exit: ProcessExit) -> EndReason {
+    EndReason::Exited {
+        exit,
+        last_output: String::new(),
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::Reply;
 use crate::model::{
+    cause::MapText,
     json::{self, Json},
     rpc::RpcError,
 };
@@ -33,13 +34,51 @@ pub enum Message {
         id: Option<u64>,
         reply: Reply,
     },
-    /// An answer that breaks the rules of JSON-RPC, and the reason. `ids` are the requests that it
+    /// An answer that breaks the rules of JSON-RPC, and the rule. `ids` are the requests that it
     /// seems to answer, if any.
     Malformed {
         ids: Vec<u64>,
-        why: String,
+        rule: MalformedAnswer,
     },
     Incoming(Incoming),
+}
+
+/// The rule that an answer breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MalformedAnswer {
+    #[error(r#"The server's answer has no "jsonrpc":"2.0""#)]
+    NoVersion,
+    #[error(r#"The server's answer has "jsonrpc":{version} instead of "2.0""#)]
+    WrongVersion { version: String },
+    #[error(
+        "The server's answer has the id {id} as a string, not as the number that Drawbridge sent"
+    )]
+    StringId { id: u64 },
+    #[error("The server's answer has neither a result nor an error")]
+    NoOutcome,
+    #[error("The server's answer is inside an array (a JSON-RPC batch)")]
+    Batch,
+    #[error("The server's answer is nested deeper than {max} levels")]
+    TooDeep { max: usize },
+    #[error("The server's answer is longer than {} MiB", .max_bytes >> 20)]
+    TooLong { max_bytes: usize },
+}
+
+impl MalformedAnswer {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::WrongVersion { version } => Self::WrongVersion {
+                version: change(&version),
+            },
+            Self::NoVersion
+            | Self::StringId { .. }
+            | Self::NoOutcome
+            | Self::Batch
+            | Self::TooDeep { .. }
+            | Self::TooLong { .. } => self,
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -92,7 +131,7 @@ impl Envelope<'_> {
 
     /// Returns the rule that an answer breaks. Returns `None` if the message breaks no rule, or is
     /// not meant to be an answer.
-    fn broken_rule(&self) -> Option<String> {
+    fn broken_rule(&self) -> Option<MalformedAnswer> {
         let id = self.intended_id()?;
         if self.method.is_some() {
             return None;
@@ -100,14 +139,12 @@ impl Envelope<'_> {
         match self.jsonrpc {
             // A line of a JSON log may have an id too.
             None | Some(_) if !self.is_json_rpc_2() && !self.has_outcome() => None,
-            None => Some(r#"has no "jsonrpc":"2.0""#.to_owned()),
-            Some(version) if !self.is_json_rpc_2() => {
-                Some(format!(r#"has "jsonrpc":{version} instead of "2.0""#))
-            }
-            Some(_) if self.own_id().is_none() => Some(format!(
-                "has the id {id} as a string, not as the number that Drawbridge sent"
-            )),
-            Some(_) if !self.has_outcome() => Some("has neither a result nor an error".to_owned()),
+            None => Some(MalformedAnswer::NoVersion),
+            Some(version) if !self.is_json_rpc_2() => Some(MalformedAnswer::WrongVersion {
+                version: version.to_string(),
+            }),
+            Some(_) if self.own_id().is_none() => Some(MalformedAnswer::StringId { id }),
+            Some(_) if !self.has_outcome() => Some(MalformedAnswer::NoOutcome),
             Some(_) => None,
         }
     }
@@ -123,10 +160,7 @@ pub fn parse(message: &Json) -> Option<Message> {
     let envelope: Envelope<'_> = serde_json::from_str(message.get()).ok()?;
     if let Some(rule) = envelope.broken_rule() {
         let ids = envelope.intended_id().into_iter().collect();
-        return Some(Message::Malformed {
-            ids,
-            why: format!("its answer {rule}"),
-        });
+        return Some(Message::Malformed { ids, rule });
     }
     if !envelope.is_json_rpc_2() {
         return None;
@@ -169,9 +203,9 @@ fn parse_batch(message: &Json) -> Option<Message> {
         .iter()
         .filter(|one| one.method.is_none() && (one.is_json_rpc_2() || one.has_outcome()));
     let ids: Vec<u64> = answers.filter_map(Envelope::intended_id).collect();
-    (!ids.is_empty()).then(|| Message::Malformed {
+    (!ids.is_empty()).then_some(Message::Malformed {
         ids,
-        why: "its answer is inside an array (a JSON-RPC batch)".into(),
+        rule: MalformedAnswer::Batch,
     })
 }
 
@@ -180,13 +214,11 @@ fn reject_too_deep(envelope: &Envelope<'_>) -> Option<Message> {
     if envelope.method.is_some() {
         return None;
     }
-    let why = format!(
-        "its answer is nested deeper than {} levels",
-        json::MAX_DEPTH
-    );
     Some(Message::Malformed {
         ids: envelope.own_id().into_iter().collect(),
-        why,
+        rule: MalformedAnswer::TooDeep {
+            max: json::MAX_DEPTH,
+        },
     })
 }
 

@@ -7,7 +7,10 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::{Reply, TransportError};
+use super::{
+    EndReason, InvalidAnswer, LostReason, NotSentReason, Reply, TransportError,
+    message::MalformedAnswer,
+};
 
 /// Receives the answer to a request.
 pub(super) type AnswerReceiver = oneshot::Receiver<Result<Reply, TransportError>>;
@@ -16,7 +19,7 @@ pub(super) type AnswerReceiver = oneshot::Receiver<Result<Reply, TransportError>
 #[derive(Default)]
 pub(super) struct Pending {
     waiting: Mutex<HashMap<u64, oneshot::Sender<Result<Reply, TransportError>>>>,
-    ended: OnceLock<String>,
+    ended: OnceLock<EndReason>,
 }
 
 impl Pending {
@@ -27,8 +30,10 @@ impl Pending {
     pub(super) fn register(&self, id: u64) -> Result<AnswerReceiver, TransportError> {
         let (answer, answered) = oneshot::channel();
         let mut waiting = self.waiting();
-        if let Some(how) = self.ended.get() {
-            return Err(TransportError::NotSent(how.clone()));
+        if let Some(reason) = self.ended.get() {
+            return Err(TransportError::NotSent(NotSentReason::Ended(
+                reason.clone(),
+            )));
         }
         waiting.insert(id, answer);
         Ok(answered)
@@ -40,10 +45,11 @@ impl Pending {
     }
 
     /// Fails the requests whose answers are malformed. Returns whether any of them waited.
-    pub(super) fn fail(&self, ids: &[u64], why: &str) -> bool {
-        let failed = ids
-            .iter()
-            .filter(|id| self.settle(Some(**id), Err(TransportError::Protocol(why.to_owned()))));
+    pub(super) fn fail(&self, ids: &[u64], rule: &MalformedAnswer) -> bool {
+        let failed = ids.iter().filter(|id| {
+            let error = TransportError::Protocol(InvalidAnswer::Malformed(rule.clone()));
+            self.settle(Some(**id), Err(error))
+        });
         failed.count() > 0
     }
 
@@ -59,17 +65,18 @@ impl Pending {
 
     /// Ends the connection, and fails all requests in flight. Returns `false` if the connection had
     /// already ended.
-    pub(super) fn end(&self, how: &str) -> bool {
+    pub(super) fn end(&self, reason: &EndReason) -> bool {
         let mut waiting = self.waiting();
-        let is_new = self.ended.set(how.to_owned()).is_ok();
+        let is_new = self.ended.set(reason.clone()).is_ok();
         for (_, waiting) in waiting.drain() {
-            let _ = waiting.send(Err(TransportError::Lost(how.to_owned())));
+            let lost = LostReason::Ended(reason.clone());
+            let _ = waiting.send(Err(TransportError::Lost(lost)));
         }
         is_new
     }
 
     /// Returns how the connection ended, or `None` while it is alive.
-    pub(super) fn end_reason(&self) -> Option<String> {
+    pub(super) fn end_reason(&self) -> Option<EndReason> {
         self.ended.get().cloned()
     }
 

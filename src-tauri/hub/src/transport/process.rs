@@ -14,7 +14,14 @@ pub mod usage;
 #[cfg(windows)]
 mod windows;
 
-use std::{collections::BTreeMap, path::PathBuf, process::Stdio, sync::OnceLock, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    path::PathBuf,
+    process::Stdio,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::{
@@ -30,6 +37,7 @@ use unix as platform;
 #[cfg(windows)]
 use windows as platform;
 
+use crate::model::cause::MapText;
 use guard::Guard;
 
 /// How long a server may take to end by itself after its stdin was closed. After that, it receives
@@ -47,17 +55,66 @@ pub struct Launch {
 }
 
 /// Why a process cannot be started.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum SpawnError {
-    #[error("cannot find the command '{command}': looked in {path}")]
-    NotFound { command: String, path: String },
-    #[error("the folder '{0}' does not exist")]
-    FolderNotFound(String),
-    #[error("cannot start '{command}': {source}")]
+    #[error("Drawbridge cannot find the command '{command}' in {path}")]
+    CommandNotFound { command: String, path: String },
+    #[error("The folder '{folder}' does not exist")]
+    FolderNotFound { folder: String },
+    #[error("Drawbridge cannot start '{command}': {source}")]
     Io {
         command: String,
-        source: std::io::Error,
+        source: Arc<io::Error>,
     },
+}
+
+impl SpawnError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::CommandNotFound { command, path } => Self::CommandNotFound {
+                command: change(&command),
+                path: change(&path),
+            },
+            Self::FolderNotFound { folder } => Self::FolderNotFound {
+                folder: change(&folder),
+            },
+            Self::Io { command, source } => Self::Io {
+                command: change(&command),
+                source,
+            },
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone)]
+pub enum ProcessExit {
+    Code(i32),
+    Signal(i32),
+    /// Drawbridge ended the process.
+    Stopped,
+    /// The system reports neither a code nor a signal.
+    Unknown,
+    /// The exit status cannot be read.
+    Unreadable(Arc<io::Error>),
+}
+
+impl fmt::Display for ProcessExit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "The program ended with exit code {code}"),
+            Self::Signal(signal) => write!(f, "The program was ended by signal {signal}"),
+            Self::Stopped => f.write_str("The program was stopped"),
+            Self::Unknown => f.write_str("The program ended"),
+            Self::Unreadable(error) => {
+                write!(
+                    f,
+                    "The program ended, and its exit status cannot be read: {error}"
+                )
+            }
+        }
+    }
 }
 
 /// The pipes of a process.
@@ -70,7 +127,7 @@ pub struct Pipes {
 /// A running process and its tree.
 pub struct Process {
     pid: u32,
-    exit: watch::Receiver<Option<String>>,
+    exit: watch::Receiver<Option<ProcessExit>>,
     stop: mpsc::Sender<()>,
 }
 
@@ -86,23 +143,13 @@ impl Process {
             .spawn()
             .map_err(|source| SpawnError::Io {
                 command: launch.command.clone(),
-                source,
+                source: Arc::new(source),
             })?;
-        let pid = child.id().unwrap_or_default();
-        let io = |what| SpawnError::Io {
-            command: launch.command.clone(),
-            source: std::io::Error::other(what),
-        };
+        let pid = child.id().expect("nobody has waited for the process yet");
         let pipes = Pipes {
-            stdin: child.stdin().take().ok_or_else(|| io("it has no stdin"))?,
-            stdout: child
-                .stdout()
-                .take()
-                .ok_or_else(|| io("it has no stdout"))?,
-            stderr: child
-                .stderr()
-                .take()
-                .ok_or_else(|| io("it has no stderr"))?,
+            stdin: child.stdin().take().expect("stdin is piped"),
+            stdout: child.stdout().take().expect("stdout is piped"),
+            stderr: child.stderr().take().expect("stderr is piped"),
         };
         guard.watch(pid);
         let (exited, exit) = watch::channel(None);
@@ -122,18 +169,19 @@ impl Process {
         self.pid
     }
 
-    /// Waits for the end of the process, and returns how it ended, as text for people.
-    pub async fn wait_for_exit(&self) -> String {
+    /// Waits for the end of the process, and returns how it ended.
+    pub async fn wait_for_exit(&self) -> ProcessExit {
         let mut exit = self.exit.clone();
         let ended = exit.wait_for(Option::is_some).await;
+        // The sender is dropped without a value only if the runtime shuts down.
         ended
             .ok()
-            .and_then(|how| how.clone())
-            .unwrap_or_else(|| "it ended".into())
+            .and_then(|exit| exit.clone())
+            .unwrap_or(ProcessExit::Unknown)
     }
 
     /// Returns how the process ended, or `None` while it runs.
-    pub fn end_reason(&self) -> Option<String> {
+    pub fn exit(&self) -> Option<ProcessExit> {
         self.exit.borrow().clone()
     }
 
@@ -153,15 +201,21 @@ async fn build_command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, Sp
         .or_else(home_dir)
         .filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = cwd.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(SpawnError::FolderNotFound(folder.display().to_string()));
+        return Err(SpawnError::FolderNotFound {
+            folder: folder.display().to_string(),
+        });
     }
-    let path = env.get("PATH").cloned().unwrap_or_default();
+    let path = env
+        .get("PATH")
+        .cloned()
+        .expect("build_environment sets PATH");
     let here = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-    let program =
-        which::which_in(&launch.command, Some(&path), here).map_err(|_| SpawnError::NotFound {
+    let program = which::which_in(&launch.command, Some(&path), here).map_err(|_| {
+        SpawnError::CommandNotFound {
             command: launch.command.clone(),
             path,
-        })?;
+        }
+    })?;
     let mut command = Command::new(program);
     command.args(&launch.args).env_clear().envs(env);
     command
@@ -188,7 +242,12 @@ pub fn spawn_on_log_thread<F: Future<Output: Send + 'static> + Send + 'static>(
             .enable_all()
             .build();
         built
-            .inspect_err(|e| tracing::warn!("what servers write is read among the calls: {e}"))
+            .inspect_err(|e| {
+                tracing::warn!(
+                    "The output of servers is read on the threads of calls, because a thread \
+                     for it cannot be started: {e}"
+                );
+            })
             .ok()
     });
     match thread {
@@ -207,21 +266,21 @@ async fn supervise(
     pid: u32,
     grace: Duration,
     mut stop: mpsc::Receiver<()>,
-    exited: watch::Sender<Option<String>>,
+    exited: watch::Sender<Option<ProcessExit>>,
     guard: Guard,
 ) {
-    let how = tokio::select! {
-        status = platform::leader(child.as_mut()).wait() => platform::how_it_ended(status),
+    let exit = tokio::select! {
+        status = platform::leader(child.as_mut()).wait() => platform::exit_from(status),
         _ = stop.recv() => {
             let by_itself = end_gracefully(&mut child, pid, grace).await;
-            by_itself.map_or_else(|| "it was stopped".to_owned(), platform::how_it_ended)
+            by_itself.map_or(ProcessExit::Stopped, platform::exit_from)
         }
     };
     // Processes that the server started may have outlived it.
     platform::kill_tree(pid, child.as_mut());
     let _ = timeout(EOF_GRACE, child.wait()).await;
     guard.unwatch(pid);
-    let _ = exited.send(Some(how));
+    let _ = exited.send(Some(exit));
 }
 
 /// Ends the process after its stdin was closed. Returns its exit status if it ended without a
@@ -230,7 +289,7 @@ async fn end_gracefully(
     child: &mut Box<dyn ChildWrapper>,
     pid: u32,
     grace: Duration,
-) -> Option<std::io::Result<std::process::ExitStatus>> {
+) -> Option<io::Result<std::process::ExitStatus>> {
     // Wait for the leader only: its children may outlive it.
     let leader = timeout(
         EOF_GRACE.min(grace),

@@ -1,32 +1,30 @@
 //! The common part of both transports to a URL: the headers, posting a message, the text of a
 //! refusal, and reading a bounded body.
 
-use std::{collections::BTreeMap, sync::OnceLock, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
     header::{AUTHORIZATION, CONTENT_TYPE, LOCATION},
+    uri::InvalidUri,
 };
 use url::Url;
 
 use super::{
-    MAX_MESSAGE, TransportError,
+    HttpRefusal, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, RefusedReason, RemoteError,
+    TransportError,
     message::{self, Message},
 };
 use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
-    model::{json::Json, rpc::RpcError},
+    model::{cause::MapText, json::Json, rpc::RpcError},
     oauth::{Bearer, BearerError},
 };
 
 /// How many characters of a server's text are shown.
 const MAX_EXCERPT_CHARS: usize = 2_000;
-/// The error if a server has lost the session.
-pub(super) const SESSION_LOST: &str =
-    "the server forgot the session, as after a restart; the next call begins a new one";
-
 /// The address of a remote server. The header values are resolved: no references to secrets are
 /// left.
 pub struct HttpTarget {
@@ -44,23 +42,59 @@ pub(super) struct Remote {
     pub(super) uri: Uri,
     headers: HeaderMap,
     bearer: Option<Bearer>,
-    /// Why a person has to sign in, once the server has required it.
-    sign_in_reason: OnceLock<String>,
+}
+
+/// Why no request can be sent to a URL.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TargetError {
+    #[error("'{url}' is not a URL: {source}")]
+    NotUrl {
+        url: String,
+        source: url::ParseError,
+    },
+    #[error("Drawbridge cannot send requests to '{url}': {source}")]
+    NotUri {
+        url: String,
+        source: Arc<InvalidUri>,
+    },
+    #[error("'{name}' cannot be the name of a header")]
+    HeaderName { name: String },
+    #[error("The value of the header '{name}' contains characters that no header can contain")]
+    HeaderValue { name: HeaderName },
+}
+
+impl TargetError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::NotUrl { url, source } => Self::NotUrl {
+                url: change(&url),
+                source,
+            },
+            Self::NotUri { url, source } => Self::NotUri {
+                url: change(&url),
+                source,
+            },
+            Self::HeaderName { .. } | Self::HeaderValue { .. } => self,
+        }
+    }
 }
 
 impl Remote {
     /// # Errors
-    /// Returns an error, as text for people, if the URL or a header cannot be sent.
-    pub(super) fn new(http: HttpClient, target: &HttpTarget) -> Result<Self, String> {
-        let mut url =
-            Url::parse(&target.url).map_err(|e| format!("{} is not a URL: {e}", target.url))?;
+    /// Returns an error if the URL or a header cannot be sent.
+    pub(super) fn new(http: HttpClient, target: &HttpTarget) -> Result<Self, TargetError> {
+        let mut url = Url::parse(&target.url).map_err(|source| TargetError::NotUrl {
+            url: target.url.clone(),
+            source,
+        })?;
         let mut headers = HeaderMap::new();
         headers.extend(take_credentials(&mut url).map(|user| (AUTHORIZATION, user)));
         for (name, value) in &target.headers {
             let name = HeaderName::try_from(name)
-                .map_err(|_| format!("'{name}' cannot be the name of a header"))?;
+                .map_err(|_| TargetError::HeaderName { name: name.clone() })?;
             let mut value = HeaderValue::try_from(value)
-                .map_err(|_| format!("the value of header '{name}' cannot be sent"))?;
+                .map_err(|_| TargetError::HeaderValue { name: name.clone() })?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -72,7 +106,6 @@ impl Remote {
             uri,
             headers,
             bearer,
-            sign_in_reason: OnceLock::new(),
         })
     }
 
@@ -110,23 +143,12 @@ impl Remote {
         Box::pin(bearer.send(&self.http, request))
             .await
             .map_err(|error| match error {
-                BearerError::NeedsSignIn(why) => {
-                    let _ = self.sign_in_reason.set(why.clone());
-                    TransportError::NeedsSignIn(why)
+                BearerError::NeedsSignIn(reason) => TransportError::NeedsSignIn(reason),
+                BearerError::Refused(reason) => {
+                    TransportError::Refused(RefusedReason::Scope(reason))
                 }
-                BearerError::Refused(why) => TransportError::Refused {
-                    status: StatusCode::FORBIDDEN.as_u16(),
-                    why,
-                },
-                BearerError::Secret(_) | BearerError::Refresh(_) => {
-                    TransportError::NotSent(error.to_string())
-                }
+                BearerError::Token(error) => TransportError::NotSent(NotSentReason::Token(error)),
             })
-    }
-
-    /// Returns why a person has to sign in, if the server has required it.
-    pub(super) fn sign_in_reason(&self) -> Option<String> {
-        self.sign_in_reason.get().cloned()
     }
 
     /// Returns the URL to which the server redirects a POST (307, 308). A redirect to another
@@ -154,7 +176,7 @@ impl Remote {
     /// Returns the JSON-RPC error in a response with a failure status.
     ///
     /// # Errors
-    /// Returns an error, with a text for people, if the response contains no JSON-RPC error.
+    /// Returns an error with the status and the text if the response contains no JSON-RPC error.
     pub(super) fn parse_refusal(
         &self,
         status: StatusCode,
@@ -166,45 +188,35 @@ impl Remote {
         {
             return Ok(error);
         }
-        let hint = match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => "; check the token in its headers",
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => "; check the URL's path",
-            _ if status.is_redirection() => {
-                "; it redirects elsewhere: enter the URL that it redirects to"
-            }
-            _ => "",
+        let refusal = HttpRefusal {
+            url: self.url.clone(),
+            status,
+            text: excerpt(text),
         };
-        let why = format!(
-            "{} answered HTTP {status}{hint} {}",
-            self.url,
-            excerpt(text)
-        )
-        .trim_end()
-        .to_owned();
         // A gateway that timed out also answers with 5xx. The call may have run behind it.
         Err(if status.is_server_error() {
-            TransportError::Lost(why)
+            TransportError::Lost(LostReason::ServerError(refusal))
         } else {
-            TransportError::Refused {
-                status: status.as_u16(),
-                why,
-            }
+            TransportError::Refused(RefusedReason::Http(refusal))
         })
     }
 
     /// Reads a body to its end.
     pub(super) async fn read_body(&self, response: HttpResponse) -> Result<Json, TransportError> {
-        let body = response
-            .bytes(MAX_MESSAGE)
-            .await
-            .map_err(|error| match error {
-                HttpError::TooLong(_) => TransportError::Protocol(self.describe_error(&error)),
-                HttpError::NotSent(_) | HttpError::Interrupted(_) => {
-                    TransportError::Lost(self.describe_error(&error))
-                }
-            })?;
+        let body =
+            response
+                .bytes(MAX_MESSAGE)
+                .await
+                .map_err(|error| match self.error_from(error) {
+                    error if error.is_too_long() => {
+                        TransportError::Protocol(InvalidAnswer::Remote(error))
+                    }
+                    error => TransportError::Lost(LostReason::Remote(error)),
+                })?;
         Json::from_utf8(body.into()).map_err(|_| {
-            TransportError::Protocol(format!("{} answered something that is not UTF-8", self.url))
+            TransportError::Protocol(InvalidAnswer::NotUtf8 {
+                url: self.url.clone(),
+            })
         })
     }
 
@@ -214,26 +226,28 @@ impl Remote {
         String::from_utf8_lossy(&body).into_owned()
     }
 
-    /// Returns the text for an HTTP error.
-    pub(super) fn describe_error(&self, error: &HttpError) -> String {
-        match error {
-            HttpError::NotSent(why) => format!("cannot connect to {}: {why}", self.url),
-            HttpError::Interrupted(why) => format!("the connection to {} broke: {why}", self.url),
-            HttpError::TooLong(_) => self.too_long_message(),
+    /// Adds the URL to an HTTP error.
+    pub(super) fn error_from(&self, error: HttpError) -> RemoteError {
+        RemoteError::new(&self.url, error)
+    }
+
+    pub(super) fn too_long_error(&self) -> RemoteError {
+        RemoteError::TooLong {
+            url: self.url.clone(),
+            max: MAX_MESSAGE,
         }
     }
 
-    pub(super) fn too_long_message(&self) -> String {
-        format!("{} answered with more than {MAX_MESSAGE} bytes", self.url)
+    pub(super) fn stream_ended_error(&self) -> RemoteError {
+        RemoteError::StreamEnded {
+            url: self.url.clone(),
+        }
     }
 }
 
 /// Returns the error for a message that the server did not accept in time.
 pub(super) fn send_timeout_error(time_limit: Duration) -> TransportError {
-    TransportError::Lost(format!(
-        "it did not take the message within {} s",
-        time_limit.as_secs()
-    ))
+    TransportError::Lost(LostReason::SendTimedOut { time_limit })
 }
 
 /// Returns the beginning of a server's text.
@@ -248,8 +262,11 @@ pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
 }
 
 /// Converts a URL for use in a request.
-pub(super) fn to_uri(url: &Url) -> Result<Uri, String> {
-    Uri::try_from(url.as_str()).map_err(|e| format!("{url} cannot be asked for: {e}"))
+pub(super) fn to_uri(url: &Url) -> Result<Uri, TargetError> {
+    Uri::try_from(url.as_str()).map_err(|source| TargetError::NotUri {
+        url: url.to_string(),
+        source: Arc::new(source),
+    })
 }
 
 /// Removes the user and password from a URL, and returns them as the value of a header.

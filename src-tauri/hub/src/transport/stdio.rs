@@ -18,10 +18,11 @@ use tokio::{
 };
 
 use super::{
-    EventSender, MAX_MESSAGE, Reply, TransportError, TransportEvent, TransportRequest,
-    message::{self, Message},
+    EndReason, EventSender, LostReason, MAX_MESSAGE, NotSentReason, Reply, TransportError,
+    TransportEvent, TransportRequest,
+    message::{self, MalformedAnswer, Message},
     pending::Pending,
-    process::{self, Launch, Pipes, Process, SpawnError, guard::Guard},
+    process::{self, Launch, Pipes, Process, ProcessExit, SpawnError, guard::Guard},
     rate_limit::RateLimit,
 };
 use crate::{
@@ -120,7 +121,7 @@ impl StdioTransport {
         self.process.pid()
     }
 
-    pub fn end_reason(&self) -> Option<String> {
+    pub fn end_reason(&self) -> Option<EndReason> {
         self.shared.pending.end_reason()
     }
 
@@ -143,7 +144,7 @@ impl StdioTransport {
         in_flight.sent = true;
         let answer = answered.await;
         in_flight.sent = false;
-        answer.unwrap_or_else(|_| Err(TransportError::Lost("it ended".into())))
+        answer.unwrap_or_else(|_| Err(TransportError::Lost(LostReason::Ended(EndReason::Stopped))))
     }
 
     /// See [`super::Transport::close`].
@@ -155,10 +156,9 @@ impl StdioTransport {
 
     async fn send(&self, message: Vec<u8>) -> Result<(), TransportError> {
         let gone = || {
-            TransportError::NotSent(
-                self.end_reason()
-                    .unwrap_or_else(|| "it is being stopped".into()),
-            )
+            TransportError::NotSent(NotSentReason::Ended(
+                self.end_reason().unwrap_or(EndReason::Stopped),
+            ))
         };
         let outbox = self.outbox().clone().ok_or_else(gone)?;
         let wanted = size_in_kib(&message);
@@ -221,7 +221,7 @@ fn size_in_kib(message: &[u8]) -> u32 {
 }
 
 fn not_reading_error() -> TransportError {
-    TransportError::NotSent("it does not read what it is sent".into())
+    TransportError::NotSent(NotSentReason::NotReading)
 }
 
 impl Shared {
@@ -237,7 +237,7 @@ impl Shared {
                 &self.server,
                 Level::Debug,
                 "stdout",
-                "an answer that nobody waits for was dropped",
+                "Dropped an answer to a request that is unknown or was cancelled",
             );
         }
     }
@@ -245,13 +245,13 @@ impl Shared {
     async fn handle_message(&self, message: Message, events: &EventSender) {
         match message {
             Message::Answer { id, reply } => self.deliver_answer(id, reply),
-            Message::Malformed { ids, why } => {
-                if !self.pending.fail(&ids, &why) {
+            Message::Malformed { ids, rule } => {
+                if !self.pending.fail(&ids, &rule) {
                     self.logs.add_server_line(
                         &self.server,
                         Level::Info,
                         "stdout",
-                        &format!("dropped an answer: {why}"),
+                        &format!("Dropped an answer: {rule}"),
                     );
                 }
             }
@@ -291,7 +291,7 @@ impl Drop for CancelOnDrop<'_> {
         if self.sent {
             let _ = self.transport.try_send(message::encode_cancelled(
                 self.id,
-                "the client cancelled it, or it took too long",
+                "The client cancelled the request, or the request timed out",
             ));
         }
     }
@@ -350,13 +350,13 @@ async fn read_until_end(
     drained: tokio::task::JoinHandle<()>,
 ) {
     let mut messages = std::pin::pin!(read_messages(stdout, &shared, &events));
-    let mut last_words = None;
+    let mut output_deadline = None;
     let is_flooded = tokio::select! {
         is_flooded = &mut messages => is_flooded,
         // A process that the server started may keep the stdout open for long. Only output that is
         // already there is read.
         _ = process.wait_for_exit() => {
-            let end = *last_words.insert(Instant::now() + FINAL_OUTPUT_TIMEOUT);
+            let end = *output_deadline.insert(Instant::now() + FINAL_OUTPUT_TIMEOUT);
             timeout_at(end, &mut messages).await.unwrap_or(false)
         }
     };
@@ -364,36 +364,35 @@ async fn read_until_end(
         tokio::spawn(async move { process.stop().await });
         return report_end(
             &shared,
-            "it wrote over 100 lines in a row that are not JSON-RPC".into(),
+            EndReason::NotJsonRpc {
+                max: MAX_NON_JSONRPC_LINES,
+            },
             &events,
         )
         .await;
     }
-    let how = match timeout(Duration::from_secs(2), process.wait_for_exit()).await {
-        Ok(how) => how,
-        Err(_) => {
-            let process = process.clone();
-            tokio::spawn(async move { process.stop().await });
-            "it closed its stdout".into()
-        }
-    };
+    let exit = timeout(Duration::from_secs(2), process.wait_for_exit()).await;
+    if exit.is_err() {
+        let process = process.clone();
+        tokio::spawn(async move { process.stop().await });
+    }
     let _ = timeout_at(
-        last_words.unwrap_or_else(|| Instant::now() + FINAL_OUTPUT_TIMEOUT),
+        output_deadline.unwrap_or_else(|| Instant::now() + FINAL_OUTPUT_TIMEOUT),
         drained,
     )
     .await;
-    let last_words = shared.logs.mask_text(&shared.last_stderr_line());
-    let how = if last_words.is_empty() {
-        how
-    } else {
-        format!("{how}; its last words: {last_words}")
+    let last_output = shared.logs.mask_text(&shared.last_stderr_line());
+    let reason = match exit {
+        Ok(ProcessExit::Stopped) => EndReason::Stopped,
+        Ok(exit) => EndReason::Exited { exit, last_output },
+        Err(_) => EndReason::StdoutClosed { last_output },
     };
-    report_end(&shared, how, &events).await;
+    report_end(&shared, reason, &events).await;
 }
 
-async fn report_end(shared: &Shared, how: String, events: &EventSender) {
-    shared.pending.end(&how);
-    events.send(TransportEvent::Ended(how)).await;
+async fn report_end(shared: &Shared, reason: EndReason, events: &EventSender) {
+    shared.pending.end(&reason);
+    events.send(TransportEvent::Ended(reason)).await;
 }
 
 /// Reads messages until the end of stdout. Returns `true` if it stopped earlier, because of too
@@ -411,10 +410,10 @@ async fn read_messages(
             Line::Whole(line) => parse_line(line),
             Line::TooLong(line) => {
                 if let Some(id) = message::answered_id(&line) {
-                    shared.pending.fail(
-                        &[id],
-                        &format!("its answer is longer than {} MiB", MAX_MESSAGE >> 20),
-                    );
+                    let max_bytes = MAX_MESSAGE;
+                    shared
+                        .pending
+                        .fail(&[id], &MalformedAnswer::TooLong { max_bytes });
                     continue;
                 }
                 Err(line)

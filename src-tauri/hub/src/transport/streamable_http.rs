@@ -22,9 +22,10 @@ use tokio::{
 };
 
 use super::{
-    EventSender, MAX_MESSAGE, Reply, TransportError, TransportEvent, TransportRequest,
+    EndReason, EventSender, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, Reply,
+    TransportError, TransportEvent, TransportRequest,
     message::{self, Message},
-    remote::{self, HttpTarget, Remote},
+    remote::{self, HttpTarget, Remote, TargetError},
     sse::SseParser,
 };
 use crate::{
@@ -58,7 +59,7 @@ pub struct HttpTransport {
     /// Whether the server belongs to the modern era, once that is known.
     is_modern: OnceLock<bool>,
     listener: OnceLock<AbortHandle>,
-    ended: Mutex<Option<String>>,
+    ended: Mutex<Option<EndReason>>,
     events: EventSender,
 }
 
@@ -73,12 +74,12 @@ impl HttpTransport {
     /// Creates a connection. The first request opens it.
     ///
     /// # Errors
-    /// Returns an error, as text for people, if the URL or a header cannot be sent.
+    /// Returns an error if the URL or a header cannot be sent.
     pub fn new(
         http: HttpClient,
         target: &HttpTarget,
         events: EventSender,
-    ) -> Result<Arc<Self>, String> {
+    ) -> Result<Arc<Self>, TargetError> {
         Ok(Arc::new(Self {
             remote: Remote::new(http, target)?,
             moved_to: OnceLock::new(),
@@ -104,7 +105,7 @@ impl HttpTransport {
         }
     }
 
-    pub fn end_reason(&self) -> Option<String> {
+    pub fn end_reason(&self) -> Option<EndReason> {
         self.ended
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -146,18 +147,18 @@ impl HttpTransport {
 
     /// See [`super::Transport::close`].
     pub async fn close(&self) {
-        self.end("it was stopped");
+        self.end(EndReason::Stopped);
         if self.session.get().is_some() {
             let delete = self.with_session(self.remote.build_request(Method::DELETE, self.uri()));
             let _ = timeout(Duration::from_secs(2), self.remote.send(delete)).await;
         }
     }
 
-    fn end(&self, why: &str) {
+    fn end(&self, reason: EndReason) {
         self.ended
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert_with(|| why.to_owned());
+            .get_or_insert(reason);
         if let Some(listener) = self.listener.get() {
             listener.abort();
         }
@@ -202,10 +203,11 @@ impl HttpTransport {
             HeaderValue::from_static("application/json, text/event-stream"),
         );
         for (name, value) in headers {
-            let unfit = || TransportError::NotSent(format!("the header '{name}' cannot be sent"));
             let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value))
             else {
-                return Err(unfit());
+                return Err(TransportError::NotSent(NotSentReason::Header {
+                    name: name.clone(),
+                }));
             };
             request.headers_mut().append(name, value);
         }
@@ -216,14 +218,14 @@ impl HttpTransport {
             .remote
             .send(request)
             .await?
-            .map_err(|e| self.map_http_error(&e))?;
+            .map_err(|e| self.map_http_error(e))?;
         if let (Some(mut again), Some(place)) = (again, self.remote.redirect_target(&response)) {
             again.uri_mut().clone_from(&place);
             response = self
                 .remote
                 .send(again)
                 .await?
-                .map_err(|e| self.map_http_error(&e))?;
+                .map_err(|e| self.map_http_error(e))?;
             let _ = self.moved_to.set(place);
         }
         self.check_status(response).await
@@ -251,24 +253,22 @@ impl HttpTransport {
             && !knows_no_method
             && remote::is_session_lost(status, &text)
         {
-            return Err(self.end_not_sent(remote::SESSION_LOST));
+            return Err(self.end_not_sent(EndReason::SessionLost));
         }
         error.map(Err)
     }
 
     /// Ends the connection because a message was not sent. The next request makes a new connection.
-    fn end_not_sent(&self, why: &str) -> TransportError {
-        self.end(why);
-        self.events.try_send(TransportEvent::Ended(why.to_owned()));
-        TransportError::NotSent(why.to_owned())
+    fn end_not_sent(&self, reason: EndReason) -> TransportError {
+        self.end(reason.clone());
+        self.events.try_send(TransportEvent::Ended(reason.clone()));
+        TransportError::NotSent(NotSentReason::Ended(reason))
     }
 
-    fn map_http_error(&self, error: &HttpError) -> TransportError {
-        let why = self.remote.describe_error(error);
-        if matches!(error, HttpError::NotSent(_)) {
-            self.end_not_sent(&why)
-        } else {
-            TransportError::Lost(why)
+    fn map_http_error(&self, error: HttpError) -> TransportError {
+        match self.remote.error_from(error) {
+            error if error.was_not_sent() => self.end_not_sent(EndReason::Remote(error)),
+            error => TransportError::Lost(LostReason::Remote(error)),
         }
     }
 
@@ -279,12 +279,14 @@ impl HttpTransport {
         let body = self.remote.read_body(response).await?;
         match message::parse(&body) {
             Some(Message::Answer { reply, .. }) => Ok(reply),
-            Some(Message::Malformed { why, .. }) => Err(TransportError::Protocol(why)),
+            Some(Message::Malformed { rule, .. }) => {
+                Err(TransportError::Protocol(InvalidAnswer::Malformed(rule)))
+            }
             Some(Message::Incoming(_)) | None => {
-                let (url, said) = (&self.remote.url, remote::excerpt(body.get()));
-                Err(TransportError::Protocol(format!(
-                    "{url} answered something that is not JSON-RPC: {said}"
-                )))
+                Err(TransportError::Protocol(InvalidAnswer::NotJsonRpc {
+                    url: self.remote.url.clone(),
+                    text: remote::excerpt(body.get()),
+                }))
             }
         }
     }
@@ -327,7 +329,7 @@ impl HttpTransport {
             let chunk = match response.chunk().await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
-                Err(error) => return Ok(StreamOutcome::Broken(self.map_http_error(&error))),
+                Err(error) => return Ok(StreamOutcome::Broken(self.map_http_error(error))),
             };
             for event in parser.push(&chunk).map_err(|_| self.too_long_error())? {
                 match message::parse(&Json::new(event.data)) {
@@ -345,20 +347,17 @@ impl HttpTransport {
                             })
                             .await;
                     }
-                    Some(Message::Malformed { ids, why })
+                    Some(Message::Malformed { ids, rule })
                         if ids.is_empty() || ids.contains(&id) =>
                     {
-                        return Err(TransportError::Protocol(why));
+                        return Err(TransportError::Protocol(InvalidAnswer::Malformed(rule)));
                     }
                     Some(Message::Answer { .. } | Message::Malformed { .. }) | None => {}
                 }
             }
         }
-        let why = format!(
-            "{} ended its stream of events before the answer",
-            self.remote.url
-        );
-        Ok(StreamOutcome::Broken(TransportError::Lost(why)))
+        let ended = LostReason::Remote(self.remote.stream_ended_error());
+        Ok(StreamOutcome::Broken(TransportError::Lost(ended)))
     }
 
     /// Resumes a stream after an event, once the pause that the server asks for is over.
@@ -387,7 +386,7 @@ impl HttpTransport {
     }
 
     fn too_long_error(&self) -> TransportError {
-        TransportError::Protocol(self.remote.too_long_message())
+        TransportError::Protocol(InvalidAnswer::Remote(self.remote.too_long_error()))
     }
 }
 
@@ -423,11 +422,13 @@ impl Drop for CancelOnDrop {
             && !self.transport.is_modern()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            let (link, id) = (self.transport.clone(), self.id);
+            let (transport, id) = (self.transport.clone(), self.id);
             runtime.spawn(async move {
-                let cancelled =
-                    message::encode_cancelled(id, "the client cancelled it, or it took too long");
-                let _ = timeout(Duration::from_secs(5), link.post(cancelled, &[])).await;
+                let cancelled = message::encode_cancelled(
+                    id,
+                    "The client cancelled the request, or the request timed out",
+                );
+                let _ = timeout(Duration::from_secs(5), transport.post(cancelled, &[])).await;
             });
         }
     }

@@ -13,13 +13,13 @@ use tokio::time::timeout;
 
 use super::UpstreamError;
 use crate::{
-    model::json::RawObject,
+    model::{cause::Cause, json::RawObject},
     protocol::{
         ClientHello, Era, LogLevel, ServerHello,
         headers::{self, HeaderParam},
         meta::{self, OutgoingMeta},
     },
-    transport::{Reply, Transport, TransportError, TransportRequest},
+    transport::{NotSentReason, Reply, Transport, TransportError, TransportRequest},
 };
 
 /// Generates ids for requests to servers. No id is used twice while Drawbridge runs. Cheap to
@@ -162,8 +162,12 @@ impl Connection {
                 })
                 .await;
         }
-        let unreadable =
-            |e: serde_json::Error| TransportError::NotSent(format!("the params of {method}: {e}"));
+        let unreadable = |error: serde_json::Error| {
+            TransportError::NotSent(NotSentReason::Params {
+                method: method.to_owned(),
+                source: Cause::new(error),
+            })
+        };
         let outgoing_meta = OutgoingMeta {
             modern,
             client,

@@ -28,8 +28,8 @@ use crate::{
     oauth::Authorizer,
     secrets::{Secret, Secrets},
     transport::{
-        EventSender, HttpTarget, HttpTransport, LocalHttpServer, LocalHttpServerError, SseError,
-        SseTransport, StdioTransport, Transport, TransportEvent,
+        EventSender, HttpTarget, HttpTransport, LocalHttpServer, SseTransport, StdioTransport,
+        Transport, TransportEvent,
         process::{Launch, guard::Guard, usage::UsageMeter},
     },
 };
@@ -140,7 +140,7 @@ impl Connector {
                         .record(server, negotiation, &connected.connection.hello);
                     return Ok(connected);
                 }
-                (Err(error), None) => return Err(error.map_text(|text| self.logs.mask_text(text))),
+                (Err(error), None) => return Err(error.map_text(&|text| self.logs.mask_text(text))),
                 (Err(_), Some(next)) => negotiation = next,
             }
         }
@@ -236,7 +236,8 @@ impl Connector {
             if began.elapsed() > 2 * CPU_CHECK_INTERVAL {
                 let seconds = began.elapsed().as_secs();
                 progress(format!(
-                    "{} prepares it, {seconds} s so far: a first start may have to fetch it",
+                    "Starting: {} is installing the package ({seconds} s). The first start can take a few \
+                     minutes",
                     runtime.command()
                 ));
             }
@@ -253,8 +254,8 @@ impl Connector {
         negotiation: Negotiation,
     ) -> Result<Transport, UpstreamError> {
         match (&spec.command, &spec.url) {
-            (Some(_), Some(url)) => {
-                let launch = self.prepare_launch(spec).await?;
+            (Some(command), Some(url)) => {
+                let launch = self.prepare_launch(spec, command).await?;
                 let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
                 let served =
                     LocalHttpServer::start(id, &launch, url, time_limit, &self.guard, &self.logs)
@@ -274,8 +275,11 @@ impl Connector {
                 self.open_url_transport(id, spec, url, events, negotiation)
                     .await
             }
-            (_, None) => {
-                let launch = self.prepare_launch(spec).await?;
+            (command, None) => {
+                let command = command
+                    .as_deref()
+                    .expect("a checked spec has a command or a URL");
+                let launch = self.prepare_launch(spec, command).await?;
                 let transport = StdioTransport::start(
                     id.clone(),
                     &launch,
@@ -284,10 +288,7 @@ impl Connector {
                     non_jsonrpc_lines,
                     events,
                 );
-                transport
-                    .await
-                    .map(Transport::Stdio)
-                    .map_err(|e| UpstreamError::Unreachable(e.to_string()))
+                Ok(Transport::Stdio(transport.await?))
             }
         }
     }
@@ -310,21 +311,22 @@ impl Connector {
         if negotiation == Negotiation::LegacySse {
             let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
             let transport =
-                SseTransport::connect(self.http.clone(), &target, time_limit, events).await;
-            return transport
-                .map(Transport::Sse)
-                .map_err(|e| from_sse_error(&e).map_text(|text| self.logs.mask_text(text)));
+                SseTransport::connect(self.http.clone(), &target, time_limit, events).await?;
+            return Ok(Transport::Sse(transport));
         }
-        HttpTransport::new(self.http.clone(), &target, events)
-            .map(Transport::Http)
-            .map_err(UpstreamError::Unreachable)
+        let transport = HttpTransport::new(self.http.clone(), &target, events)?;
+        Ok(Transport::Http(transport))
     }
 
-    async fn prepare_launch(&self, spec: &ServerSpec) -> Result<Launch, UpstreamError> {
+    async fn prepare_launch(
+        &self,
+        spec: &ServerSpec,
+        command: &str,
+    ) -> Result<Launch, UpstreamError> {
         let (env, used) = self.secrets.resolve(&spec.env).await?;
         self.mask_secrets(&used);
         Ok(Launch {
-            command: spec.command.clone().unwrap_or_default(),
+            command: command.to_owned(),
             args: spec.args.clone(),
             env,
             cwd: spec.cwd.as_ref().map(PathBuf::from),
@@ -336,23 +338,5 @@ impl Connector {
         secrets
             .iter()
             .for_each(|secret| self.logs.add_secret(secret));
-    }
-}
-
-fn from_sse_error(error: &SseError) -> UpstreamError {
-    match error {
-        SseError::TimedOut { .. } => UpstreamError::TimedOut(error.to_string()),
-        SseError::NeedsSignIn(why) => UpstreamError::NeedsSignIn(why.clone()),
-        SseError::Refused(why) => UpstreamError::Unreachable(why.clone()),
-    }
-}
-
-impl From<LocalHttpServerError> for UpstreamError {
-    fn from(error: LocalHttpServerError) -> Self {
-        match error {
-            LocalHttpServerError::Spawn(error) => Self::Unreachable(error.to_string()),
-            LocalHttpServerError::Ended(_) => Self::Lost(error.to_string()),
-            LocalHttpServerError::NotListening { .. } => Self::TimedOut(error.to_string()),
-        }
     }
 }

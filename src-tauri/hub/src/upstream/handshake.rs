@@ -14,15 +14,19 @@ use std::{
 
 use tokio::time::sleep;
 
-use super::{UpstreamError, connection::RequestIds};
+use super::{
+    UpstreamError,
+    connection::RequestIds,
+    error::{ProtocolFault, TimeoutReason},
+};
 use crate::{
     model::{
         json::RawObject,
         rpc::{RpcError, code},
         spec::{RegisteredServer, ServerSpec, TransportKind},
     },
-    protocol::{Era, ServerHello, handshake, headers, meta},
-    transport::{Reply, Transport, TransportError, TransportRequest},
+    protocol::{Era, InitializeError, ServerHello, handshake, headers, meta},
+    transport::{RefusedReason, Reply, Transport, TransportError, TransportRequest},
 };
 
 /// How long a server may leave `server/discover` unanswered before `initialize` is sent too.
@@ -154,7 +158,9 @@ pub(super) enum HandshakeError {
     TimedOut(Duration),
     Transport(TransportError),
     Refused(RpcError),
-    Unreadable(String),
+    Initialize(InitializeError),
+    /// The answer to `server/discover` names no revision that Drawbridge supports.
+    UnknownRevision,
 }
 
 impl HandshakeError {
@@ -187,25 +193,26 @@ impl HandshakeError {
     /// Returns whether the URL may belong to an HTTP+SSE server, which takes no POST. Statuses
     /// about the client's rights or its request rate do not show that.
     fn rejects_post(&self) -> bool {
-        let Self::Transport(TransportError::Refused { status, .. }) = self else {
+        let Self::Transport(TransportError::Refused(RefusedReason::Http(refusal))) = self else {
             return false;
         };
-        (400..500).contains(status) && ![401, 403, 407, 408, 429].contains(status)
+        refusal.status.is_client_error()
+            && ![401, 403, 407, 408, 429].contains(&refusal.status.as_u16())
     }
 }
 
 impl From<HandshakeError> for UpstreamError {
     fn from(failure: HandshakeError) -> Self {
         match failure {
-            HandshakeError::TimedOut(time_limit) => Self::TimedOut(format!(
-                "it did not answer initialize within {} s",
-                time_limit.as_secs_f32()
-            )),
-            HandshakeError::Transport(error) => error.into(),
-            HandshakeError::Refused(error) => {
-                Self::Protocol(format!("it refused initialize: {}", error.message))
+            HandshakeError::TimedOut(time_limit) => {
+                Self::TimedOut(TimeoutReason::Initialize { time_limit })
             }
-            HandshakeError::Unreadable(why) => Self::Protocol(why),
+            HandshakeError::Transport(error) => error.into(),
+            HandshakeError::Refused(error) => Self::Protocol(ProtocolFault::InitializeRefused {
+                message: error.message,
+            }),
+            HandshakeError::Initialize(error) => Self::Protocol(error.into()),
+            HandshakeError::UnknownRevision => Self::Protocol(ProtocolFault::UnknownRevision),
         }
     }
 }
@@ -277,7 +284,7 @@ async fn initialize_first(
     match initialize(transport, ids, None).await {
         Err(
             refused @ (HandshakeError::Refused(_)
-            | HandshakeError::Transport(TransportError::Refused { .. })),
+            | HandshakeError::Transport(TransportError::Refused(_))),
         ) => discover(transport, ids).await.map_err(|_| refused),
         other => other,
     }
@@ -294,12 +301,7 @@ async fn discover(transport: &Transport, ids: &RequestIds) -> Result<ServerHello
         reply = send_request(transport, ids, METHOD, &params, &headers).await?;
     }
     let result = reply.map_err(HandshakeError::Refused)?;
-    let unknown = || {
-        HandshakeError::Unreadable(
-            "its answer to server/discover names no revision that Drawbridge knows".into(),
-        )
-    };
-    handshake::read_discover_result(&result).ok_or_else(unknown)
+    handshake::read_discover_result(&result).ok_or(HandshakeError::UnknownRevision)
 }
 
 async fn initialize(
@@ -316,7 +318,7 @@ async fn initialize(
     )
     .await?;
     let result = reply.map_err(HandshakeError::Refused)?;
-    handshake::read_initialize_result(&result).map_err(HandshakeError::Unreadable)
+    handshake::read_initialize_result(&result).map_err(HandshakeError::Initialize)
 }
 
 async fn send_request(

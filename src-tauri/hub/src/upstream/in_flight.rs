@@ -17,7 +17,7 @@ use std::{
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
-use super::{UpstreamError, session::RequestTimeouts};
+use super::{UpstreamError, error::TimeoutReason, session::RequestTimeouts};
 use crate::{model::json::RawObject, sessions::ClientHandle};
 
 /// The requests in flight, by id.
@@ -184,10 +184,9 @@ impl TrackedRequest<'_> {
         if self.began.elapsed() < timeouts.total {
             return UpstreamError::no_answer(timeouts.inactivity);
         }
-        let total = timeouts.total.as_secs_f32();
-        UpstreamError::TimedOut(format!(
-            "it went on for {total} s without an answer, the most that its spec lets it"
-        ))
+        UpstreamError::TimedOut(TimeoutReason::Total {
+            total: timeouts.total,
+        })
     }
 }
 

@@ -112,7 +112,7 @@ async fn renew_subscriptions(desired: &DesiredSubscriptions, connection: &Connec
             .await
             .is_err()
         {
-            tracing::warn!("a subscription to {uri} could not be renewed");
+            tracing::warn!("The subscription to {uri} could not be renewed on the new connection");
         }
     }
 }

@@ -21,6 +21,7 @@ use super::{
     SessionEvents, UpstreamError,
     connection::{Connection, ServerRequest},
     connector::Connector,
+    error::ProtocolFault,
     handshake,
     in_flight::RequestTracker,
     server_subscriptions::DesiredSubscriptions,
@@ -254,7 +255,7 @@ impl ServerSession {
             reply = Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message))
                 .await;
         }
-        reply.map_err(|error| error.map_text(|text| self.connector.logs().mask_text(text)))
+        reply.map_err(|error| error.map_text(&|text| self.connector.logs().mask_text(text)))
     }
 
     /// Sends a request again after the server refused it for lack of `initialize`, on a new
@@ -263,14 +264,17 @@ impl ServerSession {
         self: &Arc<Self>,
         refused_on: &Arc<Connection>,
         outgoing: &OutgoingRequest<'_>,
-        why: &str,
+        message: &str,
     ) -> Result<Reply, UpstreamError> {
         self.connector
             .negotiations()
             .require_initialize(&self.server);
         self.end_connection(
             refused_on,
-            format!("it wants initialize first ({why}): starting again with that"),
+            format!(
+                "Connecting again: the server requires initialize first (\"{}\")",
+                self.connector.logs().mask_text(message)
+            ),
         )
         .await;
         let connection = self
@@ -326,9 +330,9 @@ impl ServerSession {
             };
             current = input_required::retry_params(params, &required, &answers);
         }
-        Err(UpstreamError::Protocol(
-            "it asks for more input without end".into(),
-        ))
+        Err(UpstreamError::Protocol(ProtocolFault::EndlessInput {
+            times: MAX_ROUND_TRIPS,
+        }))
     }
 
     async fn send_once(
@@ -352,7 +356,7 @@ impl ServerSession {
             method,
             params,
             wants_progress: progress_token.is_some(),
-            client: client_handle.map(|back| &back.session().hello),
+            client: client_handle.map(|handle| &handle.session().hello),
             log_level: client_handle.and_then(ClientHandle::log_level),
             header_params,
         };
@@ -474,7 +478,7 @@ impl ServerSession {
     /// is just being started, returns at once: its connection is closed when the handshake is done.
     pub async fn retire(&self, why: &str) {
         self.inner().retired = true;
-        self.step(StateEvent::Close, why.to_owned(), None);
+        self.step(StateEvent::Close, format!("Stopped: {why}"), None);
         let connection = self.inner().take_connection();
         if let Some(connection) = connection {
             connection.close().await;

@@ -1,19 +1,5 @@
 //! The state machine of a server session: a pure function `(state, event) → (state, effect)`.
-//!
-//! ```text
-//! Idle, Closed  ── Wanted ───────────────────────────────▶ Initializing
-//! Initializing  ── Ready ────────────────────────────────▶ Active
-//! Initializing  ── Failed, with retries left ────────────▶ Error { failures: 1.. }
-//! Initializing  ── Failed for good, or no retries left ──▶ Closed
-//! Initializing  ── Failed, fifth crash within a minute ──▶ BreakerOpen
-//! Active        ── IdleTimeout ──────────────────────────▶ Idle
-//! Active        ── Ended ────────────────────────────────▶ Error { failures: 0 }
-//! Active        ── Ended, fifth crash within a minute ───▶ BreakerOpen
-//! Error { 1.. } ── PauseOver ────────────────────────────▶ Initializing
-//! Error { 0 }   ── PauseOver ────────────────────────────▶ Idle
-//! BreakerOpen   ── PauseOver ────────────────────────────▶ Idle
-//! any state     ── Close ────────────────────────────────▶ Closed
-//! ```
+//! ARCHITECTURE.md shows it as a table, which a test compares with [`State::on`].
 
 use std::time::Duration;
 
@@ -24,7 +10,7 @@ pub const CRASH_WINDOW: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How long the breaker stays open.
-const BREAKER_PAUSE: Duration = Duration::from_secs(30);
+pub const BREAKER_PAUSE: Duration = Duration::from_secs(30);
 
 /// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -62,7 +62,10 @@ fn an_incomplete_call_cannot_be_approved() {
         result: Some("{}".into()),
         ..request("1")
     });
-    assert_eq!(held.title, "read_file of Files has answered claude");
+    assert_eq!(
+        held.title,
+        "Show the result of read_file of Files to claude?"
+    );
     assert_eq!(held.actions, Actions::ShowOrDeny(call_ref()));
 }
 

@@ -3,7 +3,7 @@ use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
 use super::{Choice, Item, TrayState, TrayView};
 use crate::{
     controller::tests::request,
-    overview::{Overview, ServerLine},
+    overview::{Overview, ServerLine, Trouble},
     summary::CallRef,
 };
 
@@ -28,12 +28,12 @@ fn action(choice: Choice, text: &str) -> Item {
 fn an_idle_tray_offers_to_open_and_to_quit() {
     let view = TrayView::new(&Overview::default());
     assert_eq!(view.state, TrayState::Idle);
-    assert_eq!(view.tooltip, "Drawbridge: idle");
+    assert_eq!(view.tooltip, "No pending calls");
     assert_eq!(view.title, None);
     assert_eq!(
         view.items,
         [
-            line("Drawbridge: idle"),
+            line("No pending calls"),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
             action(Choice::Pause, "Pause all calls"),
@@ -71,7 +71,7 @@ fn can_be_approved(request: ApprovalRequest) -> bool {
 
 #[test]
 fn a_waiting_call_is_listed_first_and_can_be_decided() {
-    let trouble = Some("1 server is in error".to_owned());
+    let trouble = Some(Trouble::Errors { servers: 1 });
     let waiting = vec![request("1")];
     let view = TrayView::new(&Overview {
         waiting,
@@ -85,7 +85,7 @@ fn a_waiting_call_is_listed_first_and_can_be_decided() {
         view.items,
         [
             line("1 call waits for you"),
-            line("1 server is in error"),
+            line("1 server has an error"),
             Item::Menu(
                 "claude → Files · read_file".into(),
                 vec![
@@ -99,7 +99,7 @@ fn a_waiting_call_is_listed_first_and_can_be_decided() {
             action(Choice::Open, "Open Drawbridge"),
             action(Choice::Pause, "Pause all calls"),
             Item::Separator,
-            line("server 0: idle"),
+            line("server 0: Idle"),
             Item::Separator,
             action(Choice::Quit, "Quit Drawbridge"),
         ]
@@ -130,7 +130,7 @@ fn a_part_besides_the_arguments_is_mentioned_and_prevents_approval() {
     };
     assert_eq!(
         submenu(along.clone())[..2],
-        [line("{}"), line("more is sent along")]
+        [line("{}"), line("The call has more parameters")]
     );
     assert!(!can_be_approved(along));
     let held = ApprovalRequest {
@@ -139,7 +139,10 @@ fn a_part_besides_the_arguments_is_mentioned_and_prevents_approval() {
     };
     assert_eq!(
         submenu(held.clone())[..2],
-        [line("{}"), line("it has run, and its result waits")]
+        [
+            line("{}"),
+            line("The call has run; its result waits for you")
+        ]
     );
     assert!(!can_be_approved(held));
 }
@@ -156,7 +159,7 @@ fn hidden_characters_are_shown_and_not_approved() {
 
 #[test]
 fn paused_calls_are_shown_before_everything_else() {
-    let trouble = Some("1 server is in error".to_owned());
+    let trouble = Some(Trouble::Errors { servers: 1 });
     let view = TrayView::new(&Overview {
         paused: true,
         trouble,
@@ -166,7 +169,7 @@ fn paused_calls_are_shown_before_everything_else() {
     assert_eq!(view.tooltip, "All calls are paused");
     assert_eq!(
         view.items[..2],
-        [line("All calls are paused"), line("1 server is in error")]
+        [line("All calls are paused"), line("1 server has an error")]
     );
     assert!(view.items.contains(&action(Choice::Resume, "Resume calls")));
     assert!(
@@ -179,14 +182,32 @@ fn paused_calls_are_shown_before_everything_else() {
 #[test]
 fn trouble_is_named_in_the_first_line() {
     let view = TrayView::new(&Overview {
-        trouble: Some("not listening on [::1]:8765".into()),
+        trouble: Some(Trouble::NotListening {
+            address: "[::1]:8765".into(),
+        }),
         ..Overview::default()
     });
     assert_eq!(view.state, TrayState::Trouble);
-    assert_eq!(
-        view.items[0],
-        line("Drawbridge: not listening on [::1]:8765")
-    );
+    assert_eq!(view.items[0], line("Not listening on [::1]:8765"));
+}
+
+#[test]
+fn a_server_has_the_label_of_its_state() {
+    let server = |state| ServerLine {
+        name: "Files".into(),
+        state,
+    };
+    let view = TrayView::new(&Overview {
+        servers: vec![
+            server(ServerState::Active),
+            server(ServerState::Closed),
+            server(ServerState::NeedsSignIn),
+        ],
+        ..Overview::default()
+    });
+    for text in ["Files: Active", "Files: Closed", "Files: Needs sign-in"] {
+        assert!(view.items.contains(&line(text)), "{text}: {view:?}");
+    }
 }
 
 #[test]

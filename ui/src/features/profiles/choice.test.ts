@@ -6,7 +6,7 @@ const files = server("files", {
   tools: [
     tool("files", "read", "", { tokens: 100 }),
     tool("files", "write", "", { tokens: 30 }),
-    tool("files", "new", "", { tokens: 7, hidden: "it waits for you" }),
+    tool("files", "new", "", { tokens: 7, hidden: "not accepted yet" }),
   ],
 });
 const web = server("web", {

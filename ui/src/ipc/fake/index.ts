@@ -724,7 +724,7 @@ export class FakeHub implements Ipc {
     if (edited?.includes("/etc/"))
       throw new IpcError(
         "invalid",
-        "A rule denies these arguments: deny all tools where /path is in /etc.",
+        "A rule denies these arguments: deny all tools if /path is in /etc.",
       );
     const rule = policy.toGrant(request, verdict);
     if (rule) {
@@ -736,9 +736,9 @@ export class FakeHub implements Ipc {
   }
 
   private checkGrant({ result, arguments: text }: ApprovalRequest, conditions: Condition[]): void {
-    if (result !== null) throw new IpcError("invalid", "a result is let through once, or denied");
+    if (result !== null) throw new IpcError("invalid", "a result can only be approved once or denied");
     if (!conditions.every((one) => policy.matchesCondition(one, text)))
-      throw new IpcError("invalid", "the rule would not match the very call that is approved");
+      throw new IpcError("invalid", "the rule must match the call that it approves");
   }
 
   private setPaused(paused: boolean): { paused: boolean } {
@@ -749,7 +749,7 @@ export class FakeHub implements Ipc {
         this.end(request, {
           decision: "paused",
           decided_by: "hub",
-          reason: "The drawbridge is raised.",
+          reason: "All calls are paused.",
           outcome: "not_sent",
         });
     return { paused: paused };
@@ -759,7 +759,7 @@ export class FakeHub implements Ipc {
     this.end(request, {
       decision: "paused",
       decided_by: "hub",
-      reason: "The drawbridge is raised.",
+      reason: "All calls are paused.",
       outcome: "not_sent",
     });
     return request;

@@ -54,15 +54,15 @@ export function checkRule(text: RuleSpec): void {
   if (text.effect === null && text.result === null)
     throw invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)");
   if (text.effect === "deny" && text.result !== null)
-    throw invalid("what is denied has no result: leave 'result' out");
+    throw invalid("a rule that denies calls cannot have a 'result'");
   if (text.lifetime.kind === "until" && text.lifetime.at <= Date.now())
-    throw invalid("'life.at' lies in the past");
+    throw invalid("'lifetime.at' is in the past");
   text.conditions.forEach(({ pointer, is }, at) => {
     const wrong = (why: string) => invalid(`condition ${at + 1} (on '${pointer}'): ${why}`);
     if (pointer !== "" && !pointer.startsWith("/"))
-      throw wrong(`a JSON pointer begins with /, such as /${pointer}`);
+      throw wrong(`a JSON pointer begins with '/', as in '/${pointer}'`);
     if ("matches" in is && /[([]$/.test(is.matches))
-      throw wrong("no regular expression: unclosed group");
+      throw wrong("the regular expression is invalid: unclosed group");
   });
 }
 
@@ -78,7 +78,7 @@ export function describeRule({
   conditions,
   lifetime,
 }: RuleSpec): string {
-  const onResult = result === "mask" ? "mask secrets in the results of" : "show me the results of";
+  const onResult = result === "mask" ? "mask secrets in results of" : "hold results of";
   const verb =
     effect === null
       ? onResult
@@ -89,10 +89,10 @@ export function describeRule({
     server !== null && tool !== null
       ? `${tool} of ${server}`
       : `${read_only ? "read-only" : "all"} tools${server === null ? "" : ` of ${server}`}`;
-  const where = conditions
-    .map((one, at) => ` ${at ? "and" : "where"} ${describeCondition(one)}`)
+  const condition = conditions
+    .map((one, at) => ` ${at ? "and" : "if"} ${describeCondition(one)}`)
     .join("");
-  return `${verb} ${what}${client === null ? "" : ` for ${client}`}${where}${describeLifetime(lifetime)}`;
+  return `${verb} ${what}${client === null ? "" : ` for ${client}`}${condition}${describeLifetime(lifetime)}`;
 }
 
 function describeCondition({ pointer, is }: Condition): string {
@@ -101,7 +101,7 @@ function describeCondition({ pointer, is }: Condition): string {
     return `${pointer} is one of ${is.one_of.map((one) => JSON.stringify(one)).join(", ")}`;
   if ("path_within" in is) return `${pointer} is in ${is.path_within}`;
   if ("host" in is) return `${pointer} is a URL of ${is.host}`;
-  if ("matches" in is) return `${pointer} fits /${is.matches}/`;
+  if ("matches" in is) return `${pointer} matches /${is.matches}/`;
   return `${pointer} is from ${JSON.stringify(is.between.min)} to ${JSON.stringify(is.between.max)}`;
 }
 
@@ -259,10 +259,10 @@ export function parseRules(text: string): File {
   try {
     file = JSON.parse(text) as Partial<File>;
   } catch (thrown) {
-    throw invalid(`this is no file of rules, at line 1: ${(thrown as Error).message}`);
+    throw invalid(`this is not a valid policy file, at line 1: ${(thrown as Error).message}`);
   }
   if (!Array.isArray(file.rules))
-    throw invalid("this is no file of rules, at line 1: missing field `rules`");
+    throw invalid("this is not a valid policy file, at line 1: missing field `rules`");
   const rules = file.rules.map((rule) => ({ ...EMPTY_RULE, ...rule }));
   rules.forEach((rule) => checkRule(rule));
   return { ...file, rules };

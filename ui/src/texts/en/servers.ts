@@ -1,3 +1,4 @@
+import { ACCEPTANCE_STATE_LABELS } from "../../ipc/bindings";
 import { plural } from "../plural";
 import { serverForm } from "./serverForm";
 
@@ -194,7 +195,7 @@ export const servers = {
       `${count === 1 ? "1 tool is" : `${count} tools are`} new or changed since you accepted this server`,
     lead: (count: number) =>
       `Clients do not see ${count === 1 ? "it" : "them"} until you accept. The server wrote these texts and models will read them: check them for hidden instructions.`,
-    acceptanceState: { new: "new", changed: "changed", accepted: "accepted" },
+    acceptanceState: ACCEPTANCE_STATE_LABELS,
     accept: "Accept",
     acceptNamed: (name: string) => `Accept ${name}`,
     acceptShown: (count: number) =>

@@ -1,5 +1,13 @@
 /** Texts that several screens share: the labels of states, and counts. */
 
+import {
+  DECIDED_BY_LABELS,
+  DECISION_LABELS,
+  EFFECT_LABELS,
+  OUTCOME_LABELS,
+  RESULT_EFFECT_LABELS,
+  SERVER_STATE_LABELS,
+} from "../../ipc/bindings";
 import { plural } from "../plural";
 
 export const state = {
@@ -14,53 +22,20 @@ export const state = {
       `Drawbridge answered with HTTP status ${status} and no reason. See its log.`,
   },
 
-  serverStates: {
-    idle: "Idle",
-    initializing: "Starting",
-    active: "Active",
-    error: "Error",
-    closed: "Closed",
-    disabled: "Disabled",
-    needsAcceptance: "Needs acceptance",
-    needsSecret: "Needs a secret",
-    needsSignIn: "Needs sign-in",
-  },
+  serverStates: SERVER_STATE_LABELS,
 
-  decisions: {
-    allowed: "Allowed",
-    denied: "Denied",
-    missed: "Missed",
-    noScreen: "No screen",
-    paused: "Paused",
-    queueFull: "Queue full",
-    abandoned: "Abandoned",
-  },
+  decisions: DECISION_LABELS,
   decisionMeanings: {
-    missed: "Nobody decided in time.",
+    timedOut: "Nobody decided in time.",
     noScreen: "No screen was open to ask you on.",
     paused: "All calls were paused.",
     queueFull: "Too many calls of this client waited already.",
     abandoned: "The client disconnected before a decision.",
   },
-  deciders: {
-    person: "by you",
-    rule: "by a rule",
-    default: "by default",
-    hub: "by Drawbridge",
-  },
+  deciders: DECIDED_BY_LABELS,
   decisionBy: (decision: string, decider: string) => `${decision} ${decider}`,
 
-  outcomes: {
-    notSent: "Not sent",
-    running: "Running",
-    ok: "OK",
-    serverError: "Server error",
-    unreachable: "Unreachable",
-    unknown: "Unknown",
-    timedOut: "Timed out",
-    cancelled: "Cancelled",
-    withheld: "Withheld",
-  },
+  outcomes: OUTCOME_LABELS,
   outcomeMeanings: {
     notSent: "The call was not sent to the server.",
     running: "The server has the call and has not answered yet.",
@@ -73,13 +48,13 @@ export const state = {
     withheld: "The server ran the call, but its result was not passed on to the client.",
   },
 
-  effects: { ask: "Ask", allow: "Allow", deny: "Deny", none: "–" },
+  effects: { ...EFFECT_LABELS, none: "–" },
   effectMeanings: {
     ask: "Each call waits until you approve or deny it.",
     allow: "Calls run without asking, unless a rule denies or asks.",
     deny: "Calls are denied, unless a rule allows them.",
   },
-  resultEffects: { mask: "Mask", hold: "Hold" },
+  resultEffects: RESULT_EFFECT_LABELS,
   resultEffectMeanings: {
     mask: "Secrets in the result are masked.",
     hold: "You see the result before the client does.",

@@ -29,7 +29,7 @@ pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failur
             watch.print_all(hub).await?;
         }
     }
-    Err(Failure::new("the hub ended"))
+    Err(Failure::HubStopped)
 }
 
 struct Watch {

@@ -3,43 +3,49 @@
 use drawbridge_hub::model::policy::{Condition, Literal, Predicate};
 use serde_json::value::RawValue;
 
+/// A text is no condition.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ParseConditionError {
+    #[error(
+        "expected 'POINTER is JSON', 'POINTER one-of JSON-ARRAY', 'POINTER in FOLDER', 'POINTER \
+         host HOST', 'POINTER between MIN MAX' or 'POINTER matches REGEX'"
+    )]
+    Syntax,
+    #[error("'{text}' is no JSON array: {source}")]
+    NoArray {
+        text: String,
+        source: serde_json::Error,
+    },
+    #[error("'{text}' is no JSON value; a string needs quotes, such as '\"{text}\"'")]
+    NoValue {
+        text: String,
+        source: serde_json::Error,
+    },
+}
+
 /// Parses a condition.
-pub(crate) fn parse_condition(text: &str) -> Result<Condition, String> {
-    const WRONG: &str = "this must be 'POINTER is JSON', 'POINTER one-of JSON-ARRAY', 'POINTER in FOLDER', \
-                         'POINTER host HOST', 'POINTER between MIN MAX' or 'POINTER matches REGEX'";
-    let (pointer, rest) = text.split_once(' ').ok_or(WRONG)?;
-    let (word, value) = rest.trim_start().split_once(' ').ok_or(WRONG)?;
+///
+/// # Errors
+/// Returns an error if the text has none of the forms, or if a value in it is no JSON.
+pub(crate) fn parse_condition(text: &str) -> Result<Condition, ParseConditionError> {
+    use ParseConditionError::Syntax;
+    let (pointer, rest) = text.split_once(' ').ok_or(Syntax)?;
+    let (word, value) = rest.trim_start().split_once(' ').ok_or(Syntax)?;
     let value = value.trim_start();
     let is = match word {
         "is" => Predicate::Equals(parse_literal(value)?),
-        "one-of" => {
-            let values: Vec<Box<RawValue>> = serde_json::from_str(value)
-                .map_err(|e| format!("'{value}' is no JSON array: {e}"))?;
-            Predicate::OneOf(
-                values
-                    .into_iter()
-                    .map(|value| Literal(value.get().to_owned()))
-                    .collect(),
-            )
-        }
+        "one-of" => Predicate::OneOf(parse_literals(value)?),
         "in" => Predicate::PathWithin(value.to_owned()),
         "host" => Predicate::Host(value.to_owned()),
         "between" => {
-            let (min, max) = value.split_once(' ').ok_or(WRONG)?;
-            let bound = |text: &str| {
-                if text == "-" {
-                    Ok(None)
-                } else {
-                    parse_literal(text).map(Some)
-                }
-            };
+            let (min, max) = value.split_once(' ').ok_or(Syntax)?;
             Predicate::Between {
-                min: bound(min)?,
-                max: bound(max.trim_start())?,
+                min: parse_bound(min)?,
+                max: parse_bound(max.trim_start())?,
             }
         }
         "matches" => Predicate::Matches(value.to_owned()),
-        _ => return Err(WRONG.into()),
+        _ => return Err(Syntax),
     };
     Ok(Condition {
         pointer: pointer.to_owned(),
@@ -47,9 +53,34 @@ pub(crate) fn parse_condition(text: &str) -> Result<Condition, String> {
     })
 }
 
-fn parse_literal(text: &str) -> Result<Literal, String> {
-    let value = RawValue::from_string(text.to_owned());
-    value
-        .map(|value| Literal(value.get().to_owned()))
-        .map_err(|_| format!("'{text}' is no JSON value; a text has quotes, such as '\"{text}\"'"))
+fn parse_literal(text: &str) -> Result<Literal, ParseConditionError> {
+    match RawValue::from_string(text.to_owned()) {
+        Ok(value) => Ok(Literal(value.get().to_owned())),
+        Err(source) => Err(ParseConditionError::NoValue {
+            text: text.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn parse_literals(text: &str) -> Result<Vec<Literal>, ParseConditionError> {
+    match serde_json::from_str::<Vec<Box<RawValue>>>(text) {
+        Ok(values) => Ok(values
+            .into_iter()
+            .map(|value| Literal(value.get().to_owned()))
+            .collect()),
+        Err(source) => Err(ParseConditionError::NoArray {
+            text: text.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// Parses a bound of a range; `-` is no bound.
+fn parse_bound(text: &str) -> Result<Option<Literal>, ParseConditionError> {
+    if text == "-" {
+        Ok(None)
+    } else {
+        parse_literal(text).map(Some)
+    }
 }

@@ -5,20 +5,17 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use drawbridge_hub::{
     clock,
-    model::{
-        ids::Timestamp,
-        policy::{Condition, Lifetime, ResultEffect, RuleSpec},
-    },
+    model::policy::{Condition, Lifetime, ResultEffect, RuleSpec},
 };
 
 use super::{EffectArg, Target, parse_condition};
-use crate::cmd::approvals::parse_duration;
+use crate::time::parse_duration;
 
 #[derive(Args)]
 pub(crate) struct RuleArgs {
     /// SERVER, SERVER/TOOL, or * for all servers
     target: Target,
-    /// The effect on the call; optional with --result
+    /// The effect on these calls; optional with --result
     #[arg(required_unless_present = "result")]
     effect: Option<EffectArg>,
     /// Only calls of this client
@@ -35,14 +32,14 @@ pub(crate) struct RuleArgs {
     /// The effect on the result
     #[arg(long, value_name = "EFFECT")]
     result: Option<ResultArg>,
-    /// How long the rule lasts, such as 15m
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, conflicts_with = "calls")]
+    /// How long the rule lasts, such as 15m or 1h30m
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration, conflicts_with = "calls")]
     time: Option<Duration>,
     /// The number of calls after which the rule expires
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     calls: Option<u32>,
     /// A note for yourself
-    #[arg(long, default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
 }
 
@@ -56,9 +53,9 @@ enum ResultArg {
 
 impl RuleArgs {
     pub(super) fn into_spec(self) -> RuleSpec {
-        let life = match (self.time, self.calls) {
+        let lifetime = match (self.time, self.calls) {
             (Some(time), _) => Lifetime::Until {
-                at: timestamp_after(time),
+                at: clock::time_after(time),
             },
             (None, Some(count)) => Lifetime::Calls { count },
             (None, None) => Lifetime::UntilRevoked,
@@ -72,16 +69,8 @@ impl RuleArgs {
                 ResultArg::Mask => ResultEffect::Mask,
                 ResultArg::Hold => ResultEffect::Hold,
             }),
-            lifetime: life,
+            lifetime,
             note: self.note,
         }
     }
-}
-
-fn timestamp_after(time: Duration) -> Timestamp {
-    Timestamp(
-        clock::now()
-            .0
-            .saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)),
-    )
 }

@@ -13,7 +13,7 @@ pub(super) mod manifest;
 mod tests;
 
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("where").required(true).args(["command", "url", "preset", "manifest"]))]
+#[command(group = clap::ArgGroup::new("source").required(true).args(["command", "url", "preset", "manifest"]))]
 #[command(
     override_usage = "drawbridge servers add NAME [OPTIONS] -- COMMAND [ARGS]...
        drawbridge servers add NAME [OPTIONS] --url URL
@@ -25,12 +25,12 @@ pub(crate) struct AddArgs {
     /// manifest]
     #[arg(required_unless_present_any = ["preset", "manifest"])]
     name: Option<String>,
-    /// An environment variable of the command
-    #[arg(long, value_name = "K=V", value_parser = parse_pair, conflicts_with_all = ["url", "preset", "manifest"])]
+    /// An environment variable of the command. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["url", "preset", "manifest"])]
     env: Vec<(String, String)>,
     /// An environment variable, or an input of a preset or manifest, whose value is stored in the
-    /// keyring
-    #[arg(long, value_name = "K=V", value_parser = parse_pair, conflicts_with = "url")]
+    /// keyring. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with = "url")]
     secret: Vec<(String, String)>,
     /// The working folder of the command
     #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "preset", "manifest"])]
@@ -41,11 +41,11 @@ pub(crate) struct AddArgs {
     /// The transport of a remote server
     #[arg(long, value_enum, conflicts_with_all = ["command", "preset", "manifest"])]
     transport: Option<Transport>,
-    /// A header sent with each request to a remote server
-    #[arg(long, value_name = "K=V", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest"])]
+    /// A header sent with each request to a remote server. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest"])]
     header: Vec<(String, String)>,
-    /// A header whose value is stored in the keyring
-    #[arg(long, value_name = "K=V", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest"])]
+    /// A header whose value is stored in the keyring. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with_all = ["command", "preset", "manifest"])]
     secret_header: Vec<(String, String)>,
     /// The protocol revision to use with the server, such as 2025-06-18 [default: negotiated]
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["preset", "manifest"])]
@@ -67,7 +67,7 @@ pub(crate) struct AddArgs {
     /// How strictly arguments must match a tool's schema
     #[arg(long, value_enum, default_value_t)]
     validate: Validation,
-    /// Add the server without accepting it
+    /// Add the server, but do not accept it; it does not start until you do
     #[arg(long)]
     pending: bool,
     /// The command that starts a local server, and its arguments
@@ -77,7 +77,7 @@ pub(crate) struct AddArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Transport {
-    /// Streamable HTTP (default)
+    /// Streamable HTTP (the default)
     Http,
     /// HTTP+SSE, for older servers
     Sse,
@@ -167,9 +167,14 @@ impl AddArgs {
     }
 }
 
-fn parse_pair(text: &str) -> Result<(String, String), &'static str> {
+/// A text is no name with a value.
+#[derive(Debug, thiserror::Error)]
+#[error("expected NAME=VALUE")]
+struct ParsePairError;
+
+fn parse_pair(text: &str) -> Result<(String, String), ParsePairError> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("this must be NAME=VALUE"),
+        _ => Err(ParsePairError),
     }
 }

@@ -7,10 +7,13 @@ use drawbridge_hub::{
     model::{manifest::ManifestInput, runtime::RuntimeFound},
 };
 
-use crate::text::{Table, enum_text, escape};
+use crate::{
+    table::Table,
+    text::{enum_text, escape},
+};
 
 pub(super) fn format_presets(presets: &[PresetView]) -> String {
-    let mut table = Table::new(["ID", "NEEDS", "WHAT IT DOES", "ASKS FOR"]);
+    let mut table = Table::new(["ID", "RUNTIME", "DESCRIPTION", "INPUTS"]);
     for preset in presets {
         let needs = preset.choice.runtime.map(enum_text).unwrap_or_default();
         let ready = preset
@@ -23,9 +26,9 @@ pub(super) fn format_presets(presets: &[PresetView]) -> String {
             format!("{needs} (missing)")
         };
         let inputs: Vec<_> = preset.choice.inputs.iter().map(format_input_name).collect();
-        table.row([&preset.id, &needs, &preset.description, &inputs.join(", ")]);
+        table.add_row([&preset.id, &needs, &preset.description, &inputs.join(", ")]);
     }
-    let mut lines = table.lines_or("no presets");
+    let mut lines = table.format_or("No presets.");
     let mut reported = Vec::new();
     for found in presets.iter().filter_map(|preset| preset.runtime.as_ref()) {
         if !found.problem.is_empty() && !reported.contains(&found.runtime) {
@@ -51,14 +54,14 @@ pub(super) fn format_runtimes(found: &[RuntimeFound]) -> String {
             &problem
         };
         let version = found.version.as_deref().unwrap_or_default();
-        table.row([
+        table.add_row([
             &enum_text(found.runtime),
             version,
             found.path.as_deref().unwrap_or_default(),
             problem,
         ]);
     }
-    table.lines_or("no runtimes")
+    table.format_or("No runtimes.")
 }
 
 /// Lists the choices, numbered as for `--package`, with the inputs of each.
@@ -161,7 +164,7 @@ mod tests {
     fn a_missing_runtime_is_reported_once_with_its_remedy() {
         let lines = format_presets(&[preset(), preset()]);
         assert!(
-            lines.contains("x   uvx (missing)  Does x.       [mode]"),
+            lines.contains("x   uvx (missing)  Does x.      [mode]"),
             "{lines}"
         );
         assert_eq!(

@@ -8,6 +8,19 @@ use serde_json::{Map, Value};
 
 use crate::{connection::Context, exit::Failure};
 
+/// A field of a spec cannot be set.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FieldError {
+    #[error("'{field}' is not of the form FIELD=VALUE")]
+    Syntax { field: String },
+    #[error("cannot set '{path}', because a part of the path is no object")]
+    NotInObject { path: String },
+    #[error("a spec has no field '{field}'. See docs/servers.md.")]
+    Unknown { field: String },
+    #[error("the spec would be invalid: {0}")]
+    InvalidSpec(#[source] serde_json::Error),
+}
+
 /// Applies the fields, each as `FIELD=VALUE`, to the current spec. The new spec counts as accepted.
 pub(super) async fn build_update(
     context: &Context,
@@ -24,18 +37,20 @@ pub(super) async fn build_update(
     })
 }
 
-fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, Failure> {
-    let mut members = serde_json::to_value(spec)?;
+fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, FieldError> {
+    let mut members = serde_json::to_value(spec).map_err(FieldError::InvalidSpec)?;
     for field in fields {
-        let (path, value) = field
-            .split_once('=')
-            .ok_or_else(|| Failure::new(format!("'{field}' must be FIELD=VALUE")))?;
-        set_value(&mut members, path, parse_value(value))
-            .ok_or_else(|| Failure::new(format!("'{path}' leads into no object")))?;
+        let (path, value) = field.split_once('=').ok_or_else(|| FieldError::Syntax {
+            field: field.clone(),
+        })?;
+        set_value(&mut members, path, parse_value(value)).ok_or_else(|| {
+            FieldError::NotInObject {
+                path: path.to_owned(),
+            }
+        })?;
     }
     let known = ServerSpec::default();
-    let spec: ServerSpec =
-        serde_json::from_value(members).map_err(|e| Failure::new(e.to_string()))?;
+    let spec: ServerSpec = serde_json::from_value(members).map_err(FieldError::InvalidSpec)?;
     // An unknown field in a file is kept, but an unknown field on the command line is a mistake.
     let unknown = spec.other.keys().find(|key| {
         !known.other.contains_key(*key)
@@ -43,11 +58,12 @@ fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, Fail
                 .iter()
                 .any(|field| field.split(['.', '=']).next() == Some(key))
     });
-    unknown.map_or(Ok(spec.clone()), |key| {
-        Err(Failure::new(format!(
-            "a spec has no field '{key}'; see docs/servers.md"
-        )))
-    })
+    match unknown {
+        Some(field) => Err(FieldError::Unknown {
+            field: field.clone(),
+        }),
+        None => Ok(spec),
+    }
 }
 
 /// Parses a value as JSON. If the value is not JSON, returns it as a string.
@@ -83,15 +99,15 @@ fn set_value(members: &mut Value, path: &str, value: Value) -> Option<()> {
 mod tests {
     use super::*;
 
-    fn set(fields: &[&str]) -> Result<ServerSpec, String> {
+    fn set(fields: &[&str]) -> Result<ServerSpec, FieldError> {
         let spec =
             serde_json::from_str(r#"{"command":"x","env":{"A":"1"},"mine":true}"#).expect("a spec");
         let fields: Vec<_> = fields.iter().map(|field| (*field).to_owned()).collect();
-        apply_fields(&spec, &fields).map_err(|failure| format!("{failure:?}"))
+        apply_fields(&spec, &fields)
     }
 
     #[test]
-    fn a_field_is_set_by_its_name_also_within_another_and_null_takes_it_away() {
+    fn a_field_is_set_by_its_path_and_null_removes_it() {
         let spec = set(&[
             "visibility=deferred",
             "timeouts.tools.slow=90000",
@@ -131,7 +147,7 @@ mod tests {
             ("command.x=1", "no object"),
             ("retries=many", "many"),
         ] {
-            let error = set(&[field]).expect_err(field);
+            let error = set(&[field]).expect_err(field).to_string();
             assert!(error.contains(says), "{field}: {error}");
         }
     }

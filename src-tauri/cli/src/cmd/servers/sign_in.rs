@@ -19,8 +19,9 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(crate) struct SignInArgs {
+    /// The server's id, as shown by `servers list`
     id: String,
-    /// Print the link without opening it
+    /// Print the link, but do not open it
     #[arg(long)]
     no_open: bool,
 }
@@ -34,14 +35,13 @@ impl SignInArgs {
         connection.close().await;
         let attempt = ended?;
         match &attempt.state {
-            SignInState::Failed { reason } => Err(Failure::new(format!(
-                "not signed in to {}: {}",
-                escape(&self.id),
-                escape(reason)
-            ))),
+            SignInState::Failed { reason } => Err(Failure::SignIn {
+                server: ServerId::new(self.id),
+                reason: reason.clone(),
+            }),
             SignInState::Done | SignInState::WaitingForBrowser | SignInState::Exchanging => {
                 output::print_answer(context.json, &attempt, |_| {
-                    format!("signed in to {}", escape(&self.id))
+                    format!("Signed in to '{}'.", escape(&self.id))
                 })
             }
         }
@@ -50,18 +50,19 @@ impl SignInArgs {
     async fn sign_in(&self, context: &Context, connection: &Connection) -> Result<SignIn, Failure> {
         let id = ServerId::new(self.id.as_str());
         let attempt = connection.run(SignInServer { id: id.clone() }).await?;
-        let url = oauth::check_browser_url(&attempt.url).map_err(Failure::new)?;
-        let lines = format!("Sign in here, within five minutes:\n{url}");
+        let url = oauth::check_browser_url(&attempt.url).map_err(|reason| Failure::SignInUrl {
+            reason: reason.to_string(),
+        })?;
         if context.json {
-            print_stderr(&lines);
+            print_stderr(&format!("sign in here within five minutes: {url}"));
         } else {
-            output::print_line(&lines)?;
+            output::print_line(&format!("Sign in here within five minutes:\n{url}"))?;
         }
         if !self.no_open && has_display() {
             // Some launchers return only after the browser exits.
             tokio::task::spawn_blocking(move || {
-                if open(url.as_str()).is_err() {
-                    print_stderr("no browser was opened: open the link above yourself");
+                if let Err(failure) = open(url.as_str()) {
+                    print_stderr(&failure.to_string());
                 }
             });
         }

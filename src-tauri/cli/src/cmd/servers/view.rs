@@ -10,33 +10,36 @@ use drawbridge_hub::{
         tools::ToolView,
     },
     model::{
-        capability::ExcludedEntries, sign_in::ServerSignIn, spec::ServerSpec, tool::AcceptanceState,
+        acceptance::AcceptanceState, capability::ExcludedEntries, server::SyncStatus,
+        sign_in::ServerSignIn, spec::ServerSpec,
     },
 };
 
 use crate::{
     exit::Failure,
-    text::{Table, enum_text, escape, escape_lines, moment_or_dash},
+    table::Table,
+    text::{escape, escape_lines},
+    time::{format_time, format_time_or_dash},
 };
 
 pub(super) fn format_servers(view: &ServersView) -> String {
     let mut table = Table::new(["ID", "STATE", "TOOLS", "STARTS", "REASON"]);
     for server in &view.servers {
         let (tools, starts) = (server.tools.len().to_string(), server.starts.to_string());
-        table.row([
+        table.add_row([
             server.id.as_str(),
-            &enum_text(server.state),
+            server.state.label(),
             &tools,
             &starts,
             &server.reason,
         ]);
     }
-    let mut lines = table.lines_or("no servers: add one with `drawbridge servers add`");
+    let mut lines = table.format_or("No servers. Add one with `drawbridge servers add`.");
     for broken in &view.broken {
         let place = format!("{}:{}:{}", broken.file, broken.line, broken.column);
         let _ = write!(
             lines,
-            "\nbroken spec {}: {}",
+            "\nCannot read {}: {}",
             escape(&place),
             escape(&broken.message)
         );
@@ -52,24 +55,28 @@ pub(super) fn tools_to_accept(
     server: &ServerView,
     names: &[String],
 ) -> Result<Vec<ShownTool>, Failure> {
-    let waits = |tool: &&ToolView| tool.acceptance != AcceptanceState::Accepted;
-    let waiting: Vec<_> = server.tools.iter().filter(waits).collect();
+    let unaccepted: Vec<_> = server
+        .tools
+        .iter()
+        .filter(|tool| tool.acceptance != AcceptanceState::Accepted)
+        .collect();
     if let Some(name) = names
         .iter()
-        .find(|name| waiting.iter().all(|tool| tool.name != **name))
+        .find(|name| unaccepted.iter().all(|tool| tool.name != **name))
     {
-        return Err(Failure::new(format!(
-            "no tool '{}' of '{}' waits to be accepted",
-            escape(name),
-            server.id
-        )));
+        return Err(Failure::NoToolToAccept {
+            server: server.id.clone(),
+            tool: name.clone(),
+        });
     }
-    let is_meant = |tool: &&&ToolView| names.is_empty() || names.contains(&tool.name);
-    let shown_tool = |tool: &&ToolView| ShownTool {
-        name: tool.name.clone(),
-        digest: tool.digest.clone(),
-    };
-    Ok(waiting.iter().filter(is_meant).map(shown_tool).collect())
+    Ok(unaccepted
+        .iter()
+        .filter(|tool| names.is_empty() || names.contains(&tool.name))
+        .map(|tool| ShownTool {
+            name: tool.name.clone(),
+            digest: tool.digest.clone(),
+        })
+        .collect())
 }
 
 /// Lists the versions of a tool, newest first, each with its differences from the version accepted
@@ -77,58 +84,57 @@ pub(super) fn tools_to_accept(
 pub(super) fn format_history(versions: &[DefinitionVersion]) -> String {
     let mut lines = String::new();
     for version in versions {
-        let standing = match (version.accepted_at, version.offered) {
-            (None, true) => "waits to be accepted",
-            (None, false) => "was never accepted",
+        let state = match (version.accepted_at, version.offered) {
+            (None, true) => "not accepted yet, offered now",
+            (None, false) => "never accepted",
             (Some(_), true) => "accepted, offered now",
             (Some(_), false) => "accepted",
         };
         let _ = writeln!(
             lines,
-            "{}  {}  {standing}",
-            moment_or_dash(Some(version.first_seen_at)),
+            "{}  {}  {state}",
+            format_time(version.first_seen_at),
             &version.digest[..12]
         );
         for change in &version.changes {
-            let value = |value: &Option<serde_json::Value>| {
-                value
-                    .as_ref()
-                    .map_or_else(|| "nothing".to_owned(), |value| escape(&value.to_string()))
-            };
-            let _ = writeln!(lines, "    {}", escape(&change.field));
             let _ = writeln!(
                 lines,
-                "      - {}\n      + {}",
-                value(&change.before),
-                value(&change.after)
+                "    {}\n      - {}\n      + {}",
+                escape(&change.field),
+                format_value(change.before.as_ref()),
+                format_value(change.after.as_ref())
             );
         }
     }
     lines.trim_end().to_owned()
 }
 
+fn format_value(value: Option<&serde_json::Value>) -> String {
+    value.map_or_else(|| "(none)".to_owned(), |value| escape(&value.to_string()))
+}
+
 pub(super) fn format_usage(servers: &[ServerUsage]) -> String {
     let mut table = Table::new(["ID", "PROCESSES", "MEMORY", "CPU"]);
     for used in servers {
         let memory = format!("{} MiB", used.memory_kib / 1024);
-        table.row([
+        table.add_row([
             used.id.as_str(),
             &used.processes.to_string(),
             &memory,
             &format!("{:.0} %", used.cpu_percent),
         ]);
     }
-    table.lines_or("no local server runs")
+    table.format_or("No local server is running.")
 }
 
 /// Returns the state, the reason and the remedy in one line.
 pub(super) fn format_state(server: &ServerView) -> String {
-    let mut line = enum_text(server.state);
-    for (between, words) in [(" - ", &server.reason), ("; ", &server.remedy)] {
-        if !words.is_empty() {
-            line.push_str(between);
-            line.push_str(&escape(words));
-        }
+    let mut line = server.state.label().to_owned();
+    if !server.reason.is_empty() {
+        let _ = write!(line, " ({})", escape(server.reason.trim_end_matches('.')));
+    }
+    if !server.remedy.is_empty() {
+        let _ = write!(line, ". {}", escape(&server.remedy));
     }
     line
 }
@@ -141,21 +147,21 @@ pub(super) fn format_server(server: &ServerView) -> String {
     line("id", server.id.as_str());
     line("name", &server.name);
     line("state", &format_state(server));
-    line("acceptance", &enum_text(server.acceptance));
+    line("acceptance", server.acceptance.label());
     describe_spec(&server.spec, &mut line);
     line("file", &server.file);
     match &server.authorization {
         ServerSignIn::None => {}
         ServerSignIn::Needed => line(
             "signed in",
-            "no: run `drawbridge servers sign-in` with its id",
+            &format!("no. Run `drawbridge servers sign-in {}`.", server.id),
         ),
         ServerSignIn::SignedIn { issuer, expires_at } => {
             line(
                 "signed in",
                 &format!(
-                    "by {issuer}; the token runs out {}",
-                    moment_or_dash(*expires_at)
+                    "at {issuer}; token expires: {}",
+                    format_time_or_dash(*expires_at)
                 ),
             );
         }
@@ -165,7 +171,7 @@ pub(super) fn format_server(server: &ServerView) -> String {
     }
     if let Some(name) = &server.server_name {
         line(
-            "calls itself",
+            "reported as",
             &format!(
                 "{name} {}",
                 server.server_version.as_deref().unwrap_or_default()
@@ -175,20 +181,17 @@ pub(super) fn format_server(server: &ServerView) -> String {
     if let Some(version) = &server.protocol_version {
         line("protocol", version);
     }
-    let stale = if server.stale { ", stale" } else { "" };
-    line(
-        "synced",
-        &format!(
-            "{} {}{stale}",
-            enum_text(server.sync_status),
-            moment_or_dash(server.last_synced_at)
-        ),
-    );
-    line("noise lines", &server.non_jsonrpc_lines.to_string());
+    line("synced", &format_sync(server));
+    if server.non_jsonrpc_lines > 0 {
+        line(
+            "stdout",
+            &format!("{} lines that are not JSON-RPC", server.non_jsonrpc_lines),
+        );
+    }
     if let Some(instructions) = &server.instructions {
         let _ = writeln!(
             lines,
-            "\ninstructions, as the server wrote them:\n{}",
+            "\nThe server's instructions:\n{}",
             escape_lines(instructions)
         );
     }
@@ -197,29 +200,44 @@ pub(super) fn format_server(server: &ServerView) -> String {
     lines
 }
 
+/// Returns when the server's lists were read last, and whether that succeeded.
+fn format_sync(server: &ServerView) -> String {
+    let last = format_time_or_dash(server.last_synced_at);
+    let mut text = match server.sync_status {
+        SyncStatus::NeverSynced => "never".to_owned(),
+        SyncStatus::Syncing => format!("in progress; last: {last}"),
+        SyncStatus::Synced => last,
+        SyncStatus::Failed => format!("failed; last: {last}"),
+    };
+    if server.stale {
+        text.push_str(", stale");
+    }
+    text
+}
+
 /// Lists the excluded entries, to be appended to other lines. Empty if there are none.
-pub(super) fn format_excluded(left_out: &ExcludedEntries) -> String {
-    let count = left_out.entries.len() + usize::try_from(left_out.more).unwrap_or(usize::MAX);
+pub(super) fn format_excluded(excluded: &ExcludedEntries) -> String {
+    let count = excluded.entries.len() + usize::try_from(excluded.more).unwrap_or(usize::MAX);
     if count == 0 {
         return String::new();
     }
-    let mut table = Table::new(["LEFT OUT", "NAME", "REASON"]);
-    for entry in &left_out.entries {
-        table.row([entry.kind.noun(), &entry.name, &entry.why]);
+    let mut table = Table::new(["KIND", "NAME", "REASON"]);
+    for entry in &excluded.entries {
+        table.add_row([entry.kind.noun(), &entry.name, &entry.why]);
     }
-    let what = if count == 1 {
-        "1 entry of its lists is".to_owned()
+    let subject = if count == 1 {
+        "1 entry of this server's lists is".to_owned()
     } else {
-        format!("{count} entries of its lists are")
+        format!("{count} entries of this server's lists are")
     };
-    let more = if left_out.more > 0 {
-        format!("\nand {} more", left_out.more)
+    let more = if excluded.more > 0 {
+        format!("\nand {} more", excluded.more)
     } else {
         String::new()
     };
     format!(
-        "\n\n{what} left out, and no client sees them:\n{}{more}",
-        table.lines_or("")
+        "\n\n{subject} excluded, so clients do not see them:\n{}{more}",
+        table.format_or("")
     )
 }
 
@@ -258,12 +276,16 @@ fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
 }
 
 pub(super) fn format_verified(view: &VerifiedView) -> String {
+    let name = match (&view.server_name, &view.server_version) {
+        (Some(name), Some(version)) => format!("{name} {version}"),
+        (Some(name), None) => name.clone(),
+        (None, _) => "the server".to_owned(),
+    };
     format!(
-        "{} {} speaks MCP {}; it answered in {} ms\n\n{}{}",
-        escape(view.server_name.as_deref().unwrap_or("the server")),
-        escape(view.server_version.as_deref().unwrap_or_default()),
-        escape(&view.protocol_version),
+        "Connected to {} in {} ms, with MCP {}.\n\n{}{}",
+        escape(&name),
         view.duration_ms,
+        escape(&view.protocol_version),
         format_tools(&view.tools),
         format_excluded(&view.excluded)
     )
@@ -273,7 +295,7 @@ fn format_tools(tools: &[ToolView]) -> String {
     let mut table = Table::new(["TOOL", "POLICY", "DESCRIPTION"]);
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
-        table.row([&tool.name, &enum_text(tool.policy), first_line]);
+        table.add_row([&tool.name, tool.policy.label(), first_line]);
     }
-    table.lines_or("no tools")
+    table.format_or("No tools.")
 }

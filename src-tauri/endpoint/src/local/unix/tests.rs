@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{bind, connect, socket_path};
+use super::{BindError, bind, connect, socket_path};
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -37,10 +37,11 @@ fn the_socket_lies_in_the_data_folder_unless_its_path_were_too_long() {
 async fn the_socket_is_the_users_own_and_goes_with_its_listener() {
     let folder = folder();
     assert!(connect(folder.path()).is_err());
-    let bound = bind(folder.path()).await.expect("bound");
+    let bound = bind(folder.path()).await;
+    let listener = bound.listener.expect("bound");
     let mode = fs::metadata(&bound.address).expect("the socket").mode();
     assert_eq!(mode & 0o777, 0o600);
-    drop(bound.listener);
+    drop(listener);
     assert!(!Path::new(&bound.address).exists());
 }
 
@@ -50,8 +51,12 @@ async fn a_socket_that_a_dead_hub_left_is_replaced_and_a_living_one_is_not() {
     let file = folder.path().join("drawbridge.sock");
     drop(std::os::unix::net::UnixListener::bind(&file).expect("a stale socket"));
     assert!(file.exists());
-    let _bound = bind(folder.path()).await.expect("bound over the stale one");
-    assert!(bind(folder.path()).await.is_err());
+    let bound = bind(folder.path()).await;
+    let _listener = bound.listener.expect("bound over the stale one");
+    assert!(matches!(
+        bind(folder.path()).await.listener,
+        Err(BindError::SocketInUse)
+    ));
     assert!(file.exists(), "the living one is untouched");
 }
 
@@ -62,6 +67,7 @@ async fn a_folder_that_others_can_write_is_refused() {
     assert!(
         bind(folder.path())
             .await
-            .is_err_and(|e| e.error.contains("chmod 700"))
+            .listener
+            .is_err_and(|e| e.to_string().contains("chmod 700"))
     );
 }

@@ -92,13 +92,13 @@ impl Verb for ShowToolHistory {
             .collect();
         if rows.is_empty() {
             return Err(ApiError::not_found(format!(
-                "'{}' has never offered a tool '{}'",
+                "'{}' has never offered a tool named '{}'",
                 self.id, self.tool
             )));
         }
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
         let version = |(at, row): (usize, &crate::store::table::definition::DefinitionRow)| {
-            let older = rows.get(at + 1..).unwrap_or_default();
+            let older = &rows[at + 1..];
             let base = older
                 .iter()
                 .find(|row| row.accepted_at.is_some())

@@ -110,7 +110,7 @@ pub(super) fn sync_in_background(hub: &Hub, server: &Arc<RegisteredServer>) {
 pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     let server = hub.registry.get(id)?;
     hub.registry.remove(id)?;
-    hub.pool.remove(id, "it was removed").await;
+    hub.pool.remove(id, "the server was removed").await;
     hub.pool.history().remove(id);
     hub.catalog.delete_server(id).await?;
     hub.rules.delete_for_server(id).await?;
@@ -152,9 +152,9 @@ fn share_tokens(one: &ServerSpec, other: &ServerSpec) -> bool {
 /// # Errors
 /// Returns an error if the spec has no OAuth client that could have a secret.
 fn oauth_client(spec: &mut ServerSpec) -> Result<&mut OauthClient, ApiError> {
-    spec.oauth.as_mut().ok_or_else(|| {
-        ApiError::invalid("a secret of an OAuth client needs 'oauth' with its 'client_id'")
-    })
+    spec.oauth
+        .as_mut()
+        .ok_or_else(|| ApiError::invalid("a client secret requires 'oauth' with a 'client_id'"))
 }
 
 /// Returns the server if it may be started now.

@@ -187,7 +187,9 @@ impl Verb for FillManifest {
             .ok()
             .and_then(|at| manifest.choices.get(at));
         let choice = choice.ok_or_else(|| {
-            ApiError::invalid(format!("choice: the manifest has {count}, counted from 0"))
+            ApiError::invalid(format!(
+                "choice: the manifest has {count} choices, numbered from 0"
+            ))
         })?;
         let name = self
             .name
@@ -214,12 +216,14 @@ fn read(source: &ManifestSource) -> Result<Manifest, ApiError> {
         ManifestSource::Text(text) => Ok(manifest::read(text)?),
         ManifestSource::Path(path) if path.is_absolute() => Ok(manifest::read_path(path)?),
         ManifestSource::Path(path) => Err(ApiError::invalid(format!(
-            "the path must be absolute, as in /plugins/github: {}",
+            "the path must be absolute, for example /plugins/github: {}",
             path.display()
         ))),
         ManifestSource::Preset(id) => {
             let unknown = || {
-                ApiError::not_found(format!("no preset is called '{id}'; see `servers presets`"))
+                ApiError::not_found(format!(
+                    "there is no preset '{id}'; see `drawbridge servers presets`"
+                ))
             };
             Ok(presets::get(id).ok_or_else(unknown)?.to_manifest())
         }
@@ -232,7 +236,10 @@ fn choice_view(choice: &Choice) -> ManifestChoice {
         preview: choice.preview(),
         runtime: choice.runtime,
         inputs: choice.inputs.clone(),
-        problem: choice.problem.clone(),
+        problem: choice
+            .problem
+            .as_ref()
+            .map_or_else(String::new, ToString::to_string),
     }
 }
 

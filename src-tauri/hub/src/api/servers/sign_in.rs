@@ -6,7 +6,7 @@ use super::{ServerView, view};
 use crate::{
     api::{ApiError, Done, Verb},
     hub::Hub,
-    model::{ids::ServerId, server::Acceptance, sign_in::SignIn},
+    model::{acceptance::AcceptanceState, ids::ServerId, sign_in::SignIn},
 };
 
 /// `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt
@@ -49,9 +49,9 @@ impl Verb for SignInServer {
 
     async fn run(self, hub: &Hub) -> Result<SignIn, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        if hub.registry.acceptance(&server) != Acceptance::Accepted {
+        if hub.registry.acceptance(&server) != AcceptanceState::Accepted {
             return Err(ApiError::conflict(format!(
-                "'{}' waits for your approval; accept it first",
+                "'{}' is not accepted yet; accept it first",
                 self.id
             )));
         }
@@ -67,7 +67,9 @@ impl Verb for AwaitSignIn {
         let ended =
             tokio::time::timeout(AWAIT_TIMEOUT, hub.authorizer.wait_until_ended(&self.id)).await;
         let attempt = ended.unwrap_or_else(|_| hub.authorizer.attempt(&self.id));
-        attempt.ok_or_else(|| ApiError::not_found(format!("nobody signs in to '{}' now", self.id)))
+        attempt.ok_or_else(|| {
+            ApiError::not_found(format!("no sign-in to '{}' is in progress", self.id))
+        })
     }
 }
 
@@ -90,7 +92,7 @@ impl Verb for SignOutServer {
         hub.authorizer.cancel(&self.id);
         hub.authorizer.sign_out(&server.spec).await?;
         // A new session finds out again whether the server demands a sign-in.
-        hub.reconnect_server(&server, "a person signed out").await;
+        hub.reconnect_server(&server, "you signed out").await;
         Ok(view::server_view(hub, &server))
     }
 }

@@ -6,9 +6,9 @@ use crate::{
     clock,
     hub::Hub,
     model::{
-        server::{Acceptance, ServerState},
+        acceptance::AcceptanceState,
+        server::ServerState,
         spec::{RegisteredServer, Visibility},
-        tool::AcceptanceState,
     },
     registry::{BrokenFile, ImportedServer},
     upstream::{self, Status, UpstreamError, state::State},
@@ -82,22 +82,22 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
         );
     }
     match hub.registry.acceptance(server) {
-        Acceptance::Accepted => match hub.authorizer.sign_in_reason(&server.spec) {
+        AcceptanceState::Accepted => match hub.authorizer.sign_in_reason(&server.spec) {
             Some(reason) => status(ServerState::NeedsSignIn, &reason, upstream::SIGN_IN_REMEDY),
             None => hub
                 .pool
                 .status(&server.id)
                 .map_or_else(|| status(ServerState::Idle, "", ""), session_state),
         },
-        Acceptance::New => status(
+        AcceptanceState::New => status(
             ServerState::NeedsAcceptance,
-            "new: nothing of it was started",
-            "Look at what it would start, then accept it.",
+            "new: not accepted yet, so it is not started",
+            "Check what it would start, then accept it.",
         ),
-        Acceptance::Changed => status(
+        AcceptanceState::Changed => status(
             ServerState::NeedsAcceptance,
-            "what it would start was changed: nothing is started",
-            "Look at what it would start now, then accept it.",
+            "changed since you accepted it, so it is not started",
+            "Check what it would start now, then accept it.",
         ),
     }
 }
@@ -114,7 +114,7 @@ fn session_state(status: Status) -> (ServerState, String, String) {
         (State::Closed, None) => ServerState::Closed,
     };
     let remedy = if status.state == State::BreakerOpen {
-        "See its log for why it crashes. Restart it to try at once.".into()
+        "Check its log to find out why it crashes. Restart it to try again now.".into()
     } else {
         status
             .failure
@@ -137,7 +137,7 @@ pub(super) fn broken_spec(broken: &BrokenFile) -> BrokenSpec {
 pub(super) fn parsed_spec(read: ImportedServer) -> ParsedSpec {
     let (spec, problem) = match read.spec {
         Ok(spec) => (Some(spec), String::new()),
-        Err(problem) => (None, problem),
+        Err(error) => (None, error.to_string()),
     };
     ParsedSpec {
         name: read.name,

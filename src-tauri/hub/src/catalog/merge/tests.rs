@@ -244,7 +244,7 @@ fn the_first_server_wins_a_bare_name_and_the_other_is_excluded_with_a_reason() {
     let left_out = snapshot.all().excluded();
     assert_eq!((left_out[0].server.as_str(), left_out.len()), ("a", 1));
     assert!(
-        left_out[0].entry.why.contains("'z' has that name"),
+        left_out[0].entry.why.contains("'z' already uses this name"),
         "{}",
         left_out[0].entry.why
     );
@@ -312,6 +312,7 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
     assert!(
         deferred::search(snapshot.all(), &json::raw("{}".into()))
             .expect_err("no query")
+            .to_string()
             .contains("query")
     );
     let alone = snapshot.server_view(&deferred.id).expect("there");

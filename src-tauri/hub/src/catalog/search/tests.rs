@@ -1,4 +1,4 @@
-use std::{path::PathBuf, time::Instant};
+use std::path::PathBuf;
 
 use serde_json::json;
 
@@ -94,10 +94,9 @@ fn words_are_split_at_case_and_punctuation() {
     assert!(split_words(" -_. ").is_empty());
 }
 
-/// The limit is far above the benchmark's result. The test fails only if the cost grows by an order
-/// of magnitude.
+/// How long a search takes is measured by `cargo xtask bench catalog`.
 #[test]
-fn five_thousand_tools_are_searched_quickly() {
+fn one_of_five_thousand_similar_tools_is_found_first() {
     let tools = (0..5_000).map(|n| {
         tool(
             "many",
@@ -107,8 +106,6 @@ fn five_thousand_tools_are_searched_quickly() {
         )
     });
     let index = Index::new(tools.collect());
-    let began = Instant::now();
     let found = index.search("do things with tool 4711", |_| true);
     assert_eq!(found[0].definition.name, "tool_4711");
-    assert!(began.elapsed().as_millis() < 500, "{:?}", began.elapsed());
 }

@@ -1,4 +1,8 @@
-//! Pages of lists, and their time to live.
+//! Pages of lists, their time to live, and how often they are read.
+
+use std::sync::Mutex;
+
+use tokio::time::{Instant, sleep};
 
 use super::*;
 
@@ -42,4 +46,50 @@ async fn a_malformed_ttl_is_ignored() {
         let pages: &'static [&'static str] = Box::leak(Box::new([page]));
         assert_eq!(read(pages).await.expect("a list").ttl_ms, None, "{page}");
     }
+}
+
+/// Starts handling changes. Returns the set of changes, and what `observe` returns at each sync.
+fn watch_syncs<T: Send + 'static>(
+    observe: impl Fn() -> T + Send + 'static,
+) -> (ListChanges, Arc<Mutex<Vec<T>>>) {
+    let (changes, seen) = (ListChanges::default(), Arc::<Mutex<Vec<T>>>::default());
+    let synced = seen.clone();
+    tokio::spawn(for_each_changed(changes.clone(), move |_| {
+        synced.lock().expect("lock").push(observe());
+    }));
+    (changes, seen)
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_changes_at_once_cause_one_sync() {
+    let (changes, times) = watch_syncs(Instant::now);
+    for _ in 0..10_000 {
+        changes.insert(ServerId::new("s"));
+    }
+    sleep(Duration::from_secs(3_600)).await;
+    assert_eq!(times.lock().expect("lock").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn endless_changes_cause_one_sync_a_second_and_one_after_their_end() {
+    let (changes, times) = watch_syncs(Instant::now);
+    for _ in 0..10_000 {
+        changes.insert(ServerId::new("s"));
+        sleep(Duration::from_millis(1)).await;
+    }
+    let end = Instant::now();
+    sleep(Duration::from_secs(3_600)).await;
+    let times = times.lock().expect("lock");
+    assert!(
+        times
+            .windows(2)
+            .all(|pair| pair[1] - pair[0] >= Duration::from_secs(1)),
+        "{times:?}"
+    );
+    let after = times.iter().filter(|time| **time >= end).count();
+    assert!(
+        (9..=11).contains(&times.len()) && after == 1,
+        "{after} of {} after the end",
+        times.len()
+    );
 }

@@ -314,11 +314,11 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
 #[tokio::test]
 async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
     for (broken, why) in [
-        ("DROP TABLE call", "could not be written"),
-        ("DROP TABLE audit", "could not be written"),
-        ("DROP TABLE audit_head", "could not be written"),
-        ("closed", "could not be written"),
-        ("rule", "denied by policy"),
+        ("DROP TABLE call", "could not be recorded"),
+        ("DROP TABLE audit", "could not be recorded"),
+        ("DROP TABLE audit_head", "could not be recorded"),
+        ("closed", "could not be recorded"),
+        ("rule", "the policy denied this call"),
         ("secret", "did not reach the server"),
     ] {
         let fixture = Fixture::new().await;
@@ -468,6 +468,6 @@ async fn a_deny_rule_made_while_a_call_waits_applies_to_it() {
                 .expect("denied");
         })
         .await;
-    assert_refused(&reply, "Denied by the user");
+    assert_refused(&reply, "The user denied this call");
     assert_eq!(fixture.received_calls(), 0);
 }

@@ -4,6 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use url::Url;
 
+use super::ConditionFault;
+
 /// A folder that a rule names.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
@@ -11,10 +13,10 @@ pub(super) struct Folder(PathBuf);
 impl Folder {
     /// # Errors
     /// Returns an error if the path is not absolute.
-    pub(super) fn new(text: &str) -> Result<Self, String> {
+    pub(super) fn new(text: &str) -> Result<Self, ConditionFault> {
         let path = expand_home(text).unwrap_or_else(|| PathBuf::from(text));
         if !path.is_absolute() {
-            return Err(format!("'{text}' is no absolute path"));
+            return Err(ConditionFault::RelativePath(text.to_owned()));
         }
         Ok(Self(normalize(&path)))
     }

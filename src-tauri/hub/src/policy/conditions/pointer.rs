@@ -8,6 +8,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
+use super::ConditionFault;
 use crate::model::json;
 
 /// The values to which a pointer leads.
@@ -33,13 +34,13 @@ pub(super) enum EmbeddedJson {
 ///
 /// # Errors
 /// Returns an error if the text is not a JSON pointer.
-pub(super) fn parse(pointer: &str) -> Result<Vec<String>, String> {
+pub(super) fn parse(pointer: &str) -> Result<Vec<String>, ConditionFault> {
     if pointer.is_empty() {
         return Ok(Vec::new());
     }
     let rest = pointer
         .strip_prefix('/')
-        .ok_or_else(|| format!("a JSON pointer begins with /, such as /{pointer}"))?;
+        .ok_or_else(|| ConditionFault::InvalidPointer(pointer.to_owned()))?;
     Ok(rest
         .split('/')
         .map(|key| key.replace("~1", "/").replace("~0", "~"))

@@ -410,14 +410,20 @@ fn a_path_must_be_inside_a_folder_lexically_and_on_disk() {
 #[test]
 fn an_invalid_condition_is_reported_with_its_number_and_reason() {
     let wrong = [
-        (condition("a", equals("1")), "begins with /"),
-        (condition("/a", equals("{")), "no JSON value"),
-        (condition("/a", Predicate::OneOf(vec![])), "names no value"),
+        (condition("a", equals("1")), "begins with '/'"),
+        (condition("/a", equals("{")), "not valid JSON"),
+        (
+            condition("/a", Predicate::OneOf(vec![])),
+            "at least one value",
+        ),
         (
             condition("/a", Predicate::PathWithin("a/b".into())),
-            "no absolute path",
+            "not an absolute path",
         ),
-        (condition("/a", Predicate::Host("a b".into())), "no host"),
+        (
+            condition("/a", Predicate::Host("a b".into())),
+            "not a valid host",
+        ),
         (
             condition(
                 "/a",
@@ -426,7 +432,7 @@ fn an_invalid_condition_is_reported_with_its_number_and_reason() {
                     max: Some(Literal("1".into())),
                 },
             ),
-            "its least",
+            "the minimum",
         ),
         (
             condition("/a", Predicate::Matches("(".into())),

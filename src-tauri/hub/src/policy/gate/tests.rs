@@ -3,7 +3,13 @@ use std::{path::PathBuf, time::Duration};
 use super::*;
 use crate::{
     catalog::Definition,
-    model::{capability::CapabilityKind, ids::ServerId, json, spec::RegisteredServer},
+    model::{
+        capability::CapabilityKind,
+        ids::{RuleId, ServerId},
+        json,
+        policy::{Rule, RuleSpec},
+        spec::RegisteredServer,
+    },
     policy::{DecideError, queue::MAX_PER_CLIENT},
     secrets::Secret,
     settings::SettingsValues,
@@ -198,7 +204,7 @@ async fn a_call_whose_decision_cannot_be_written_is_denied() {
         .err()
         .expect("refused");
     assert!(
-        refusal.to_string().contains("could not be written"),
+        refusal.to_string().contains("could not be recorded"),
         "{refusal}"
     );
 }
@@ -246,7 +252,7 @@ async fn a_denial_gives_its_reason_to_the_model() {
     assert!(
         refusal
             .to_string()
-            .contains("Denied by the user: not today"),
+            .contains("The user denied this call: not today"),
         "{refusal}"
     );
 }
@@ -315,7 +321,7 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
         .await
         .err()
         .expect("refused");
-    assert!(refusal.to_string().contains("wait already"), "{refusal}");
+    assert!(refusal.to_string().contains("already waiting"), "{refusal}");
     waiting.into_iter().for_each(|asked| asked.abort());
 }
 
@@ -335,4 +341,49 @@ async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
     while fixture.newest_call().await.outcome != Outcome::Cancelled {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_run() {
+    let fixture = fixture().await;
+    let spec = RuleSpec {
+        effect: Some(Effect::Allow),
+        result: Some(ResultEffect::Hold),
+        ..RuleSpec::default()
+    };
+    let rule = Rule {
+        id: RuleId::new("hold"),
+        spec,
+        identity: None,
+        definition: None,
+        created_at: clock::now(),
+        used: 0,
+    };
+    fixture.gate.rules.grant(rule).await.expect("granted");
+    let permitted = fixture
+        .gate
+        .admit(call("c", "{}"), None)
+        .await
+        .expect("permitted");
+    let gate = fixture.gate.clone();
+    let released =
+        tokio::spawn(async move { gate.release_result(&permitted, Json::new("{}"), None).await });
+    fixture.waiting_request().await;
+    fixture.gate.drawbridge.pause().await.expect("paused");
+    let refusal = released.await.expect("released").expect_err("withheld");
+    assert!(
+        matches!(
+            &refusal,
+            Refusal::Withheld {
+                reason: WithheldReason::Undecided(Undecided::Paused),
+                ..
+            }
+        ),
+        "{refusal:?}"
+    );
+    let text = refusal.to_string();
+    assert!(
+        text.contains("This call was run") && !text.contains("was not run"),
+        "{text}"
+    );
 }

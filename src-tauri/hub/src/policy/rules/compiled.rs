@@ -151,7 +151,7 @@ impl RuleSet {
         for rule in rules {
             let compiled = CompiledRule::new(Arc::new(rule.clone())).unwrap_or_else(|why| {
                 tracing::error!(
-                    "the rule {} is broken and denies all that it is about: {why}",
+                    "rule {} is invalid and denies everything in its scope: {why}",
                     rule.id
                 );
                 CompiledRule::broken(rule)
@@ -206,7 +206,7 @@ impl CompiledRule {
     fn broken(mut rule: Rule) -> Self {
         rule.spec.conditions.clear();
         rule.spec.effect = Some(Effect::Deny);
-        let reason = format!("a broken rule denies: {}", rule.spec);
+        let reason = format!("invalid rule: {}", rule.spec);
         Self {
             reason,
             conditions: Conditions::default(),

@@ -65,7 +65,7 @@ fn an_sse_server_keeps_its_transport() {
     assert!(
         read_one(r#"{"type":"sse","command":"x"}"#)
             .spec
-            .is_err_and(|e| e.contains("needs 'url'"))
+            .is_err_and(|e| e.to_string().contains("needs a 'url'"))
     );
 }
 
@@ -86,7 +86,12 @@ fn a_bad_entry_does_not_affect_the_others() {
         r#"{"mcpServers":{"bad":{"command":"x","url":"http://y"},"good":{"command":"x"}}}"#,
     )
     .expect("read");
-    assert!(read[0].spec.as_ref().is_err_and(|e| e.contains("both")));
+    assert!(
+        read[0]
+            .spec
+            .as_ref()
+            .is_err_and(|e| e.to_string().contains("both"))
+    );
     assert!(read[1].spec.is_ok());
 }
 
@@ -94,12 +99,15 @@ fn a_bad_entry_does_not_affect_the_others() {
 fn invalid_text_is_reported_with_a_reason() {
     for (text, says) in [
         ("", "nothing"),
-        ("{", "not JSON"),
+        ("{", "not valid JSON"),
         ("{}", "no server"),
         ("npx 'x", "command line"),
     ] {
         assert!(
-            read_specs(text).expect_err("an error").contains(says),
+            read_specs(text)
+                .expect_err("an error")
+                .to_string()
+                .contains(says),
             "{text}"
         );
     }

@@ -16,7 +16,7 @@ pub struct Choice {
     /// A short description: `npx @scope/server@1.2.3`, or a URL.
     pub label: String,
     /// The reason why the choice cannot be used, for people. Empty if it can.
-    pub problem: String,
+    pub problem: Option<Problem>,
     /// The program that starts the server, if it is a known one.
     pub runtime: Option<Runtime>,
     /// The values that a person is asked for.
@@ -42,10 +42,48 @@ pub(super) enum Argument {
 
 /// The beginning of a reference to the keyring in a spec.
 pub(super) const KEYRING_PREFIX: &str = "${keyring:";
-pub(super) const KEYRING_PROBLEM: &str = "it names an entry of the keyring, which only you may";
 
-/// The reason why a choice cannot be used, for people.
-pub(super) type Problem = String;
+/// The reason why a choice cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    #[error("it refers to an entry of your keyring, which a manifest may not do")]
+    KeyringReference,
+    #[error("{0} in it has no 'name'")]
+    NoName(&'static str),
+    #[error("it puts the secret '{0}' in its URL, which is shown and logged")]
+    SecretInUrl(String),
+    #[error(
+        "it puts the secret '{0}' on its command line, which every program on this computer can read"
+    )]
+    SecretInArguments(String),
+    #[error("its transport '{0}' is not supported: Drawbridge starts only servers that use stdio")]
+    NotStdio(String),
+    #[error(
+        "it listens on {url} after its start ({transport}), but Drawbridge starts only servers that use stdio; start it \
+         yourself, then add that URL"
+    )]
+    ListensOnUrl { url: String, transport: String },
+    #[error("its transport '{0}' is unknown")]
+    UnknownTransport(String),
+    #[error("its 'command' is empty")]
+    EmptyCommand,
+    #[error("its runtime '{0}' is unknown")]
+    UnknownRuntime(String),
+    #[error(
+        "it is an MCP bundle (.mcpb), which Drawbridge cannot unpack; unpack it, then add the command that it names"
+    )]
+    Bundle,
+    #[error("Drawbridge cannot start packages of '{0}'; install it, then add its command")]
+    UnknownPackageType(String),
+    #[error(
+        "it comes from the registry {0}, which Drawbridge does not use; install it, then add its command"
+    )]
+    OtherRegistry(String),
+    #[error("its 'identifier' is not the name of a package: '{0}'")]
+    InvalidIdentifier(String),
+    #[error("its 'version' is not a version: '{0}'")]
+    InvalidVersion(String),
+}
 
 impl Choice {
     /// Returns the command line or the URL, with `<name>` for each value.
@@ -70,7 +108,7 @@ impl Choice {
     pub(super) fn unusable(label: String, problem: Problem) -> Self {
         Self {
             label,
-            problem,
+            problem: Some(problem),
             ..Self::default()
         }
     }
@@ -164,9 +202,9 @@ impl Choice {
     }
 }
 
-fn require_name(what: &str, declared: &InputDeclaration) -> Result<String, Problem> {
+fn require_name(what: &'static str, declared: &InputDeclaration) -> Result<String, Problem> {
     if declared.name.is_empty() {
-        Err(format!("{what} of it has no 'name'"))
+        Err(Problem::NoName(what))
     } else {
         Ok(declared.name.clone())
     }

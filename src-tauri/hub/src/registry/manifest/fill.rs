@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::choice::{Argument, Choice, KEYRING_PREFIX, KEYRING_PROBLEM};
+use super::choice::{Argument, Choice, KEYRING_PREFIX, Problem};
 use crate::model::{
     manifest::{InputFormat, InputKind, ManifestInput},
     spec::{ServerSpec, SpecError},
@@ -18,17 +18,19 @@ pub struct FilledSpec {
 /// The reason why no spec can be made.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FillError {
-    #[error("this cannot be used: {0}")]
-    Problem(String),
+    #[error("this choice cannot be used: {0}")]
+    Problem(#[from] Problem),
     #[error("still missing: {}", missing(.0))]
     Missing(Vec<ManifestInput>),
-    #[error("nothing of it is called '{name}'; it asks for {known}")]
+    #[error("there is no input '{name}'; the inputs are: {known}")]
     Unknown { name: String, known: String },
     #[error("'{name}' must be {rule}")]
     InvalidValue { name: String, rule: String },
-    #[error("'{0}' goes where everybody can read it, and cannot be kept secret")]
+    #[error(
+        "'{0}' cannot be kept secret, because other programs can read it in the arguments or the URL"
+    )]
     ExposedSecret(String),
-    #[error("the spec cannot be used: {0}")]
+    #[error("the spec is invalid: {0}")]
     Spec(#[from] SpecError),
 }
 
@@ -47,8 +49,8 @@ impl Choice {
         plain: &BTreeMap<String, String>,
         secret: &BTreeMap<String, String>,
     ) -> Result<FilledSpec, FillError> {
-        if !self.problem.is_empty() {
-            return Err(FillError::Problem(self.problem.clone()));
+        if let Some(problem) = &self.problem {
+            return Err(problem.clone().into());
         }
         let given = self.collect_values(plain, secret)?;
         let value = |name: &str| given.get(name).map(|(value, _)| value.as_str());
@@ -93,7 +95,7 @@ impl Choice {
         if members.any(|value| value.contains(KEYRING_PREFIX))
             && !own.any(|value| value.contains(KEYRING_PREFIX))
         {
-            return Err(FillError::Problem(KEYRING_PROBLEM.into()));
+            return Err(Problem::KeyringReference.into());
         }
         Ok(filled)
     }
@@ -112,7 +114,7 @@ impl Choice {
                 .map(|input| format!("'{}'", input.name))
                 .collect();
             let known = if names.is_empty() {
-                "nothing".to_owned()
+                "none".to_owned()
             } else {
                 names.join(", ")
             };

@@ -1,7 +1,7 @@
 //! The inputs of a choice: makes templates from declarations, with one input for each placeholder.
 
 use super::{
-    choice::{Choice, KEYRING_PREFIX, KEYRING_PROBLEM, Problem},
+    choice::{Choice, KEYRING_PREFIX, Problem},
     declaration::InputDeclaration,
     template::{Part, Piece, Template, split_placeholders},
 };
@@ -132,20 +132,19 @@ impl Choice {
 
 /// Returns the problem with a required secret that others could read.
 fn exposed_secret_problem(name: &str, kind: InputKind) -> Problem {
-    let place = match kind {
-        InputKind::Url => "in its URL, which is shown and logged",
+    match kind {
+        InputKind::Url => Problem::SecretInUrl(name.to_owned()),
         InputKind::Argument | InputKind::Env | InputKind::Header => {
-            "on its command line, which every program of this computer can read"
+            Problem::SecretInArguments(name.to_owned())
         }
-    };
-    format!("it wants the secret '{name}' {place}")
+    }
 }
 
 /// Rejects a text that refers to the keyring. Otherwise a manifest could send another server's
 /// secret to its own server.
 fn reject_keyring_reference(text: &str) -> Result<(), Problem> {
     if text.contains(KEYRING_PREFIX) {
-        Err(KEYRING_PROBLEM.into())
+        Err(Problem::KeyringReference)
     } else {
         Ok(())
     }

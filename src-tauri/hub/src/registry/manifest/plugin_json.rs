@@ -94,20 +94,17 @@ impl Package {
 
 fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> {
     if !matches!(package.transport_type.as_str(), "stdio" | "") {
-        let kind = &package.transport_type;
-        return Err(format!(
-            "it speaks '{kind}', and Drawbridge starts only servers that speak over stdio"
-        ));
+        return Err(Problem::NotStdio(package.transport_type.clone()));
     }
     let words = package.words();
     let first = words
         .first()
         .filter(|word| !word.is_empty())
-        .ok_or("its 'command' is empty")?;
+        .ok_or(Problem::EmptyCommand)?;
     let runtime = match package.runtime.as_str() {
         "" => Runtime::from_name(first),
         name => {
-            let unknown = || format!("its runtime '{name}' is not one that Drawbridge knows");
+            let unknown = || Problem::UnknownRuntime(name.to_owned());
             Some(Runtime::from_name(name).ok_or_else(unknown)?)
         }
     };

@@ -116,9 +116,7 @@ fn to_choice(remote: &Remote) -> Result<Choice, Problem> {
         "streamable-http" | "streamable_http" | "streamable" | "http" | "" => TransportKind::Http,
         "sse" => TransportKind::Sse,
         other => {
-            return Err(format!(
-                "it speaks '{other}', which Drawbridge does not know"
-            ));
+            return Err(Problem::UnknownTransport(other.to_owned()));
         }
     };
     let url = InputDeclaration {

@@ -60,7 +60,7 @@ fn names(choice: &Choice) -> Vec<&str> {
 #[test]
 fn an_error_names_the_field() {
     for (text, says) in [
-        ("{", "not JSON"),
+        ("{", "not valid JSON"),
         ("{}", "neither 'packages' nor 'remotes'"),
         (r#"{"mcpServers":{"a":{"command":"x"}}}"#, "neither"),
         (r#"{"name":"a","packages":[]}"#, "neither"),
@@ -106,7 +106,7 @@ fn a_folder_is_read_by_its_manifest() {
     fs::write(&server, "{}").expect("written");
     assert!(
         at(read_path(folder.path()).expect_err("nothing"))
-            .contains("server.json: this is no manifest")
+            .contains("server.json: this is not a manifest")
     );
     fs::write(
         &server,
@@ -129,7 +129,11 @@ fn a_manifest_cannot_refer_to_the_keyring() {
         let choice = package(&format!(
             r#""registryType":"npm","identifier":"x",{member}"#
         ));
-        assert!(choice.problem.contains("keyring"), "{member}: {choice:?}");
+        assert_eq!(
+            choice.problem,
+            Some(Problem::KeyringReference),
+            "{member}: {choice:?}"
+        );
     }
 }
 

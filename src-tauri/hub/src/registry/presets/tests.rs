@@ -29,7 +29,7 @@ fn every_preset_yields_a_valid_spec() {
     assert_eq!(ids.len(), all().len(), "an id is there twice");
     for preset in all() {
         assert!(names::is_server_id(&preset.id), "{}", preset.id);
-        assert_eq!(preset.choice.problem, "", "{}", preset.id);
+        assert_eq!(preset.choice.problem, None, "{}", preset.id);
         assert!(
             !preset.title.is_empty() && preset.description.ends_with('.'),
             "{}",

@@ -39,11 +39,11 @@ impl AuditKey {
         };
         let key = hex::decode(hex.trim()).ok().filter(|key| key.len() == 32);
         let key = key.ok_or_else(|| {
-            let said = format!(
-                "{} is no key: put it back, or move it away to begin the audit anew",
+            let message = format!(
+                "{} is not a valid key: restore the file, or move it away to start a new audit",
                 kept.display()
             );
-            io::Error::new(io::ErrorKind::InvalidData, said)
+            io::Error::new(io::ErrorKind::InvalidData, message)
         })?;
         let mac = Hmac::new_from_slice(&key).expect("HMAC takes a key of any length");
         Ok(Self {
@@ -64,7 +64,7 @@ impl AuditKey {
         }
         match fs::rename(temporary_file(&self.folder), self.folder.join(FILE_NAME)) {
             Ok(()) => self.is_new.store(false, Ordering::Relaxed),
-            Err(error) => tracing::warn!("the key of the audit cannot be renamed: {error}"),
+            Err(error) => tracing::warn!("cannot rename the key of the audit: {error}"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Tests that `verify` finds every change to the file, and names its place. The files are real, and
 //! SQLite itself changes them.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use tempfile::TempDir;
 
@@ -349,7 +349,7 @@ async fn deleted_and_added_rows_are_detected() {
         format!("DELETE FROM call WHERE id = {call}; DELETE FROM audit WHERE call = {call};");
     assert_eq!(
         desk.verify_tampered_copy(&both).map(|found| found.why),
-        Some("the entries 2 to 3 are missing".into())
+        Some("entries 2 to 3 are missing".into())
     );
     let columns = "at, client, server, tool, exposed_name, definition_digest, arguments_digest, decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments";
     for seq in ["NULL", "2", "9"] {
@@ -377,7 +377,7 @@ async fn a_truncated_chain_is_detected_now_and_after_restarts() {
     let cut = "DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 4); DELETE FROM audit WHERE seq > 3;";
     let told = AuditBreak {
         seq: 4,
-        why: "the audit was cut off at its end: the entries 4 to 5 are gone".into(),
+        why: "the audit was cut off at its end: entries 4 to 5 are gone".into(),
     };
     assert_eq!(desk.verify_tampered_copy(cut).as_ref(), Some(&told));
     assert_eq!(
@@ -476,6 +476,18 @@ async fn a_replaced_or_missing_key_is_detected_and_the_key_is_private() {
     );
 }
 
+/// Returns a time that is after every earlier entry, and not after any later one.
+fn next_moment() -> Timestamp {
+    let before = clock::now();
+    loop {
+        let now = clock::now();
+        if now.0 > before.0 {
+            return now;
+        }
+        std::thread::yield_now();
+    }
+}
+
 #[tokio::test]
 async fn pruning_deletes_old_entries_and_keeps_the_chain_intact() {
     let desk = AuditFixture::new().await;
@@ -484,9 +496,7 @@ async fn pruning_deletes_old_entries_and_keeps_the_chain_intact() {
         desk.record_decision(Decision::Denied).await;
     }
     let under_way = desk.record_decision(Decision::Allowed).await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    let then = clock::now();
-    tokio::time::sleep(Duration::from_millis(5)).await;
+    let then = next_moment();
     let kept = desk.record_call().await;
     desk.journal.prune(then).await.expect("prune");
     let left = desk
@@ -529,11 +539,7 @@ async fn pruning_deletes_old_entries_and_keeps_the_chain_intact() {
     desk.journal
         .record_outcome(under_way, Outcome::Ok, String::new(), None);
     desk.journal.flush().await;
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    desk.journal
-        .prune(Timestamp(i64::MAX))
-        .await
-        .expect("prune all");
+    desk.journal.prune(next_moment()).await.expect("prune all");
     assert!(
         desk.store
             .calls(&CallFilter {

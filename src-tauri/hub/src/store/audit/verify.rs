@@ -3,20 +3,19 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
-use super::{AuditKey, Hash, Sealed, Tip, end_mismatch};
+use super::{AuditFault, AuditKey, Hash, Sealed, Tip, end_mismatch};
 use crate::{
     model::{
         audit::{AuditBreak, AuditReport},
         ids::Timestamp,
     },
-    random,
     store::table::audit::{self, StoredEntry},
 };
 
 /// The first place that does not match.
 struct ChainBreak {
     seq: i64,
-    why: String,
+    fault: AuditFault,
 }
 
 /// The body of a `pruned` entry, which states how the chain begins now.
@@ -59,7 +58,7 @@ pub(in crate::store) fn verify(
     };
     let broken = found.map(|found| AuditBreak {
         seq: found.seq.try_into().unwrap_or(u32::MAX),
-        why: found.why,
+        why: found.fault.to_string(),
     });
     Ok(AuditReport {
         entries,
@@ -90,16 +89,16 @@ fn walk_chain(
         let Some(read) = audit::entry_from_row(row) else {
             return Ok(Err(ChainBreak {
                 seq: before.seq + 1,
-                why: "the entry, or its call, was changed".into(),
+                fault: AuditFault::Unreadable,
             }));
         };
-        if let Err(why) = check_entry(&read, before, key) {
+        if let Err(fault) = check_entry(&read, before, key) {
             let told = (read.entry.kind == "broken")
                 .then(|| serde_json::from_str::<Broken>(read.entry.body).ok());
             let told = told.flatten().filter(|told| told.seq == before.seq + 1);
             return Ok(Err(ChainBreak {
                 seq: before.seq + 1,
-                why: told.map_or(why, |told| told.why),
+                fault: told.map_or(fault, |told| AuditFault::Recorded(told.why)),
             }));
         }
         match read.entry.kind {
@@ -111,7 +110,7 @@ fn walk_chain(
                 });
                 return Ok(Err(ChainBreak {
                     seq: told.seq,
-                    why: told.why,
+                    fault: AuditFault::Recorded(told.why),
                 }));
             }
             "began" => {
@@ -132,9 +131,9 @@ fn walk_chain(
             calls_before,
         }),
         // The entry itself is valid; the head does not match it.
-        Some(why) => Err(ChainBreak {
+        Some(fault) => Err(ChainBreak {
             seq: before.seq + 1,
-            why,
+            fault,
         }),
     })
 }
@@ -160,49 +159,38 @@ fn predecessor_of_first(connection: &Connection) -> Result<Tip, rusqlite::Error>
 }
 
 /// Checks that an entry is the one that was appended after `before`.
-fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<(), String> {
+fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<(), AuditFault> {
     let (entry, next) = (&read.entry, before.seq + 1);
     if entry.seq != next {
-        return Err(match entry.seq - next {
-            1 => format!("entry {next} is missing"),
-            2.. => format!("the entries {next} to {} are missing", entry.seq - 1),
-            _ => format!("entry {} stands before its beginning", entry.seq),
+        return Err(if entry.seq > next {
+            AuditFault::Missing {
+                first: next,
+                last: entry.seq - 1,
+            }
+        } else {
+            AuditFault::BeforeStart(entry.seq)
         });
     }
-    let call = || {
-        entry
-            .call
-            .map_or_else(|| "of nobody".to_owned(), quoted_call_id)
-    };
     let fixed = match (entry.kind, &read.call) {
         ("decided", Some(columns)) if columns.seq == Some(entry.seq) => {
             Sealed::Decision(columns.decided)
         }
-        ("decided", Some(_)) => {
-            return Err(format!(
-                "the call {} was changed: it names another entry",
-                call()
-            ));
-        }
+        ("decided", Some(_)) => return Err(AuditFault::OtherEntryNamed(entry.call)),
         ("ended", Some(columns)) => Sealed::End(columns.ending),
-        ("decided" | "ended", None) => return Err(format!("the call {} is missing", call())),
+        ("decided" | "ended", None) => return Err(AuditFault::CallMissing(entry.call)),
         _ => Sealed::Nothing,
     };
     if entry.hash(&before.hash, &fixed, key) == read.hash {
         return Ok(());
     }
     Err(match fixed {
-        Sealed::Nothing => format!(
-            "the entry ('{}') was changed, or its place in the order",
-            entry.kind
-        ),
-        Sealed::Decision(_) | Sealed::End(_) => {
-            format!(
-                "the call {}, or its entry ('{}'), was changed",
-                call(),
-                entry.kind
-            )
-        }
+        Sealed::Nothing => AuditFault::EntryChanged {
+            kind: entry.kind.to_owned(),
+        },
+        Sealed::Decision(_) | Sealed::End(_) => AuditFault::CallChanged {
+            call: entry.call,
+            kind: entry.kind.to_owned(),
+        },
     })
 }
 
@@ -222,13 +210,9 @@ fn find_unsealed_call(
         .query_row(ADDED_CALLS, [rest.calls_before], |row| row.get(0))
         .optional()?;
     if let Some(id) = added {
-        let why = format!(
-            "the call {} was added: no entry tells of its decision",
-            quoted_call_id(id)
-        );
         return Ok(Some(ChainBreak {
             seq: rest.last.seq + 1,
-            why,
+            fault: AuditFault::CallAdded(id),
         }));
     }
     let ended = connection
@@ -236,19 +220,14 @@ fn find_unsealed_call(
             Ok((row.get(0)?, row.get(1)?))
         })
         .optional()?;
-    let why = |id| {
-        format!(
-            "the call {} was changed: no entry tells of its end",
-            quoted_call_id(id)
-        )
-    };
-    Ok(ended.map(|(seq, id)| ChainBreak { seq, why: why(id) }))
+    Ok(ended.map(|(seq, id)| ChainBreak {
+        seq,
+        fault: AuditFault::EndNotRecorded(id),
+    }))
 }
 
 fn entry_hash(read: &StoredEntry<'_>) -> Hash {
-    read.hash.try_into().unwrap_or_default()
-}
-
-fn quoted_call_id(call: i64) -> String {
-    format!("'{}'", random::encode_id(call.cast_unsigned()))
+    read.hash
+        .try_into()
+        .expect("the entry was checked against a hash of this length")
 }

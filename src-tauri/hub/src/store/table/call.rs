@@ -287,7 +287,7 @@ pub(in crate::store) fn interrupted_calls(
     let ended = |id: i64| CallOutcome {
         id: call_id(id),
         outcome: Outcome::Unknown,
-        error: "Drawbridge ended while the call ran".into(),
+        error: "Drawbridge stopped while the call was running".into(),
         duration_ms: None,
     };
     statement
@@ -319,7 +319,7 @@ fn row_id(id: &CallId) -> Option<i64> {
 
 fn require_row_id(id: &CallId) -> Result<i64, rusqlite::Error> {
     row_id(id).ok_or_else(|| {
-        rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is no id of a call").into())
+        rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is not the id of a call").into())
     })
 }
 

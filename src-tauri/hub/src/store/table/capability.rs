@@ -37,7 +37,7 @@ impl Store {
             }
             Ok(definitions)
         };
-        read.await.context("cannot read what a server offers")
+        read.await.context("cannot read the lists of a server")
     }
 
     /// Records a sync: the server, the definitions that replace its earlier ones, and the versions
@@ -69,6 +69,6 @@ impl Store {
             write_offered(&server.id, seen, &mut tx).await?;
             tx.commit().await
         };
-        write.await.context("cannot write what a server offers")
+        write.await.context("cannot write the lists of a server")
     }
 }

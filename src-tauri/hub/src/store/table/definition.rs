@@ -48,7 +48,7 @@ impl Store {
         .fetch_optional(&self.pool)
         .await;
         row.and_then(|row| row.map(|row| row.try_get("definition")).transpose())
-            .context("cannot read a definition of a server's tool")
+            .context("cannot read the definition of a tool")
     }
 
     /// Returns all versions of a server's tools, by name, newest first.
@@ -59,7 +59,7 @@ impl Store {
                 .fetch_all(&self.pool)
                 .await;
         rows.and_then(|rows| rows.iter().map(read).collect())
-            .context("cannot read the definitions of a server's tools")
+            .context("cannot read the definitions of a server")
     }
 
     /// Records that a person accepts these definitions, given by name and digest.
@@ -81,9 +81,7 @@ impl Store {
             }
             tx.commit().await
         };
-        write
-            .await
-            .context("cannot write which tools were accepted")
+        write.await.context("cannot write the acceptance of tools")
     }
 }
 

@@ -82,7 +82,7 @@ impl Store {
         .execute(&self.pool)
         .await
         .map(drop)
-        .context("cannot write what was accepted")
+        .context("cannot write the acceptance of a server")
     }
 
     /// Deletes a server and the catalog's copy of it.

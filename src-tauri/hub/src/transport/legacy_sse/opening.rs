@@ -7,11 +7,12 @@ use http::{
 use serde::Deserialize;
 use url::Url;
 
+use super::{Referral, SseError};
 use crate::{
     http::HttpResponse,
     transport::{
-        MAX_MESSAGE,
-        remote::{Remote, excerpt, is_same_origin, to_uri},
+        LostReason, MAX_MESSAGE, RefusedReason, RemoteError, TransportError,
+        remote::{Remote, TargetError, excerpt, is_same_origin, to_uri},
         sse::{SseEvent, SseParser},
     },
 };
@@ -32,17 +33,16 @@ pub(super) struct OpenedStream {
 /// Opens the stream. Does not return if the server sends nothing.
 ///
 /// # Errors
-/// Returns an error, as text for people, if the stream cannot be opened, or ends without an
-/// endpoint.
-pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, String> {
+/// Returns an error if the stream cannot be opened, or ends without an endpoint.
+pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, SseError> {
     let (mut response, url) = get(remote).await?;
     let mut opening = EndpointReader::new();
     while let Some(chunk) = response
         .chunk()
         .await
-        .map_err(|e| remote.describe_error(&e))?
+        .map_err(|e| SseError::Remote(remote.error_from(e)))?
     {
-        opening.push(&chunk).map_err(|why| format!("{url} {why}"))?;
+        opening.push(&chunk).map_err(|error| error.at(&url))?;
         if let Some(said) = opening.endpoint {
             let endpoint = resolve_endpoint(&url, &said)?;
             return Ok(OpenedStream {
@@ -53,47 +53,54 @@ pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, String> {
             });
         }
     }
-    Err(format!(
-        "{url} ended its stream of events before it said where to post (its 'endpoint' event)"
-    ))
+    Err(SseError::Ended {
+        url: url.to_string(),
+    })
 }
 
 /// Requests the stream, and returns the response and the URL of the stream. Follows one redirect,
 /// as from `/sse` to `/sse/`, but not to another origin, because that server would receive the
 /// headers too.
-async fn get(remote: &Remote) -> Result<(HttpResponse, Url), String> {
-    let mut url = Url::parse(&remote.uri.to_string())
-        .map_err(|e| format!("{} is not a URL: {e}", remote.url))?;
+async fn get(remote: &Remote) -> Result<(HttpResponse, Url), SseError> {
+    let mut url = Url::parse(&remote.uri.to_string()).map_err(|source| TargetError::NotUrl {
+        url: remote.url.clone(),
+        source,
+    })?;
     let mut response = send(remote, &url).await?;
     if let Some(place) = redirect_location(&response) {
-        url = require_same_origin(&url, url.join(&place), "redirects to", &place)?;
+        url = require_same_origin(&url, url.join(&place), Referral::Redirect, &place)?;
         response = send(remote, &url).await?;
     }
     let status = response.status();
     if !status.is_success() {
         let text = remote.read_text(response).await;
-        let why = remote
-            .parse_refusal(status, &text)
-            .map_or_else(|e| e.to_string(), |e| format!("it refused: {}", e.message));
-        return Err(format!("{why}. {TRY_HTTP_HINT}"));
+        return Err(match remote.parse_refusal(status, &text) {
+            Ok(error) => SseError::Rpc {
+                url: url.to_string(),
+                message: error.message,
+            },
+            Err(
+                TransportError::Refused(RefusedReason::Http(refusal))
+                | TransportError::Lost(LostReason::ServerError(refusal)),
+            ) => SseError::Http(refusal),
+            Err(error) => error.into(),
+        });
     }
     let kind = response
         .headers()
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
-        .unwrap_or("nothing");
+        .unwrap_or_default();
     if !kind.starts_with("text/event-stream") {
-        return Err(format!(
-            "{url} answered with {}, not with a stream of events. {TRY_HTTP_HINT}",
-            excerpt(kind)
-        ));
+        return Err(SseError::NotStream {
+            url: url.to_string(),
+            content_type: excerpt(kind),
+        });
     }
     Ok((response, url))
 }
 
-const TRY_HTTP_HINT: &str = "If it speaks streamable HTTP, choose the transport 'http'";
-
-async fn send(remote: &Remote, url: &Url) -> Result<HttpResponse, String> {
+async fn send(remote: &Remote, url: &Url) -> Result<HttpResponse, SseError> {
     let mut request = remote.build_request(Method::GET, &to_uri(url)?);
     request
         .headers_mut()
@@ -101,8 +108,8 @@ async fn send(remote: &Remote, url: &Url) -> Result<HttpResponse, String> {
     request
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    let sent = remote.send(request).await.map_err(|e| e.to_string())?;
-    sent.map_err(|error| remote.describe_error(&error))
+    let sent = remote.send(request).await?;
+    sent.map_err(|error| SseError::Remote(remote.error_from(error)))
 }
 
 fn redirect_location(response: &HttpResponse) -> Option<String> {
@@ -124,7 +131,7 @@ fn redirect_location(response: &HttpResponse) -> Option<String> {
 ///
 /// # Errors
 /// Returns an error if the event names no URL, or one at another origin.
-pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, String> {
+pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, SseError> {
     let said = data.trim();
     let place = if said.starts_with('{') {
         match serde_json::from_str::<EndpointData>(said) {
@@ -134,16 +141,16 @@ pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, String> {
                 ..
             }) => return Ok(messages_url(url, &id)),
             Ok(EndpointData { .. }) | Err(_) => {
-                return Err(format!(
-                    "{url} did not say where to post: {} has neither 'uri' nor 'session_id'",
-                    excerpt(said)
-                ));
+                return Err(SseError::EmptyEndpoint {
+                    url: url.to_string(),
+                    data: excerpt(said),
+                });
             }
         }
     } else {
         said.to_owned()
     };
-    require_same_origin(url, url.join(&place), "wants messages at", &place)
+    require_same_origin(url, url.join(&place), Referral::Endpoint, &place)
 }
 
 #[derive(Deserialize)]
@@ -169,19 +176,23 @@ fn messages_url(url: &Url, session: &str) -> Url {
 fn require_same_origin(
     url: &Url,
     place: Result<Url, url::ParseError>,
-    does: &str,
+    does: Referral,
     said: &str,
-) -> Result<Url, String> {
-    let place =
-        place.map_err(|e| format!("{url} {does} {}, which is not a URL: {e}", excerpt(said)))?;
+) -> Result<Url, SseError> {
+    let place = place.map_err(|source| SseError::NotUrl {
+        url: url.to_string(),
+        does,
+        place: excerpt(said),
+        source,
+    })?;
     if is_same_origin(url, &place) {
         return Ok(place);
     }
-    Err(format!(
-        "{url} {does} {}, which is another server: Drawbridge sends nothing there. If that is its right place, \
-         give its URL there",
-        excerpt(place.as_str())
-    ))
+    Err(SseError::OtherOrigin {
+        url: url.to_string(),
+        does,
+        place: excerpt(place.as_str()),
+    })
 }
 
 /// The beginning of a stream, bounded until the endpoint is known.
@@ -191,6 +202,30 @@ pub(super) struct EndpointReader {
     bytes: usize,
     pub(super) endpoint: Option<String>,
     early_events: Vec<SseEvent>,
+}
+
+/// The bound that the beginning of a stream exceeds.
+#[derive(Debug)]
+pub(super) enum TooMuchData {
+    BeforeEndpoint,
+    InEvent,
+}
+
+impl TooMuchData {
+    fn at(&self, url: &Url) -> SseError {
+        let url = url.to_string();
+        match self {
+            Self::BeforeEndpoint => SseError::NoEndpoint {
+                url,
+                max_lines: MAX_LINES,
+                max_bytes: MAX_BYTES,
+            },
+            Self::InEvent => SseError::Remote(RemoteError::TooLong {
+                url,
+                max: MAX_MESSAGE,
+            }),
+        }
+    }
 }
 
 impl EndpointReader {
@@ -209,7 +244,7 @@ impl EndpointReader {
     /// # Errors
     /// Returns an error if there are too many bytes or lines without an endpoint, or if an event is
     /// too long.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), String> {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), TooMuchData> {
         // Each piece ends at most one line, so that events after the endpoint are recognized as
         // early events.
         for line in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -217,17 +252,10 @@ impl EndpointReader {
                 self.lines += usize::from(line.ends_with(b"\n"));
                 self.bytes += line.len();
                 if self.lines > MAX_LINES || self.bytes > MAX_BYTES {
-                    let max = format!("{MAX_LINES} lines or {} KiB", MAX_BYTES / 1024);
-                    return Err(format!(
-                        "sent more than {max} without saying where to post (its 'endpoint' event)"
-                    ));
+                    return Err(TooMuchData::BeforeEndpoint);
                 }
             }
-            for event in self
-                .parser
-                .push(line)
-                .map_err(|_| format!("sent more than {MAX_MESSAGE} bytes"))?
-            {
+            for event in self.parser.push(line).map_err(|_| TooMuchData::InEvent)? {
                 match &self.endpoint {
                     Some(_) => self.early_events.push(event),
                     None if event.name == "endpoint" => self.endpoint = Some(event.data),

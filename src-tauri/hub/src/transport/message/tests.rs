@@ -226,9 +226,9 @@ fn a_malformed_answer_names_the_broken_rule_and_its_request() {
         ),
     ] {
         match parse(&Json::new(text)) {
-            Some(Message::Malformed { ids, why }) => {
+            Some(Message::Malformed { ids, rule: found }) => {
                 assert_eq!(ids, [7], "{text}");
-                assert!(why.contains(rule), "{text}: {why}");
+                assert!(found.to_string().contains(rule), "{text}: {found}");
             }
             other => panic!("{text} is read as {other:?}"),
         }

@@ -29,7 +29,7 @@ pub fn run_if_asked() {
     CAN_GUARD.store(true, Ordering::Relaxed);
     let mut args = std::env::args().skip(1);
     if args.next().as_deref() == Some(ARGUMENT) {
-        let run = args.next().unwrap_or_default();
+        let run = args.next().expect("the hub passes the id of its run");
         run_guard(&run);
         std::process::exit(0);
     }
@@ -108,7 +108,7 @@ impl GuardProcess {
         };
         if let Err(error) = stdin.write_all(line.as_bytes()) {
             tracing::error!(
-                "the guard is gone ({error}): if Drawbridge is killed, servers may be left running"
+                "The guard process has ended ({error}). If Drawbridge is killed, servers may be left running"
             );
             *self = Self::Gone;
         }
@@ -119,7 +119,9 @@ fn spawn(run: &str) -> GuardProcess {
     match try_spawn(run) {
         Ok((child, stdin)) => GuardProcess::Running(child, stdin),
         Err(error) => {
-            tracing::error!("cannot start the guard: {error}");
+            tracing::error!(
+                "The guard process cannot be started: {error}. If Drawbridge is killed, servers may be left running"
+            );
             GuardProcess::Gone
         }
     }
@@ -135,10 +137,7 @@ fn try_spawn(run: &str) -> std::io::Result<(Child, ChildStdin)> {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn()?;
-    let stdin = child
-        .stdin
-        .take()
-        .ok_or_else(|| std::io::Error::other("it has no stdin"))?;
+    let stdin = child.stdin.take().expect("stdin is piped");
     Ok((child, stdin))
 }
 

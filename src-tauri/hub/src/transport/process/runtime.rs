@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path, process::Stdio, time::Duration};
 use futures_util::future::join_all;
 use tokio::{io::AsyncReadExt, process::Command, time::timeout};
 
-use super::{environment, platform};
+use super::{ProcessExit, environment, platform};
 use crate::model::runtime::{Runtime, RuntimeFound};
 
 /// The timeout of each program that is run.
@@ -31,15 +31,15 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFo
         remedy: String::new(),
     };
     let Ok(program) = which::which_in(command, Some(path), ".") else {
-        found.problem = format!("'{command}' was not found");
+        found.problem = format!("Drawbridge cannot find '{command}'");
         found.remedy = install_hint(runtime).to_owned();
         return found;
     };
     found.path = Some(program.display().to_string());
     match run_program(&program, version_args(runtime), env).await {
-        Ok(said) => found.version = parse_version(&said),
-        Err(why) => {
-            found.problem = format!("'{command}' was found, but {why}");
+        Ok(output) => found.version = parse_version(&output),
+        Err(error) => {
+            found.problem = format!("'{command}' was found, but does not work. {error}");
             found.remedy = install_hint(runtime).to_owned();
         }
     }
@@ -59,15 +59,26 @@ async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
         .is_ok_and(|said| parse_version(&said).is_some())
 }
 
+/// Why a program that was found cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum ProgramError {
+    #[error("It cannot be started: {0}")]
+    Spawn(#[source] std::io::Error),
+    #[error("{0}")]
+    Failed(ProcessExit),
+    #[error("It did not answer within {} s", .0.as_secs())]
+    TimedOut(Duration),
+}
+
 /// Runs a program, and returns the beginning of its stdout.
 ///
 /// # Errors
-/// Returns an error, as text for people, if the program fails or does not end in time.
+/// Returns an error if the program fails or does not end in time.
 async fn run_program(
     program: &Path,
     args: &[&str],
     env: &BTreeMap<String, String>,
-) -> Result<String, String> {
+) -> Result<String, ProgramError> {
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(env).kill_on_drop(true);
     command
@@ -76,28 +87,23 @@ async fn run_program(
         .stderr(Stdio::null());
     let mut child = platform::in_own_tree(command)
         .spawn()
-        .map_err(|e| format!("it cannot be started: {e}"))?;
-    let pid = child.id().unwrap_or_default();
-    let stdout = child.stdout().take();
+        .map_err(ProgramError::Spawn)?;
+    let pid = child.id().expect("nobody has waited for the process yet");
+    let stdout = child.stdout().take().expect("stdout is piped");
     let answer = timeout(PROGRAM_TIMEOUT, async {
-        let mut said = Vec::new();
-        if let Some(stdout) = stdout {
-            let _ = stdout.take(4096).read_to_end(&mut said).await;
-        }
+        let mut output = Vec::new();
+        let _ = stdout.take(4096).read_to_end(&mut output).await;
         (
-            String::from_utf8_lossy(&said).into_owned(),
+            String::from_utf8_lossy(&output).into_owned(),
             platform::leader(child.as_mut()).wait().await,
         )
     })
     .await;
     platform::kill_tree(pid, child.as_mut());
     match answer {
-        Ok((said, Ok(status))) if status.success() => Ok(said),
-        Ok((_, status)) => Err(platform::how_it_ended(status)),
-        Err(_) => Err(format!(
-            "it did not answer within {} s",
-            PROGRAM_TIMEOUT.as_secs()
-        )),
+        Ok((output, Ok(status))) if status.success() => Ok(output),
+        Ok((_, status)) => Err(ProgramError::Failed(platform::exit_from(status))),
+        Err(_) => Err(ProgramError::TimedOut(PROGRAM_TIMEOUT)),
     }
 }
 
@@ -122,16 +128,16 @@ fn parse_version(said: &str) -> Option<String> {
 }
 
 const START_DOCKER_HINT: &str = if cfg!(target_os = "linux") {
-    "Start it, as with `sudo systemctl start docker`, and see to it that you may use it: your user must be in the group 'docker'."
+    "Start it, for example with `sudo systemctl start docker`, and make sure that your user is in the group 'docker'."
 } else {
-    "Start Docker Desktop, and wait until it says that it runs."
+    "Start Docker Desktop, and wait until it shows that it is running."
 };
 
 /// Returns how to install a runtime on this system.
 fn install_hint(runtime: Runtime) -> &'static str {
     let (linux, mac, windows) = match runtime {
         Runtime::Npx | Runtime::Node => (
-            "Install Node.js from your distribution (as with `sudo apt install nodejs npm`) or from nodejs.org.",
+            "Install Node.js from your distribution (for example `sudo apt install nodejs npm`) or from nodejs.org.",
             "Install Node.js: `brew install node`, or the installer from nodejs.org.",
             "Install Node.js: `winget install OpenJS.NodeJS.LTS`, or the installer from nodejs.org.",
         ),
@@ -141,17 +147,17 @@ fn install_hint(runtime: Runtime) -> &'static str {
             "Install uv: `winget install astral-sh.uv`.",
         ),
         Runtime::Docker => (
-            "Install Docker Engine from your distribution (as with `sudo apt install docker.io`) or as docs.docker.com says.",
+            "Install Docker Engine from your distribution (for example `sudo apt install docker.io`) or as described on docs.docker.com.",
             "Install Docker Desktop from docker.com.",
             "Install Docker Desktop from docker.com.",
         ),
         Runtime::Python => (
-            "Install Python from your distribution (as with `sudo apt install python3`).",
+            "Install Python from your distribution (for example `sudo apt install python3`).",
             "Install Python: `brew install python`, or the installer from python.org.",
             "Install Python: `winget install Python.Python.3.13`, or the installer from python.org.",
         ),
         Runtime::Dnx => (
-            "Install the .NET SDK, version 10 or later, as learn.microsoft.com/dotnet says.",
+            "Install the .NET SDK, version 10 or later, as described on learn.microsoft.com/dotnet.",
             "Install the .NET SDK, version 10 or later: `brew install dotnet-sdk`.",
             "Install the .NET SDK, version 10 or later: `winget install Microsoft.DotNet.SDK.10`.",
         ),

@@ -1,6 +1,6 @@
 //! Process groups and signals.
 
-use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus};
+use std::{io, os::unix::process::ExitStatusExt, process::ExitStatus, sync::Arc};
 
 use nix::{
     sys::signal::{Signal, killpg},
@@ -8,6 +8,8 @@ use nix::{
 };
 use process_wrap::tokio::{ChildWrapper, CommandWrap, ProcessGroup, ProcessSession};
 use tokio::process::Command;
+
+use super::ProcessExit;
 
 pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     let mut wrap = CommandWrap::from(command);
@@ -37,12 +39,12 @@ pub(super) fn kill_tree(pid: u32, _child: &mut dyn ChildWrapper) {
     signal(pid, Signal::SIGKILL);
 }
 
-pub(super) fn how_it_ended(status: io::Result<ExitStatus>) -> String {
+pub(super) fn exit_from(status: io::Result<ExitStatus>) -> ProcessExit {
     match status.map(|status| (status.code(), status.signal())) {
-        Ok((Some(code), _)) => format!("it ended with exit code {code}"),
-        Ok((None, Some(signal))) => format!("it was ended by signal {signal}"),
-        Ok((None, None)) => "it ended".into(),
-        Err(error) => format!("it ended: {error}"),
+        Ok((Some(code), _)) => ProcessExit::Code(code),
+        Ok((None, Some(signal))) => ProcessExit::Signal(signal),
+        Ok((None, None)) => ProcessExit::Unknown,
+        Err(error) => ProcessExit::Unreadable(Arc::new(error)),
     }
 }
 

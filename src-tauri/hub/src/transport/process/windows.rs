@@ -1,9 +1,11 @@
 //! Job Objects: a job ends when its last handle is closed, and its processes end with it.
 
-use std::{io, process::ExitStatus};
+use std::{io, process::ExitStatus, sync::Arc};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject};
 use tokio::process::Command;
+
+use super::ProcessExit;
 
 pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     let mut wrap = CommandWrap::from(command);
@@ -29,10 +31,10 @@ pub(super) fn kill_tree(_pid: u32, child: &mut dyn ChildWrapper) {
     let _ = child.start_kill();
 }
 
-pub(super) fn how_it_ended(status: io::Result<ExitStatus>) -> String {
+pub(super) fn exit_from(status: io::Result<ExitStatus>) -> ProcessExit {
     match status.map(|status| status.code()) {
-        Ok(Some(code)) => format!("it ended with exit code {code}"),
-        Ok(None) => "it ended".into(),
-        Err(error) => format!("it ended: {error}"),
+        Ok(Some(code)) => ProcessExit::Code(code),
+        Ok(None) => ProcessExit::Unknown,
+        Err(error) => ProcessExit::Unreadable(Arc::new(error)),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     http::HttpResponse,
     model::json::Json,
     transport::{
-        MAX_MESSAGE, TransportEvent,
+        EndReason, MAX_MESSAGE, TransportEvent,
         message::{self, Message},
         remote,
         sse::SseParser,
@@ -69,7 +69,7 @@ async fn open(
 ) -> Option<Result<HttpResponse, ()>> {
     let transport = transport
         .upgrade()
-        .filter(|link| link.end_reason().is_none())?;
+        .filter(|transport| transport.end_reason().is_none())?;
     match transport
         .remote
         .send(transport.stream_request(last_id))
@@ -87,7 +87,7 @@ async fn open(
                 && transport.session.get().is_some()
                 && remote::is_session_lost(status, &text)
             {
-                transport.end_not_sent(remote::SESSION_LOST);
+                transport.end_not_sent(EndReason::SessionLost);
             }
             None
         }

@@ -21,18 +21,22 @@ use crate::{
         log::Level,
         server::{ServerState, Transition},
     },
-    protocol::Era,
+    protocol::{Era, ServerHello},
+    transport::{EndReason, LostReason},
     upstream::{
         UpstreamError,
         connector::Connected,
+        error::UnreachableReason,
         server_subscriptions,
-        state::{CRASH_WINDOW, MAX_CRASHES, State, StateEffect, StateEvent},
+        state::{BREAKER_PAUSE, CRASH_WINDOW, MAX_CRASHES, State, StateEffect, StateEvent},
     },
 };
 
 /// How long a server may take to answer a ping. If a server misses two in a row, its connection is
 /// closed.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Why a session is idle after a time without requests.
+const IDLE_REASON: &str = "Stopped: no client used it";
 /// How often a client that waits for a start receives progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -48,7 +52,7 @@ impl ServerSession {
         let started = tokio::spawn(async move { me.start().await });
         started
             .await
-            .unwrap_or_else(|e| Err(UpstreamError::Unreachable(format!("its start failed: {e}"))))
+            .unwrap_or_else(|error| Err(UpstreamError::start_aborted(error)))
     }
 
     /// Returns the live connection for a request, and makes one if there is none. A client's
@@ -88,26 +92,31 @@ impl ServerSession {
             .filter(|connection| connection.transport().end_reason().is_none())
     }
 
+    /// Returns why the connection ended, if it has ended.
+    fn ended_connection_reason(&self) -> Option<EndReason> {
+        let inner = self.inner();
+        inner.connection.as_ref()?.transport().end_reason()
+    }
+
     async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
         let _starting = self.starting.lock().await;
         if let Some(connection) = self.live_connection() {
             return Ok(connection);
         }
         // The end of the last connection may not have been handled yet.
-        self.handle_crash("its connection ended".into());
+        if let Some(reason) = self.ended_connection_reason() {
+            self.handle_crash(reason);
+        }
         self.wait_out_pause().await?;
         if self.inner().retired {
-            return Err(stopped_error());
+            return Err(UpstreamError::stopped());
         }
-        let mut effect = self.step(
-            StateEvent::Wanted,
-            "somebody needs it: starting".into(),
-            None,
-        );
-        let mut failure = stopped_error();
+        let reason = "Starting: a client needs it";
+        let mut effect = self.step(StateEvent::Wanted, reason.into(), None);
+        let mut failure = UpstreamError::stopped();
         while let Some(StateEffect::Start) = effect {
             self.starts.fetch_add(1, Ordering::Relaxed);
-            let progress = |words| self.report_start_progress(words);
+            let progress = |message| self.report_start_progress(message);
             match self
                 .connector
                 .connect(&self.server, self.non_jsonrpc_lines.clone(), &progress)
@@ -123,7 +132,7 @@ impl ServerSession {
                 sleep(with_jitter(pause)).await;
                 effect = self.step(
                     StateEvent::PauseOver,
-                    "starting again".into(),
+                    "Starting again after a failed start".into(),
                     Some(failure.clone()),
                 );
             }
@@ -161,8 +170,14 @@ impl ServerSession {
         let seconds = until.map_or(0, |until| {
             until.saturating_duration_since(Instant::now()).as_secs() + 1
         });
-        let reason = self.inner().reason.clone();
-        UpstreamError::Unreachable(format!("{reason}; it may be started again in {seconds} s"))
+        match self.inner().failure.clone() {
+            Some(failure) => UpstreamError::Unreachable(UnreachableReason::CrashedOften {
+                retry_after: Duration::from_secs(seconds),
+                last_error: Box::new(failure),
+            }),
+            // The session was stopped in the meantime.
+            None => UpstreamError::stopped(),
+        }
     }
 
     async fn activate(
@@ -197,9 +212,9 @@ impl ServerSession {
         };
         if !accepted {
             connection.close().await;
-            return Err(stopped_error());
+            return Err(UpstreamError::stopped());
         }
-        self.report_transition(State::Active, "it answered initialize".into());
+        self.report_transition(State::Active, connected_reason(&connection.hello));
         tokio::spawn(self.clone().end_when_idle(connection.clone()));
         tokio::spawn(self.clone().end_when_unresponsive(connection.clone()));
         Ok(connection)
@@ -219,7 +234,7 @@ impl ServerSession {
         };
         let effect = self.step(
             event,
-            failure_reason(crashes, failure.to_string()),
+            failure_reason(crashes, failure),
             Some(failure.clone()),
         );
         if self.inner().state == State::BreakerOpen {
@@ -229,7 +244,7 @@ impl ServerSession {
     }
 
     /// Handles a connection that ended by itself.
-    fn handle_crash(self: &Arc<Self>, how: String) {
+    fn handle_crash(self: &Arc<Self>, reason: EndReason) {
         let crashes = {
             let mut inner = self.inner();
             if inner.state != State::Active {
@@ -240,11 +255,12 @@ impl ServerSession {
             inner.connection = None;
             inner.count_crash(true)
         };
-        tracing::warn!("server {}: {how}", self.server.id);
-        let failure = UpstreamError::Lost(how.clone());
+        let failure = UpstreamError::Lost(LostReason::Ended(reason))
+            .map_text(&|text| self.connector.logs().mask_text(text));
+        tracing::warn!("server {}: {failure}", self.server.id);
         let effect = self.step(
             StateEvent::Ended { crashes },
-            failure_reason(crashes, how),
+            failure_reason(crashes, &failure),
             Some(failure),
         );
         self.begin_pause(effect);
@@ -276,10 +292,10 @@ impl ServerSession {
     pub(super) fn handle_connection_end(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
-        how: String,
+        reason: EndReason,
     ) {
         if self.inner().owns(connection) {
-            self.handle_crash(how);
+            self.handle_crash(reason);
         }
     }
 
@@ -311,7 +327,7 @@ impl ServerSession {
             let failure = self.inner().failure.clone();
             self.step(
                 StateEvent::PauseOver,
-                "the next call starts it again".into(),
+                "Stopped: the next call starts it again".into(),
                 failure,
             );
         }
@@ -344,12 +360,9 @@ impl ServerSession {
             reason,
         };
         let id = &self.server.id;
-        let word = serde_json::to_value(transition.state).unwrap_or_default();
-        let line = format!(
-            "{}: {}",
-            word.as_str().unwrap_or_default(),
-            transition.reason
-        );
+        let state = serde_json::to_value(transition.state).expect("a state is valid JSON");
+        let state = state.as_str().expect("a state is a string in JSON");
+        let line = format!("{state}: {}", transition.reason);
         self.connector
             .logs()
             .add_server_line(id, Level::Info, "session", &line);
@@ -381,7 +394,7 @@ impl ServerSession {
             };
             sleep_until(due).await;
         }
-        self.report_transition(State::Idle, "ended, as nobody used it".into());
+        self.report_transition(State::Idle, IDLE_REASON.into());
         connection.close().await;
     }
 
@@ -408,9 +421,8 @@ impl ServerSession {
                 missed + 1
             };
         }
-        let how = "it did not answer two pings in a row";
         connection.close().await;
-        self.handle_connection_end(&connection, how.into());
+        self.handle_connection_end(&connection, EndReason::Unresponsive);
     }
 }
 
@@ -481,7 +493,7 @@ impl Inner {
         }
         let (next, effect) = self.state.on(StateEvent::IdleTimeout);
         self.state = next;
-        self.reason = "ended, as nobody used it".into();
+        self.reason = IDLE_REASON.into();
         if effect == Some(StateEffect::Stop) {
             self.take_connection();
         }
@@ -502,19 +514,25 @@ fn start_progress_params(token: &RawValue, beat: u32, why: &str) -> Box<RawValue
 
 /// Returns the reason for a failure. If the breaker opens, adds that the server is not started for
 /// a while.
-fn failure_reason(crashes: u32, how: String) -> String {
+fn failure_reason(crashes: u32, failure: &UpstreamError) -> String {
     if crashes < MAX_CRASHES {
-        return how;
+        return failure.to_string();
     }
+    let seconds = BREAKER_PAUSE.as_secs();
     format!(
-        "it crashed {crashes} times within a minute and is left alone for a while; at last so: {how}"
+        "The server crashed {crashes} times within a minute. It will not be restarted for about {seconds} s. \
+         Last error: {failure}"
     )
+}
+
+fn connected_reason(hello: &ServerHello) -> String {
+    let method = match hello.era() {
+        Era::Legacy => "initialize",
+        Era::Modern => "server/discover",
+    };
+    format!("Connected with {method} ({})", hello.protocol_version)
 }
 
 fn with_jitter(pause: Duration) -> Duration {
     pause.mul_f64(rand::random_range(0.5..1.5))
-}
-
-pub(super) fn stopped_error() -> UpstreamError {
-    UpstreamError::Unreachable("it was stopped".into())
 }

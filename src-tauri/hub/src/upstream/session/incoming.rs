@@ -135,15 +135,16 @@ impl ServerSession {
         if method == "ping" {
             return Ok(Json::new("{}"));
         }
-        let nobody = |why: &str| {
+        let unanswerable = |why: &str| {
             RpcError::new(
                 code::METHOD_NOT_FOUND,
-                format!("nobody can answer '{method}': {why}"),
+                format!("No client can answer '{method}': {why}"),
             )
         };
         let recipient = self.in_flight.recipient(during);
-        let recipient =
-            recipient.ok_or_else(|| nobody("there is not one client with a request in flight"))?;
+        let recipient = recipient.ok_or_else(|| {
+            unanswerable("exactly one client must have a request in flight at this server")
+        })?;
         if !recipient
             .client_handle
             .session()
@@ -151,7 +152,7 @@ impl ServerSession {
             .capabilities
             .can_answer(method, params.as_deref())
         {
-            return Err(nobody("the client does not offer it"));
+            return Err(unanswerable("the client does not support it"));
         }
         self.url_elicitations
             .record(&request, recipient.client_handle.session());

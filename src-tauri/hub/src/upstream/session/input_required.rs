@@ -55,7 +55,7 @@ pub(super) async fn ask_all(
                 .can_answer(&request.method, request.params.as_deref())
             {
                 let why = format!(
-                    "the server asks for '{}', which the client does not offer",
+                    "The server requests '{}', which the client does not support",
                     request.method
                 );
                 return Err(RpcError::new(meta::MISSING_CAPABILITY, why));

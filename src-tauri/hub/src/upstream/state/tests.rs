@@ -196,3 +196,82 @@ fn closing_ends_it_from_every_state_and_a_late_start_does_not_revive_it() {
         State::Closed
     );
 }
+
+/// Renders the transitions of [`State::on`] as the table of ARCHITECTURE.md. A combination that
+/// changes nothing has no row.
+fn render_table() -> String {
+    let failed = |is_permanent, crashes| StateEvent::Failed {
+        is_permanent,
+        retries: 1,
+        crashes,
+    };
+    let ended = |crashes| StateEvent::Ended { crashes };
+    let states = [
+        ("Idle", State::Idle),
+        (
+            "Initializing, retries left",
+            State::Initializing { failures: 0 },
+        ),
+        (
+            "Initializing, last try",
+            State::Initializing { failures: 1 },
+        ),
+        ("Active", State::Active),
+        ("Error after a crash", State::Error { failures: 0 }),
+        ("Error after a failed start", State::Error { failures: 1 }),
+        ("BreakerOpen", State::BreakerOpen),
+        ("Closed", State::Closed),
+    ];
+    let events = [
+        ("Wanted", StateEvent::Wanted),
+        ("Ready", StateEvent::Ready),
+        ("Failed", failed(false, 0)),
+        ("Failed permanently", failed(true, 0)),
+        (
+            "Failed, fifth crash in a minute",
+            failed(false, MAX_CRASHES),
+        ),
+        ("Ended", ended(1)),
+        ("Ended, fifth crash in a minute", ended(MAX_CRASHES)),
+        ("PauseOver", StateEvent::PauseOver),
+        ("IdleTimeout", StateEvent::IdleTimeout),
+        ("Close", StateEvent::Close),
+    ];
+    let mut table = String::from("| state | event | next state | effect |\n|---|---|---|---|\n");
+    for (name, state) in states {
+        for (event_name, event) in events {
+            let (next, effect) = state.on(event);
+            if (next, effect) == (state, None) {
+                continue;
+            }
+            let next = match next {
+                State::Idle => "Idle",
+                State::Initializing { .. } => "Initializing",
+                State::Active => "Active",
+                State::Error { failures: 0 } => "Error after a crash",
+                State::Error { .. } => "Error after a failed start",
+                State::BreakerOpen => "BreakerOpen",
+                State::Closed => "Closed",
+            };
+            let effect = match effect {
+                Some(StateEffect::Start) => "start".to_owned(),
+                Some(StateEffect::Stop) => "stop".to_owned(),
+                Some(StateEffect::Pause(pause)) => format!("pause of {} s", pause.as_secs_f32()),
+                None => String::new(),
+            };
+            table.push_str(&format!("| {name} | {event_name} | {next} | {effect} |\n"));
+        }
+    }
+    table.replace("|  |", "| |")
+}
+
+#[test]
+fn the_table_in_the_architecture_document_is_what_the_code_does() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
+    let document = std::fs::read_to_string(path).expect("read ARCHITECTURE.md");
+    let table = render_table();
+    assert!(
+        document.contains(&table),
+        "ARCHITECTURE.md must contain this table:\n{table}"
+    );
+}

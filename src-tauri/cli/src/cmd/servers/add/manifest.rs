@@ -7,10 +7,7 @@ use drawbridge_hub::{
         AddServer, FillManifest, FilledManifest, ManifestChoice, ManifestSource, ManifestView,
         ReadManifest, ServerView,
     },
-    model::{
-        manifest::{InputFormat, ManifestInput},
-        spec::Isolation,
-    },
+    model::{manifest::InputFormat, spec::Isolation},
 };
 
 use super::AddArgs;
@@ -18,7 +15,6 @@ use crate::{
     connection::{Connection, Context},
     exit::{Failure, print_stderr},
     output,
-    text::escape,
 };
 
 /// The preset or manifest, and the values of its inputs.
@@ -36,7 +32,7 @@ pub(super) struct ManifestArgs {
     package: Option<u32>,
     /// The value of an input of the preset or manifest. May be repeated for an input that takes
     /// several values.
-    #[arg(long, value_name = "K=V", value_parser = super::parse_pair, conflicts_with_all = ["command", "url"])]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = super::parse_pair, conflicts_with_all = ["command", "url"])]
     set: Vec<(String, String)>,
 }
 
@@ -169,34 +165,30 @@ fn check_missing_inputs(
     values: &BTreeMap<String, String>,
     secrets: &BTreeMap<String, String>,
 ) -> Result<(), Failure> {
-    let given = |input: &&ManifestInput| {
-        values.contains_key(&input.name) || secrets.contains_key(&input.name)
-    };
     let missing: Vec<_> = choice
         .inputs
         .iter()
         .filter(|input| input.required && input.default.is_none())
+        .filter(|input| !values.contains_key(&input.name) && !secrets.contains_key(&input.name))
         .collect();
-    let missing: Vec<_> = missing.into_iter().filter(|input| !given(input)).collect();
     if missing.is_empty() || !choice.problem.is_empty() {
         return Ok(());
     }
     for input in &missing {
         let option = if input.secret { "--secret" } else { "--set" };
-        let what = if input.description.is_empty() {
+        let separator = if input.description.is_empty() {
             ""
         } else {
             ": "
         };
         print_stderr(&format!(
-            "missing {option} '{}=…'{what}{}",
+            "missing input: {option} '{}=…'{separator}{}",
             input.name, input.description
         ));
     }
-    Err(Failure::new(format!(
-        "nothing was added: {} needs more",
-        escape(&choice.label)
-    )))
+    Err(Failure::MissingInputs {
+        label: choice.label.clone(),
+    })
 }
 
 #[cfg(test)]

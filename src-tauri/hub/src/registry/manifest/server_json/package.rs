@@ -59,10 +59,10 @@ fn to_choice(package: &Package) -> Result<Choice, Problem> {
 fn require_stdio(package: &Package) -> Result<(), Problem> {
     match package.transport.kind.as_str() {
         "stdio" | "" => Ok(()),
-        other => Err(format!(
-            "once started it waits at {} ({other}), and Drawbridge starts only servers that speak over stdio; start it yourself, then add that URL",
-            package.transport.url
-        )),
+        other => Err(Problem::ListensOnUrl {
+            url: package.transport.url.clone(),
+            transport: other.to_owned(),
+        }),
     }
 }
 
@@ -73,17 +73,14 @@ fn choose_runtime(package: &Package) -> Result<Runtime, Problem> {
         "nuget" => (Runtime::Dnx, "nuget.org"),
         "oci" | "docker" => return Ok(Runtime::Docker),
         "mcpb" | "dxt" => {
-            return Err("it is an MCP bundle (.mcpb), which Drawbridge does not unpack; unpack it, then add the command that it names".into());
+            return Err(Problem::Bundle);
         }
         "" => {
             let hint = &package.runtime_hint;
-            return Runtime::from_name(hint)
-                .ok_or_else(|| format!("its runtime '{hint}' is not one that Drawbridge knows"));
+            return Runtime::from_name(hint).ok_or_else(|| Problem::UnknownRuntime(hint.clone()));
         }
         other => {
-            return Err(format!(
-                "packages of '{other}' cannot be started by Drawbridge; install it, then add its command"
-            ));
+            return Err(Problem::UnknownPackageType(other.to_owned()));
         }
     };
     // Another registry may have a different package with the same name.
@@ -91,9 +88,7 @@ fn choose_runtime(package: &Package) -> Result<Runtime, Problem> {
     if base.is_empty() || base.contains(host) {
         Ok(runtime)
     } else {
-        Err(format!(
-            "it comes from the registry {base}, which Drawbridge does not ask; install it, then add its command"
-        ))
+        Err(Problem::OtherRegistry(base.clone()))
     }
 }
 
@@ -102,10 +97,10 @@ fn package_spec(package: &Package, runtime: Runtime) -> Result<String, Problem> 
     let (id, version) = (package.identifier.trim(), package.version.trim());
     let is_malformed = |text: &str| text.starts_with('-') || text.contains(char::is_whitespace);
     if id.is_empty() || is_malformed(id) {
-        return Err(format!("its 'identifier' is no name of a package: '{id}'"));
+        return Err(Problem::InvalidIdentifier(id.to_owned()));
     }
     if is_malformed(version) {
-        return Err(format!("its 'version' is no version: '{version}'"));
+        return Err(Problem::InvalidVersion(version.to_owned()));
     }
     let last = package.runtime_arguments.last();
     Ok(match runtime {

@@ -89,8 +89,9 @@ fn an_unusable_plugin_has_a_reason() {
     for (members, says) in [
         (r#""command":[]"#, "'command' is empty"),
         (r#""command":["x"],"runtime":"ruby""#, "'ruby'"),
-        (r#""command":["x"],"transport_type":"sse""#, "over stdio"),
+        (r#""command":["x"],"transport_type":"sse""#, "use stdio"),
     ] {
-        assert!(plugin(members).problem.contains(says), "{members}");
+        let problem = plugin(members).problem.expect("a problem");
+        assert!(problem.to_string().contains(says), "{members}: {problem}");
     }
 }

@@ -64,7 +64,7 @@ mod with_programs {
         let found = check_in(Runtime::Uvx, &env).await;
         assert_eq!(found.path, None);
         assert!(
-            found.problem.contains("'uvx' was not found"),
+            found.problem.contains("cannot find 'uvx'"),
             "{}",
             found.problem
         );

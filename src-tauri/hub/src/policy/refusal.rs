@@ -1,0 +1,113 @@
+//! Why a call is refused or its result withheld, as short instructions for the model.
+
+use super::queue::QueueFull;
+use crate::{
+    model::call::{Call, DecidedBy, Decision},
+    store::JournalError,
+};
+
+/// The reason why a call is refused or its result withheld, in words for the model.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("All calls are paused. This call was not run. Do not retry it unless the user asks.")]
+    Paused,
+    #[error(
+        "The user denied this call{}. It was not run. Do not retry it unless the user asks.",
+        after_colon(.reason)
+    )]
+    DeniedByUser { reason: String },
+    #[error(
+        "The policy denied this call ({reason}). It was not run. Do not retry it unless the user asks."
+    )]
+    DeniedByPolicy { reason: String },
+    #[error("Drawbridge denied this call{}. It was not run.", after_colon(.reason))]
+    DeniedByHub { reason: String },
+    #[error(
+        "Timed out: nobody approved this call within {timeout_s} s. It was not run. Ask the user before you retry it."
+    )]
+    TimedOut { timeout_s: u64 },
+    #[error(
+        "No screen: nobody could be asked to approve this call within {timeout_s} s, because the Drawbridge app was \
+         not open. The call was not run. Ask the user to open Drawbridge before you retry it."
+    )]
+    NoScreen { timeout_s: u64 },
+    #[error("Queue full{}. This call was not run. Ask the user before you retry it.", after_colon(.reason))]
+    QueueFull { reason: String },
+    #[error(
+        "Drawbridge denied this call: its decision could not be recorded: {0}. It was not run."
+    )]
+    NotRecorded(#[from] JournalError),
+    #[error(
+        "This call was run, but its result was withheld ({rule}): {reason}. Do not repeat the call unless the user \
+         asks."
+    )]
+    Withheld {
+        /// The rule that holds results, in words.
+        rule: String,
+        reason: WithheldReason,
+    },
+}
+
+impl Refusal {
+    /// Returns the refusal of a call with this decision, which is not `Allowed`.
+    pub(super) fn from_call(call: &Call, timeout_s: u64) -> Self {
+        let reason = call.reason.clone();
+        match (call.decision, call.decided_by) {
+            (Decision::Paused, _) => Self::Paused,
+            (Decision::TimedOut, _) => Self::TimedOut { timeout_s },
+            (Decision::NoScreen, _) => Self::NoScreen { timeout_s },
+            (Decision::QueueFull, _) => Self::QueueFull { reason },
+            (_, DecidedBy::Person) => Self::DeniedByUser { reason },
+            (_, DecidedBy::Rule | DecidedBy::Default) => Self::DeniedByPolicy { reason },
+            (_, DecidedBy::Hub) => Self::DeniedByHub { reason },
+        }
+    }
+}
+
+/// The reason why the result of a call that was run is withheld.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WithheldReason {
+    #[error("it has more than {0} bytes, too many to show to a person")]
+    TooLarge(usize),
+    #[error("the user denied it{}", after_colon(.0))]
+    Denied(String),
+    #[error(transparent)]
+    Undecided(#[from] Undecided),
+}
+
+/// The reason why no person decided a request.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Undecided {
+    #[error("all calls are paused")]
+    Paused,
+    #[error("nobody looked at it in time")]
+    TimedOut,
+    #[error("the Drawbridge app was not open to show it")]
+    NoScreen,
+    #[error(transparent)]
+    QueueFull(#[from] QueueFull),
+    #[error("the approval was interrupted; you may retry the call")]
+    Interrupted,
+}
+
+impl Undecided {
+    /// Returns the decision and its reason as they are recorded. The reason is empty if the
+    /// decision says everything.
+    pub(super) fn to_decision(&self) -> (Decision, String) {
+        match self {
+            Self::Paused => (Decision::Paused, String::new()),
+            Self::TimedOut => (Decision::TimedOut, String::new()),
+            Self::NoScreen => (Decision::NoScreen, String::new()),
+            Self::QueueFull(full) => (Decision::QueueFull, full.to_string()),
+            Self::Interrupted => (Decision::Denied, self.to_string()),
+        }
+    }
+}
+
+fn after_colon(reason: &str) -> String {
+    if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    }
+}

@@ -1,0 +1,82 @@
+//! The texts that people read in the tray, in notifications and in window titles, in English. The
+//! labels of states are the hub's (`ServerState::label` and others), and the texts of the pages are
+//! in `ui/src/texts`.
+
+use crate::overview::Trouble;
+
+pub(crate) const PRODUCT_NAME: &str = "Drawbridge";
+/// The title of the popup.
+pub(crate) const CALL_WAITS: &str = "Drawbridge: a call waits for you";
+
+pub(crate) const OPEN: &str = "Open Drawbridge";
+pub(crate) const QUIT: &str = "Quit Drawbridge";
+pub(crate) const PAUSE_ALL_CALLS: &str = "Pause all calls";
+pub(crate) const RESUME_CALLS: &str = "Resume calls";
+pub(crate) const ALL_CALLS_PAUSED: &str = "All calls are paused";
+pub(crate) const NO_PENDING_CALLS: &str = "No pending calls";
+
+pub(crate) const APPROVE_ONCE: &str = "Approve once";
+pub(crate) const DENY: &str = "Deny";
+/// The button of a notification that opens the approvals.
+pub(crate) const SHOW: &str = "Show";
+/// The menu item that opens the approvals.
+pub(crate) const SHOW_CALL: &str = "Show…";
+
+pub(crate) const HAS_EXTRA_PARAMS: &str = "The call has more parameters";
+pub(crate) const CHANGED_SINCE_ALLOWED: &str =
+    "The tool or its server changed since you allowed it";
+pub(crate) const CHANGED_SINCE_ACCEPTED: &str = "The tool changed since you accepted it";
+pub(crate) const RESULT_WAITS: &str = "The call has run; its result waits for you";
+
+pub(crate) const OPEN_TO_SEE_CALLS: &str = "Open to see the calls";
+pub(crate) const OPEN_TO_SEE_RESULT: &str = "Open to see the result";
+pub(crate) const OPEN_TO_SEE_ARGUMENTS: &str = "Open to see the arguments";
+
+pub(crate) fn calls_wait(count: usize) -> String {
+    match count {
+        0 => NO_PENDING_CALLS.to_owned(),
+        1 => "1 call waits for you".to_owned(),
+        count => format!("{count} calls wait for you"),
+    }
+}
+
+pub(crate) fn trouble(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::NoAnswer { error } => format!("Drawbridge does not answer: {error}"),
+        Trouble::NotListening { address } => format!("Not listening on {address}"),
+        Trouble::Errors { servers: 1 } => "1 server has an error".to_owned(),
+        Trouble::Errors { servers } => format!("{servers} servers have an error"),
+        Trouble::NeedsAttention => "Some servers need attention".to_owned(),
+    }
+}
+
+/// Names a waiting call in the menu.
+pub(crate) fn call(client: &str, server: &str, tool: &str) -> String {
+    format!("{client} → {server} · {tool}")
+}
+
+pub(crate) fn argument_length(characters: usize) -> String {
+    format!("{characters} characters of arguments")
+}
+
+pub(crate) fn more(count: usize) -> String {
+    format!("{count} more")
+}
+
+/// Names the menu item that shows the calls for which the menu has no room.
+pub(crate) fn show_more(count: usize) -> String {
+    format!("{count} more…")
+}
+
+pub(crate) fn server_state(server: &str, label: &str) -> String {
+    format!("{server}: {label}")
+}
+
+pub(crate) fn client_wants_to_call(client: &str, server: &str, tool: &str) -> String {
+    format!("{client} wants to call {tool} of {server}")
+}
+
+/// Asks about a result that a rule holds.
+pub(crate) fn show_result_to_client(client: &str, server: &str, tool: &str) -> String {
+    format!("Show the result of {tool} of {server} to {client}?")
+}

@@ -1,0 +1,113 @@
+//! Tests do not measure the clock, because a machine may be slow. They wait for a condition, compare
+//! the order of two events, or run with a paused clock. `cargo xtask bench` measures durations.
+
+use drawbridge_tests::source::{SourceFile, without_comments, without_tests};
+
+use crate::{assert_none, read_rust_files};
+
+/// The files and folders of tests that may use the clock, with the reason.
+const ALLOWED: &[(&str, &str)] = &[
+    ("tests/upstreams/", "the fixtures are slow on request"),
+    ("tests/bench/", "benchmarks measure durations"),
+    ("src-tauri/hub/benches/", "benchmarks measure durations"),
+    (
+        "tests/rig/wait.rs",
+        "a deadline only turns a hang into a failure",
+    ),
+    (
+        "src-tauri/src/throttle/tests.rs",
+        "the code under test gets its times from the caller, and none is measured",
+    ),
+];
+
+const CLOCK: &[&str] = &["elapsed()", "Instant::now", "sleep(", "sleep_until("];
+
+const PAUSED: &str = "#[tokio::test(start_paused = true";
+
+/// Returns the code of the tests in a file.
+fn read_tests(source: &SourceFile) -> String {
+    let code = without_comments(&source.text);
+    if source.path.starts_with("tests/") || source.path.contains("/benches/") || source.is_test() {
+        return code;
+    }
+    code[without_tests(&code).len()..].to_owned()
+}
+
+/// Splits code before each test function. The first part contains no test.
+fn split_tests(code: &str) -> Vec<&str> {
+    let mut starts: Vec<usize> = ["#[test]", "#[tokio::test"]
+        .iter()
+        .flat_map(|attribute| code.match_indices(attribute).map(|(at, _)| at))
+        .collect();
+    starts.sort_unstable();
+    let ends = starts.iter().copied().chain([code.len()]);
+    std::iter::once(0)
+        .chain(starts.iter().copied())
+        .zip(ends)
+        .map(|(start, end)| &code[start..end])
+        .collect()
+}
+
+/// Returns the uses of the clock in tests whose clock is not paused. Functions before the first test
+/// may use it if it is paused in every test of the file.
+fn clock_uses(code: &str) -> Vec<&str> {
+    let parts = split_tests(code);
+    let is_paused = |part: &&str| part.starts_with(PAUSED);
+    let all_paused = parts.len() > 1 && parts[1..].iter().all(|part| is_paused(part));
+    let parts = parts
+        .iter()
+        .enumerate()
+        .filter(|(number, part)| !(is_paused(part) || *number == 0 && all_paused));
+    parts
+        .flat_map(|(_, part)| part.lines())
+        .filter(|line| CLOCK.iter().any(|name| line.contains(name)))
+        .map(str::trim)
+        .collect()
+}
+
+#[test]
+fn only_uses_of_a_running_clock_are_found() {
+    let paused = format!("{PAUSED})]\nasync fn a() {{ sleep(1); }}\n");
+    assert_eq!(clock_uses(&paused), Vec::<&str>::new());
+    let helper = format!("async fn help() {{ sleep(2); }}\n{paused}");
+    assert_eq!(clock_uses(&helper), Vec::<&str>::new());
+    let running = format!("{helper}#[test]\nfn b() {{\n    sleep(3);\n}}\n");
+    assert_eq!(
+        clock_uses(&running),
+        ["async fn help() { sleep(2); }", "sleep(3);"]
+    );
+}
+
+#[test]
+fn tests_do_not_measure_the_clock() {
+    let files: Vec<SourceFile> = read_rust_files()
+        .into_iter()
+        .filter(|source| source.path != "tests/tidy/clock.rs")
+        .collect();
+    let is_allowed = |path: &str| ALLOWED.iter().any(|(place, _)| path.starts_with(place));
+    let mut broken = Vec::new();
+    for source in files.iter().filter(|source| !is_allowed(&source.path)) {
+        let code = read_tests(source);
+        broken.extend(
+            clock_uses(&code)
+                .into_iter()
+                .map(|line| format!("{}: {line}", source.path)),
+        );
+    }
+    assert_none(
+        "a test waits for a condition (`wait_until`), or its clock is paused",
+        &broken,
+    );
+    let unused = ALLOWED
+        .iter()
+        .filter(|(place, _)| {
+            !files.iter().any(|source| {
+                source.path.starts_with(place) && !clock_uses(&read_tests(source)).is_empty()
+            })
+        })
+        .map(|(place, _)| (*place).to_owned());
+    assert_none(
+        "each exception is still needed",
+        &unused.collect::<Vec<_>>(),
+    );
+}

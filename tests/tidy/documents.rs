@@ -1,0 +1,123 @@
+//! Checks of tables in comments and documents against the code.
+
+use std::collections::BTreeSet;
+
+use drawbridge_tests::{paths, source::list_sources};
+
+use crate::assert_none;
+
+const SERVER: &str = "src-tauri/endpoint/src/server.rs";
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(paths::repository_root().join(path))
+        .unwrap_or_else(|error| panic!("read {path}: {error}"))
+}
+
+/// Returns the path patterns that the endpoint's router is built from.
+fn routes() -> BTreeSet<String> {
+    let text = read(SERVER);
+    let routes: BTreeSet<String> = text
+        .split("route(")
+        .skip(1)
+        .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
+        .map(str::to_owned)
+        .collect();
+    assert!(routes.len() > 20, "only {} routes were found", routes.len());
+    routes
+}
+
+/// Removes what a pattern and a document write differently: `{*file}`, and a slash at the end.
+fn normalize(path: &str) -> String {
+    let path = path.replace("{*", "{");
+    match path.strip_suffix('/') {
+        Some("") | None => path,
+        Some(rest) => rest.to_owned(),
+    }
+}
+
+/// Returns the paths in backticks. `…/sync` stands for the path before it with another last part.
+fn documented_paths(text: &str) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for span in text.split('`').skip(1).step_by(2) {
+        let word = span.split_whitespace().last().unwrap_or_default();
+        let word = word.split('?').next().unwrap_or_default();
+        if word.starts_with('/') {
+            paths.push(normalize(word));
+        } else if let (Some(rest), Some(before)) = (word.strip_prefix('…'), paths.last()) {
+            let at = if rest.starts_with("/{id}") {
+                before.split("/{id}").next()
+            } else {
+                before.rsplit_once('/').map(|(start, _)| start)
+            };
+            paths.push(format!("{}{rest}", at.unwrap_or_default()));
+        }
+    }
+    paths
+}
+
+#[test]
+fn the_table_of_routes_is_that_of_the_router() {
+    let table: String = read(SERVER)
+        .lines()
+        .filter(|line| line.starts_with("//! | `"))
+        .map(|line| line.trim_start_matches("//! | "))
+        .filter_map(|line| line.split(" | ").next())
+        .collect::<Vec<_>>()
+        .join("\n");
+    let written: BTreeSet<String> = documented_paths(&table).into_iter().collect();
+    let routes: BTreeSet<String> = routes().iter().map(|path| normalize(path)).collect();
+    assert_eq!(written, routes);
+}
+
+#[test]
+fn every_route_in_the_documents_exists() {
+    let routes: BTreeSet<String> = routes().iter().map(|path| normalize(path)).collect();
+    let mut broken = Vec::new();
+    for document in [
+        "README.md",
+        "docs/approvals.md",
+        "docs/servers.md",
+        "docs/command-line.md",
+    ] {
+        let rows = read(document);
+        let rows = rows.lines().filter(|line| line.starts_with("| `"));
+        for row in rows {
+            let first = row.split(" | ").next().unwrap_or_default();
+            if !["GET", "POST", "PUT", "DELETE"]
+                .iter()
+                .any(|method| first.contains(method))
+            {
+                continue;
+            }
+            let missing = documented_paths(first)
+                .into_iter()
+                .filter(|path| !routes.contains(path));
+            broken.extend(missing.map(|path| format!("{document} names {path}")));
+        }
+    }
+    assert_none("a route in a document exists", &broken);
+}
+
+#[test]
+fn the_performance_page_has_the_rows_of_the_benchmarks() {
+    let sources: String = list_sources("src-tauri/hub/benches", &["rs"])
+        .into_iter()
+        .chain(list_sources("tests/bench", &["rs"]))
+        .map(|source| source.text)
+        .collect();
+    let page = read("docs/performance.md");
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .filter(|name| !["p50", "p99", "calls", "errors"].contains(name));
+    let broken: Vec<String> = rows
+        .filter(|name| {
+            !sources.contains(&format!("\"{name}\"")) && !sources.contains(&format!("| {name} |"))
+        })
+        .map(|name| format!("no benchmark prints \"{name}\""))
+        .collect();
+    assert_none(
+        "docs/performance.md shows what `cargo xtask bench` prints",
+        &broken,
+    );
+}
