@@ -36,8 +36,26 @@ impl fmt::Display for WebDriverError {
 
 impl WebDriver {
     /// Starts a program with a web view on the screen of the desktop session.
+    ///
+    /// WebKitWebDriver chooses a free port for the program's inspector, which another process may
+    /// take before the program binds it. Then it is started again with another port.
     #[track_caller]
     pub fn open(desktop: &DesktopSession, binary: &Path, arguments: &[String]) -> Self {
+        for _ in 0..2 {
+            match Self::try_open(desktop, binary, arguments) {
+                Err(error) if error.0.contains("Address already in use") => {}
+                opened => return opened.unwrap_or_else(|error| panic!("{error}")),
+            }
+        }
+        Self::try_open(desktop, binary, arguments).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[track_caller]
+    fn try_open(
+        desktop: &DesktopSession,
+        binary: &Path,
+        arguments: &[String],
+    ) -> Result<Self, WebDriverError> {
         let port = find_free_port();
         let mut command = desktop.command(paths::find_program("WebKitWebDriver"));
         command
@@ -51,23 +69,22 @@ impl WebDriver {
         wait_until("WebKitWebDriver answers", || {
             some_if(send(&server, "GET", "/status", &Value::Null).is_ok())
         });
-        let started = send(&server, "POST", "/session", &wanted);
-        let started = started.unwrap_or_else(|e| {
-            panic!(
-                "{} did not start: {e}\n{}",
+        let started = send(&server, "POST", "/session", &wanted).map_err(|error| {
+            WebDriverError(format!(
+                "{} did not start: {error}\n{}",
                 binary.display(),
                 process.stderr()
-            )
-        });
+            ))
+        })?;
         let session = started["sessionId"]
             .as_str()
             .expect("a session has an id")
             .to_owned();
-        Self {
+        Ok(Self {
             _process: process,
             server,
             session,
-        }
+        })
     }
 
     /// Returns the handles of the open web views, including hidden ones.
