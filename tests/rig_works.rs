@@ -1,4 +1,4 @@
-//! Tests of the rig itself. A failure here is not a failure of Drawbridge.
+//! Tests of the test rig itself. A failure here is not a failure of Drawbridge.
 
 use std::{
     fs,

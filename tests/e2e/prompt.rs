@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::app::App;
 
-/// The app, hidden in the tray, with the server that records what it receives.
+/// The app, hidden in the tray, and a server (`probe`) that records the messages that it receives.
 struct PromptFixture<'a> {
     desktop: &'a DesktopSession,
     app: App<'a>,
@@ -36,7 +36,7 @@ impl<'a> PromptFixture<'a> {
         Self { desktop, app }
     }
 
-    /// Adds a new client. Returns its session and its token.
+    /// Adds a client and connects it. Returns its connection and its token.
     fn add_client(&self, name: &str) -> (McpClient, String) {
         let added = self
             .desktop
@@ -46,7 +46,7 @@ impl<'a> PromptFixture<'a> {
         (McpClient::connect(&self.app.url, &token), token)
     }
 
-    /// Begins a call and waits until the popup shows its approval.
+    /// Begins a call and waits until the popup shows the approval. `name` is that of the client.
     fn begin_call(
         &self,
         client: &McpClient,
@@ -59,14 +59,14 @@ impl<'a> PromptFixture<'a> {
         call
     }
 
-    /// Denies the approval.
+    /// Denies the approval that the popup shows.
     fn deny_call(&self) {
         self.app.driver.click("deny");
         self.app.driver.click("deny-confirm");
         self.app.wait_until_popup_hides();
     }
 
-    /// Checks that the call waits for a person, and denies it.
+    /// Checks that a call with these arguments waits for a person, and denies it.
     fn assert_asks(&self, client: &McpClient, name: &str, arguments: &str) {
         let call = self.begin_call(client, name, arguments);
         self.deny_call();
@@ -342,7 +342,7 @@ fn a_held_enter_key_decides_nothing_and_the_keyboard_can_decide() {
             .unwrap_or(0)
     };
 
-    // The worst case: the key is held down from before the popup opens, and the popup has the
+    // The worst case: the key is already held down when the popup opens, and the popup has the
     // focus.
     let held = desktop.hold("Return");
     let call = scene.begin_call(&client, "typist", r#"{"n":1}"#);
@@ -461,7 +461,7 @@ fn of_two_opposite_decisions_one_wins_and_the_other_screen_shows_it() {
     let driver = &scene.app.driver;
     let (client, _) = scene.add_client("torn");
     let home: &Home = &desktop;
-    // The shell decides first, so the popup closes and decides nothing.
+    // The command line decides first, so the popup closes and decides nothing.
     let call = scene.begin_call(&client, "torn", r#"{"n":0}"#);
     let id = scene.list_pending()[0]["id"]
         .as_str()
@@ -485,7 +485,7 @@ fn of_two_opposite_decisions_one_wins_and_the_other_screen_shows_it() {
         driver.wait_until_enabled("approve-once");
         let other = thread::scope(|scope| {
             let other = scope.spawn(|| {
-                // A command takes a while to start, so either side may win.
+                // A command takes a while to start. The delays vary, so that either side may win.
                 shift_moment(Duration::from_millis(6 * (n % 4)));
                 home.cli(&["approvals", "deny", &id, "--reason", "by the shell"])
             });

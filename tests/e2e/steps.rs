@@ -1,4 +1,4 @@
-//! The steps that a browser takes.
+//! The steps of a browser test, as JSON for the script that controls the browser.
 
 use drawbridge_tests::DesktopSession;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(crate) fn wait_until_gone(part: &str) -> Value {
     json!({"do": "wait_until_gone", "part": part})
 }
 
-/// Waits until a control can be used.
+/// Waits until a control is no longer disabled.
 pub(crate) fn wait_until_enabled(part: &str) -> Value {
     json!({"do": "wait_until_enabled", "part": part})
 }
@@ -56,12 +56,12 @@ pub(crate) fn set_theme(theme: &str) -> Value {
     json!({"do": "set_theme", "theme": theme})
 }
 
-/// Loads a screen by its route. The popup has no navigation of its own.
+/// Loads a screen by its route. Tests of the popup need this, because the popup has no navigation.
 pub(crate) fn open_route(hash: &str) -> Value {
     json!({"do": "open_route", "hash": hash})
 }
 
-/// Takes a screenshot, and checks that the text fits and that the screen is accessible.
+/// Checks that the text of a screen fits, takes a screenshot, and checks the accessibility.
 pub(crate) fn check_screen(name: &str) -> Vec<Value> {
     vec![
         json!({"do": "wait_until_settled"}),

@@ -6,7 +6,7 @@ use std::fs;
 use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, paths, wait::some_if, wait_until};
 use serde_json::{Value, json};
 
-/// Adds a server with one tool `plan` that has this schema.
+/// Adds a server with one tool, `plan`, which has this input schema. Waits until it is synced.
 fn add_plan_server<'a>(hub: &'a Hub<'a>, name: &str, schema: &Value) -> FaultyServer<'a> {
     let file = hub.home.file(&format!("{name}.tools"));
     fs::write(

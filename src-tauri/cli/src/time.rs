@@ -12,7 +12,7 @@ mod tests;
 /// The longest duration that a person may give.
 const MAX_DAYS: u64 = 36_500;
 
-/// A text is no duration that a person may give.
+/// The reason why a text is not a duration that a person may give.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ParseDurationError {
     #[error("expected a duration such as 90s, 15m, 1h30m or 2d")]
@@ -21,7 +21,7 @@ pub(crate) enum ParseDurationError {
     OutOfRange,
 }
 
-/// A text is no time.
+/// The reason why a text is not a time.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ParseTimeError {
     #[error(
@@ -34,7 +34,7 @@ pub(crate) enum ParseTimeError {
 /// Parses a duration such as `90s`, `15m`, `1h30m` or `2d`. A day has 24 hours.
 ///
 /// # Errors
-/// Returns an error if the text is no duration, or if the duration is shorter than a second or
+/// Returns an error if the text is not a duration, or if the duration is shorter than a second or
 /// longer than a hundred years.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, ParseDurationError> {
     let span: Span = text.parse().map_err(ParseDurationError::Syntax)?;
@@ -98,8 +98,8 @@ pub(crate) fn format_utc_day(at: Timestamp) -> String {
     format_in(at, TimeZone::UTC, "%Y-%m-%d")
 }
 
-/// Returns the milliseconds since 1970 instead if no calendar has the time, which only a damaged
-/// record can have.
+/// Returns the milliseconds since 1970 instead if the time is outside the range of the calendar,
+/// which happens only in a damaged record.
 fn format_in(at: Timestamp, zone: TimeZone, format: &str) -> String {
     jiff::Timestamp::from_millisecond(at.0).map_or_else(
         |_| format!("{} ms", at.0),

@@ -1,5 +1,5 @@
-//! The API client: the verbs and events of a hub in another process, for the command line, the
-//! stdio bridge and the desktop app in remote mode.
+//! The API client, which runs verbs in a hub in another process and receives its events. The
+//! command line, the stdio bridge and the desktop app in remote mode use it.
 
 pub(crate) mod events;
 
@@ -34,7 +34,7 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// Returns a client of the hub of a data folder, over its local socket.
+    /// Returns a client that reaches the hub of a data folder over the hub's local socket.
     ///
     /// # Errors
     /// Returns `unavailable` if no hub runs there.
@@ -109,7 +109,7 @@ impl ApiClient {
         Ok(events::read_hub_events(response.bytes_stream()))
     }
 
-    /// Keeps the hub from ending for lack of use while the response is open.
+    /// Opens a response. Until the response is dropped, the hub does not end for lack of use.
     ///
     /// # Errors
     /// Returns an error as [`ApiClient::call`] does. An older hub, which never ends for lack of

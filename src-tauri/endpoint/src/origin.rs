@@ -1,5 +1,6 @@
-//! Checks TCP requests before routing. Rejects requests that do not name this listener in `Host`,
-//! and requests that a browser sends for another site (DNS rebinding, cross-site requests).
+//! Checks requests over TCP before routing. Rejects requests whose `Host` does not name this
+//! listener (DNS rebinding), and requests that a browser sends for another site (cross-site
+//! requests).
 //! <https://fetch.spec.whatwg.org>, <https://w3c.github.io/webappsec-fetch-metadata>
 
 #[cfg(test)]

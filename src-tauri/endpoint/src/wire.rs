@@ -1,5 +1,5 @@
-//! Parses JSON-RPC messages as far as their envelope, and writes answers around raw results. Ids,
-//! params and results are passed on byte for byte.
+//! Parses the envelope of JSON-RPC messages, and writes the envelope of answers around raw results.
+//! Ids, params and results are passed on byte for byte.
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod properties;
@@ -47,14 +47,14 @@ pub(crate) enum Message<'a> {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
-    /// The answer to a request of ours: its result, or its error.
+    /// The answer to a request of Drawbridge: its result, or its error.
     Response {
         id: &'a RawValue,
         reply: Result<&'a RawValue, &'a RawValue>,
     },
 }
 
-/// A malformed message. Has the id if the id could be read.
+/// The error for a malformed message, with the message's id if it could be read.
 #[derive(Debug)]
 pub(crate) struct ParseError<'a> {
     pub(crate) id: Option<Id<'a>>,
@@ -95,7 +95,7 @@ pub(crate) fn batch_unsupported<'a>() -> ParseError<'a> {
     ParseError::new(code::INVALID_REQUEST, message)
 }
 
-/// Returns the error for text that is not an envelope.
+/// Returns the error for text that cannot be read as an envelope. `error` is that of the attempt.
 fn envelope_error<'a>(bytes: &[u8], error: &serde_json::Error) -> ParseError<'a> {
     match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
         Err(error) => ParseError::new(
@@ -201,7 +201,7 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
     }
 }
 
-/// A string, borrowed if it has no escapes.
+/// A JSON string, borrowed from the message if it has no escapes.
 #[derive(Deserialize)]
 struct JsonString<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -217,7 +217,7 @@ fn read_id(raw: &RawValue) -> Result<Id<'_>, ParseError<'_>> {
     ))
 }
 
-/// Returns the text of a JSON string, or `None` for another value.
+/// Returns the text of a JSON string, or `None` if the value is not a string.
 pub(crate) fn read_text(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<JsonString<'_>>(raw.get())
         .ok()
@@ -249,12 +249,12 @@ pub(crate) fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, s
     })
 }
 
-/// Returns an answer with this result, unchanged.
+/// Returns an answer with this result, byte for byte.
 pub(crate) fn encode_result(id: Id<'_>, result: &RawValue) -> Bytes {
     encode_answer(id.as_str(), "result", result.get())
 }
 
-/// Returns an answer with this reply, for an id as it was written.
+/// Returns an answer with this reply. `id` is the request's id as JSON text.
 pub(crate) fn encode_reply(id: &str, reply: &Reply) -> Bytes {
     match reply {
         Ok(result) => encode_answer(id, "result", result.get()),
@@ -267,7 +267,7 @@ pub(crate) fn encode_error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
     encode_error_for(id.as_ref().map_or("null", Id::as_str), error)
 }
 
-/// Returns an answer with this error, for an id as it was written.
+/// Returns an answer with this error. `id` is the request's id as JSON text.
 pub(crate) fn encode_error_for(id: &str, error: &RpcError) -> Bytes {
     let text = serde_json::to_string(error)
         .expect("an error has a number, strings and JSON, all of which can be written");

@@ -1,5 +1,6 @@
-//! The catalog: everything that all servers offer, as one immutable snapshot, and a copy of each
-//! server's part in the store, from which the snapshot is made. Readers never wait.
+//! The catalog: everything that all servers offer. The catalog keeps a copy of each server's lists,
+//! also in the store, and merges the copies into one immutable snapshot. Readers of the snapshot
+//! never wait.
 
 mod acceptance;
 mod coercion;
@@ -67,16 +68,16 @@ const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: tools that a server adds this soon after its first sync count as accepted
 /// together with the server.
 const GRACE_PERIOD: Duration = Duration::from_secs(60);
-/// The number of servers that are read at once. Many programs that start at the same time are
-/// slower than a few one after another.
+/// The maximum number of servers that are read at once. Many programs that start at the same time
+/// take longer than the same programs a few at a time.
 const MAX_CONCURRENT_READS: usize = 8;
-/// The longest time that the first read of a server delays a list. Later results are announced with
-/// `list_changed`.
+/// How long the answer to a client's list request waits for the first read of a server. If the read
+/// takes longer, its result is announced with `list_changed`.
 const FIRST_READ_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// A read that takes longer gives up its slot, and continues beside the next one.
+/// A read that takes longer frees its slot for another server, and continues without a slot.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The number of excluded entries that one new snapshot logs.
+/// The maximum number of excluded entries that are logged for one new snapshot.
 const MAX_LOGGED: usize = 100;
 
 /// The kinds whose exposed lists have changed.
@@ -100,7 +101,7 @@ pub struct Catalog {
     sync_locks: Arc<Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
-/// The catalog's copy of a server.
+/// The catalog's copy of a server's lists.
 #[derive(Clone)]
 pub struct ServerCopy {
     pub row: ServerRow,
@@ -108,20 +109,23 @@ pub struct ServerCopy {
     accepted: AcceptedDefinitions,
     /// The newest accepted definition of each tool.
     last_accepted: BTreeMap<String, Arc<Definition>>,
-    /// The accepted part of the offer, which clients may see.
+    /// The offered definitions without new and changed tools.
     visible: Offered,
-    /// The same, but with the accepted definition of each changed tool.
+    /// The offered definitions without new tools, and with the last accepted definition of each
+    /// changed tool.
     visible_retained: Offered,
     /// The end of the grace period, in which additions count as accepted together with the server.
     grace_period_end: Option<Instant>,
     /// The identity of the server that the copy was read from. The copy is worthless for any other
     /// identity.
     identity: String,
-    /// The syncs that have begun, and (`syncs_ended`) those that have ended, failed or not.
+    /// The number of syncs that have begun.
     syncs_begun: u64,
+    /// The number of syncs that have succeeded or failed.
     syncs_ended: u64,
     failed_at: Option<Instant>,
-    /// When the running or waiting sync began, if there is one.
+    /// The time at which the current sync began, if there is one. The sync may still wait for a
+    /// slot.
     reading_since: Option<Instant>,
 }
 
@@ -228,7 +232,7 @@ impl ServerCopy {
 }
 
 impl Catalog {
-    /// Reads the copies and makes the first snapshot.
+    /// Loads the copies from the store, and makes the first snapshot.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -312,8 +316,9 @@ impl Catalog {
             .unwrap_or_else(|| ServerCopy::empty(id.clone()))
     }
 
-    /// Returns true if a server's copy is older than its time to live: that of its spec or of the
-    /// settings, or a shorter one if the server states it and can be asked without being started.
+    /// Returns true if a server's copy is older than its time to live. The spec sets the time to
+    /// live, or else the settings do. A shorter time that the server states counts too, unless the
+    /// server would have to be started for the next read.
     pub fn is_stale(&self, server: &RegisteredServer, copy: &ServerCopy) -> bool {
         let own = server
             .spec
@@ -333,8 +338,8 @@ impl Catalog {
 
     /// Makes the snapshot again from the current specs and copies.
     pub fn rebuild(&self) {
-        // Take the lock first: of two concurrent rebuilds, the later one has then read the newer
-        // specs.
+        // Lock the copies before the specs are read. Otherwise, of two concurrent rebuilds, the one
+        // with older specs could store its snapshot last.
         let copies = self.lock();
         let specs = self.registry.specs();
         let servers = specs
@@ -383,8 +388,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the instructions for models from the servers within a client's scope, if any server
-    /// has some.
+    /// Returns the instructions that the servers within a client's scope give to models. Returns
+    /// `None` if no server gives any.
     pub fn instructions(&self, scope: &ClientScope) -> Option<String> {
         let copies = self.lock();
         let specs = self.registry.specs();
@@ -418,9 +423,9 @@ impl Catalog {
         }
     }
 
-    /// Reads the servers whose copies are missing or old, before an answer from the catalog. Waits
-    /// for a server that is read for the first time, but no longer than [`FIRST_READ_TIMEOUT`]
-    /// after that read began.
+    /// Starts to read the servers whose copies are missing or old. Called before the hub answers
+    /// from the catalog. Waits only for servers that are read for the first time, until
+    /// [`FIRST_READ_TIMEOUT`] after the read of each began.
     pub async fn refresh_stale(&self) {
         let now = Instant::now();
         let (mut first_reads, mut deadline) = (Vec::new(), now);
@@ -479,8 +484,8 @@ impl Catalog {
     /// Returns an error if the server may not run, or if it cannot be read. The copy then stays as
     /// it was.
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
-        // A sync that begins after this call has read all earlier changes, so this call need not
-        // read again.
+        // Any sync that begins from now on sees all changes that the caller knows of. If another
+        // task begins one first, this call does not read the server again.
         let syncs_begun = self.copy(id).syncs_begun;
         let (catalog, id) = (self.clone(), id.clone());
         let sync = tokio::spawn(async move {
@@ -491,7 +496,8 @@ impl Catalog {
         sync.await.unwrap_or(Err(SyncError::FailedRecently))
     }
 
-    /// Syncs the server, unless another task has done so, or has tried to, in the meantime.
+    /// Syncs the server when no other sync of it runs. If `is_done` returns true by then, returns
+    /// the outcome of the last sync instead.
     async fn sync_unless(
         &self,
         id: &ServerId,
@@ -537,7 +543,8 @@ impl Catalog {
             .inspect_err(|error| tracing::warn!("server {id}: cannot read its tools: {error}"))
     }
 
-    /// Reads a server as soon as a slot is free. A slow server does not delay the others.
+    /// Reads a server as soon as a slot is free. A slow server gives up its slot after
+    /// [`SLOT_TIMEOUT`], so that the others need not wait for it.
     async fn read_with_slot(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
         let slot = self.read_slots.acquire().await;
         let mut reading = std::pin::pin!(self.read_server(id));
@@ -592,7 +599,8 @@ impl Catalog {
         Ok(read)
     }
 
-    /// Returns the entries with secrets masked in the server's own texts.
+    /// Returns the entries with the secrets masked in their names and reasons, which may contain
+    /// text of the server.
     pub fn mask_secrets(&self, mut excluded: ExcludedEntries) -> ExcludedEntries {
         let logs = self.pool.connector().logs();
         for entry in &mut excluded.entries {
@@ -648,12 +656,12 @@ impl Catalog {
             .await
     }
 
-    /// Accepts definitions of a server's tools for a person, by their names and digests. Either all
-    /// are accepted or none.
+    /// Accepts the definitions of tools with these names and digests, as a person decided. Accepts
+    /// either all of them or none.
     ///
     /// # Errors
-    /// Returns an error if the server does not offer one of the definitions any more, or if the
-    /// store cannot be written.
+    /// Returns an error if the server no longer offers one of the definitions, or if the store
+    /// cannot be written.
     pub async fn accept_tools(
         &self,
         id: &ServerId,
@@ -689,12 +697,14 @@ impl Catalog {
             .clone()
     }
 
+    /// Changes a copy, and makes the snapshot again.
     fn update_visible(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
         self.update_copy(id, change);
         self.rebuild();
     }
 
-    /// Changes a copy in a way that clients cannot see, so that the snapshot stays valid.
+    /// Changes a copy, but not the snapshot. If the change affects what clients see, the caller has
+    /// to make the snapshot again.
     fn update_copy(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
         change(
             self.lock()
@@ -704,8 +714,8 @@ impl Catalog {
         self.events.publish(Event::ServerChanged { id: id.clone() });
     }
 
-    /// Processes list changes of servers, and refreshes running servers before their copies become
-    /// old. The tasks end when the returned set is dropped.
+    /// Spawns tasks that read servers again when their lists have changed, and that refresh running
+    /// servers before their copies become old. The tasks end when the returned set is dropped.
     pub fn spawn_refresh(&self, list_changes: ListChanges) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         tasks.spawn(sync::sync_changed(self.clone(), list_changes));
@@ -723,7 +733,7 @@ struct StaleServer {
     id: ServerId,
     syncs_ended: u64,
     reading_since: Option<Instant>,
-    /// True if the server with this identity was never read, and no read has failed.
+    /// True if the server has never been read with this identity, and its last read did not fail.
     is_first: bool,
 }
 
@@ -757,7 +767,8 @@ async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreErr
         .filter(|one| one.accepted_at.is_some())
         .for_each(|one| accepted.insert(&one.name, &one.digest));
     if versions.is_empty() {
-        // Stored by a version of Drawbridge that asked a person only about servers.
+        // An early version of Drawbridge, which let a person accept only whole servers, wrote this
+        // row. The tools count as accepted with their server.
         offered
             .get(&CapabilityKind::Tools)
             .into_iter()
@@ -766,7 +777,7 @@ async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreErr
     }
     let identity = row.synced_identity.clone().unwrap_or_default();
     let id = row.id.clone();
-    // Oldest first, so that the newest wins.
+    // Oldest first, so that the newest version of a tool replaces the older ones.
     let accepted_ones = versions
         .into_iter()
         .rev()
@@ -841,8 +852,8 @@ fn is_old(read_at: Timestamp, now: Timestamp, ttl: Duration) -> bool {
     !(0..=ttl).contains(&now.0.saturating_sub(read_at.0))
 }
 
-/// Returns how long a copy counts as fresh: as long as the user wants, or shorter if the server
-/// states it.
+/// Returns how long a copy counts as fresh: as long as the user wants, or the time that the server
+/// states if that is shorter, but at least [`MIN_TTL`] unless the user wants less.
 fn effective_ttl(wanted: Duration, ttl_ms: Option<u32>) -> Duration {
     ttl_ms.map_or(wanted, |ttl| {
         Duration::from_millis(ttl.into()).clamp(MIN_TTL.min(wanted), wanted)

@@ -1,5 +1,5 @@
-//! Lines of a server's stdout and stderr, and of a client's stdin. Memory is bounded for any input,
-//! and the next good line is found.
+//! Reads lines: of a server's stdout and stderr, and of the stdio bridge's stdin. Memory is bounded
+//! for any input, and a line that is too long does not affect the next one.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
@@ -12,14 +12,14 @@ pub enum Line {
     TooLong(Vec<u8>),
 }
 
-/// The part of a too long line that is kept, in bytes.
+/// The number of bytes that are kept of a line that is too long.
 const PREVIEW_LEN: usize = 200;
-/// A line that reaches this length, in bytes, gets its maximum capacity at once. Growing by copies
-/// would take twice as much memory.
+/// When a line reaches this length, in bytes, its buffer gets the maximum capacity at once. Further
+/// growth would copy the line, and hold it in memory twice meanwhile.
 const LARGE_LINE: usize = 2 * 1024 * 1024;
 
-/// Reads the next line of at most `max` bytes, or returns `None` at the end. A longer line is read
-/// to its end, and only its beginning is kept.
+/// Reads the next line, or returns `None` at the end of the input. A line longer than `max` bytes
+/// is read to its end, but only its beginning is kept.
 ///
 /// # Errors
 /// Returns an error if the reader fails.

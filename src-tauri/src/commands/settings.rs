@@ -1,4 +1,4 @@
-//! Commands on settings.
+//! Commands on settings, which show and change them.
 
 use drawbridge_hub::api::settings::{ChangeSettings, ShowSettings};
 use tauri::State;

@@ -1,4 +1,4 @@
-//! Node and its packages, which are installed from the lock file if it has changed.
+//! Checks the version of Node, installs npm packages, and runs scripts of the UI.
 
 use std::{fs, path::Path};
 
@@ -30,7 +30,8 @@ pub(crate) fn check_version() -> Outcome {
     }
 }
 
-/// Installs the packages of a folder from its lock file, unless they are up to date.
+/// Installs the packages of a folder from its lock file, unless the file is the same as at the last
+/// installation.
 pub(crate) fn install_packages(folder: &str) -> Outcome {
     let folder = root().join(folder);
     let lock = read_file(&folder.join("package-lock.json"))?;
@@ -45,7 +46,7 @@ pub(crate) fn install_packages(folder: &str) -> Outcome {
     fs::write(&stamp, lock).map_err(|e| format!("write {}: {e}", stamp.display()))
 }
 
-/// Runs a script of the UI.
+/// Runs a script of `ui/package.json`.
 pub(crate) fn run_ui_script(script: &str) -> Outcome {
     npm(&root().join("ui"), &["run", "--silent", script])
 }

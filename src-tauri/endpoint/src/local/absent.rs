@@ -1,4 +1,4 @@
-//! Platforms that have no local socket yet.
+//! The local socket on platforms where Drawbridge does not support one yet: each function fails.
 
 use std::path::Path;
 

@@ -28,9 +28,9 @@ use crate::listener::BindError;
 /// `sun_path` holds 104 bytes on macOS and 108 on Linux, including a NUL.
 const LONGEST_PATH: usize = 100;
 
-/// Binds the socket of the hub that holds the lock of `data_dir`. Replaces a file that a dead hub
-/// left. Fails if another program listens on the socket, if the file or folder cannot be created,
-/// or if other users can write to the folder.
+/// Binds the socket of the hub for `data_dir`. The caller must hold the lock of that folder.
+/// Replaces the socket file of a hub that was killed. Fails if another program listens on the
+/// socket, if the file or folder cannot be created, or if other users can write to the folder.
 pub(crate) async fn bind(data_dir: &Path) -> Bound<OwnUserListener> {
     let path = socket_path(data_dir);
     Bound {
@@ -58,7 +58,8 @@ pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiErro
 }
 
 /// Returns the path of a data folder's socket. The socket is in the data folder or, if that path is
-/// too long for a socket, in a folder of this user under a name made from a hash of the path.
+/// too long for a socket, in this user's folder for sockets. There, the file is named with a hash
+/// of the data folder's path.
 pub(crate) fn socket_path(data_dir: &Path) -> PathBuf {
     let data_dir = fs::canonicalize(data_dir)
         .or_else(|_| std::path::absolute(data_dir))
@@ -99,7 +100,8 @@ fn listen(path: &Path) -> Result<UnixListener, BindError> {
 }
 
 /// Checks that other users cannot replace our socket. A data folder may belong to another user, for
-/// example if root runs in a container. Our own folder in a place that users share may not.
+/// example if the hub runs as root in a container. This user's folder for sockets may not, because
+/// another user could have created it in a place that users share.
 fn check_folder(folder: &Path) -> Result<(), BindError> {
     let metadata = fs::symlink_metadata(folder)?;
     let is_ours = metadata.uid() == Uid::effective().as_raw()
@@ -112,7 +114,7 @@ fn check_folder(folder: &Path) -> Result<(), BindError> {
     })
 }
 
-/// Returns the name of this user's folder for sockets in a place that users share.
+/// Returns the name of this user's folder for sockets, which is in a place that users may share.
 fn own_folder() -> String {
     format!("drawbridge-{}", Uid::effective())
 }

@@ -1,5 +1,5 @@
-//! Batches, which exist only in MCP 2025-03-26: an array of messages, whose requests are answered
-//! in one array.
+//! Batches, which exist only in MCP 2025-03-26. A batch is an array of messages; one array answers
+//! all its requests.
 
 use std::{fmt, sync::Arc};
 
@@ -38,13 +38,13 @@ use crate::{
 /// The largest number of messages in a batch.
 const MAX_MESSAGES: usize = 100;
 
-/// Returns whether a body is a batch.
+/// Returns true if a body is a batch.
 pub(super) fn is_batch(body: &[u8]) -> bool {
     body.trim_ascii_start().starts_with(b"[")
 }
 
-/// Handles a batch. Its requests run concurrently. A malformed message gets an error among the
-/// answers.
+/// Handles a batch. Its requests run concurrently. A malformed message is answered with an error,
+/// beside the other answers.
 ///
 /// # Errors
 /// Returns an error if the session's revision has no batches, or if the body is not a batch of 1 to
@@ -104,7 +104,8 @@ fn read_messages(body: &[u8]) -> Result<Vec<&RawValue>, ParseError<'_>> {
     Ok(messages)
 }
 
-/// From 1 to [`MAX_MESSAGES`] messages. Parsing stops at the first message beyond the limit.
+/// The messages of a batch: from 1 to [`MAX_MESSAGES`]. Parsing stops at the first message beyond
+/// the limit.
 struct Messages<'a>(Vec<&'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {

@@ -1,5 +1,5 @@
-//! Measures the catalog behind the facade: opening a hub on a data folder with the copies of all
-//! servers, and the lists that its screens request.
+//! Measures the catalog through the hub: how long the hub takes to open a data folder with the
+//! stored copies of all servers, and to answer the lists that the screens request.
 
 use std::{
     fs,
@@ -59,8 +59,8 @@ pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
     })
 }
 
-/// Opens a hub on the folder and returns it with the duration. Retries while tasks of the previous
-/// hub still hold the folder's lock.
+/// Opens a hub on the folder. Returns the hub and how long opening took. Retries while tasks of the
+/// previous hub still hold the folder's lock.
 async fn open(folder: &Path) -> (Arc<Hub>, Duration) {
     loop {
         let options = HubOptions {
@@ -90,7 +90,7 @@ async fn measure_verb<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
     median_of(took)
 }
 
-/// Writes the spec files, and a store as a hub leaves it after it has read all servers.
+/// Writes the spec files, and a store like that of a hub that has read all servers.
 async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
     fs::create_dir_all(folder.join("servers")).expect("a folder");
     let (store, _) = Store::open(&folder.join("drawbridge.db"))

@@ -1,5 +1,5 @@
-//! Measures how much memory a value holds: the bytes that are allocated and not freed, counted by
-//! an allocator.
+//! Measures how much memory a value holds. An allocator counts the bytes that are allocated and not
+//! freed.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Returns the result of `make` and how many more bytes are held afterwards.
+/// Returns the result of `make`, and the number of bytes by which the allocated memory has grown.
 pub(crate) fn measure_held<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATED.load(Relaxed);
     let made = make();

@@ -29,7 +29,7 @@ use compiled::{CompiledRule, RuleSet};
 /// The properties of a call that rules are matched against.
 #[derive(Clone, Copy)]
 pub struct MatchInput<'a> {
-    /// `None` asks for the ruling for a client without rules of its own.
+    /// If `None`, rules for a particular client do not match.
     pub client: Option<&'a ClientName>,
     pub session: Option<&'a SessionId>,
     pub server: &'a RegisteredServer,
@@ -38,8 +38,7 @@ pub struct MatchInput<'a> {
     /// The digest of the tool's definition.
     pub definition: &'a str,
     pub annotations: &'a Annotations,
-    /// `None` asks for the ruling that holds for any arguments. Rules with conditions then do not
-    /// match.
+    /// If `None`, rules with conditions do not match, so that the ruling holds for any arguments.
     pub arguments: Option<&'a RawValue>,
 }
 
@@ -50,9 +49,9 @@ pub struct Ruling {
     pub decided_by: DecidedBy,
     /// The rule that decided, if one did.
     pub rule: Option<RuleId>,
-    /// The rule in words.
+    /// The rule in words, or that no rule matches.
     pub reason: String,
-    /// The rule is limited to a number of calls, and this call counts.
+    /// Whether the rule is limited to a number of calls, so that this call counts.
     pub is_counted: bool,
 }
 
@@ -63,11 +62,12 @@ pub struct Rules {
     settings: Settings,
     events: Events,
     rules: Arc<ArcSwap<RuleSet>>,
-    /// Held from the write to the publication, so that an older list never replaces a newer one.
+    /// Held from writing a change to publishing the new rules, so that older rules never replace
+    /// newer ones.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// The reason why a rule is not saved.
+/// The reason why a rule was not saved.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
     #[error("a rule that denies these calls was added in the meantime; remove it first")]
@@ -172,7 +172,7 @@ impl Rules {
             .collect()
     }
 
-    /// Returns the effect of the plain rule for exactly this tool and all clients.
+    /// Returns the effect of the plain rule whose scope is exactly this tool, for all clients.
     pub fn own_effect(&self, server: &ServerId, tool: &str) -> Option<Effect> {
         let rules = self.rules.load();
         let is_own = |rule: &&CompiledRule| {
@@ -187,12 +187,12 @@ impl Rules {
             .and_then(|rule| rule.rule.spec.effect)
     }
 
-    /// Adds a rule, or replaces the rule with its id. A plain rule replaces the plain rule of the
-    /// same scope.
+    /// Adds a rule, or replaces the rule that has the same id. A plain rule also replaces the plain
+    /// rule of the same scope.
     ///
     /// # Errors
-    /// Returns an error if a condition is invalid or the store fails. The rules in force then stay
-    /// as they are until they are read again.
+    /// Returns an error if a condition is invalid or the store fails. The previous rules then stay
+    /// in force until the rules are read again.
     pub async fn put(&self, rule: Rule) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
         self.write(rule).await
@@ -201,8 +201,8 @@ impl Rules {
     /// Adds an allow rule that a person made with an approval.
     ///
     /// # Errors
-    /// Returns an error if a plain deny rule of the same scope exists, which is never replaced
-    /// here, or if the rule cannot be saved.
+    /// Returns an error if there is a plain deny rule of the same scope, because an approval never
+    /// replaces a deny, or if the rule cannot be saved.
     pub async fn grant(&self, rule: Rule) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
         let is_denied = self.rules.load().all().any(|known| {
@@ -238,8 +238,8 @@ impl Rules {
     /// Replaces all rules.
     ///
     /// # Errors
-    /// Returns an error if a condition is invalid or the store fails. The rules in force then stay
-    /// as they are until they are read again.
+    /// Returns an error if a condition is invalid or the store fails. The previous rules then stay
+    /// in force until the rules are read again.
     pub async fn replace_all(&self, rules: Vec<Rule>) -> Result<(), RuleError> {
         let _one_at_a_time = self.changing.lock().await;
         for rule in &rules {

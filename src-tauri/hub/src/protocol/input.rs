@@ -13,8 +13,9 @@ use crate::model::{
 /// An `input_required` result.
 #[derive(Debug)]
 pub struct InputRequired {
-    /// The requests to the client by the server's own keys, in its order.
+    /// The requests to the client, each with its key, in the server's order.
     pub requests: Vec<(String, InputRequest)>,
+    /// The server's state, which the client has to return with its retry.
     pub state: Option<Box<RawValue>>,
 }
 
@@ -26,7 +27,7 @@ pub struct InputRequest {
 }
 
 impl InputRequired {
-    /// Reads a result. Returns `None` if it does not require input.
+    /// Reads a result. Returns `None` if it is not a valid `input_required` result.
     pub fn read(result: &Json) -> Option<Self> {
         if !json::mentions(result, "input_required") {
             return None;
@@ -118,7 +119,7 @@ pub struct RetryInput {
 }
 
 impl RetryInput {
-    /// Takes the members of a retry out of the params.
+    /// Moves the members that belong to a retry out of the params.
     ///
     /// # Errors
     /// Returns an error (`-32602`) if one of them has the wrong type.

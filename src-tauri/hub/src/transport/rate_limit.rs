@@ -1,20 +1,22 @@
-//! A rate limit for messages that nobody requested. A server that writes without end is read
-//! slowly, and waits at its own pipe instead of taking time from calls.
+//! A rate limit for log lines, and for messages that nobody requested. A server that writes without
+//! end is read slowly: its own writes block, and calls to other servers are not delayed.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// The cost of a line in addition to its bytes: of a line that is only logged (`LOG_LINE_COST`),
-/// and of a message that is acted on (`MESSAGE_COST`).
+/// The cost of a line that is only logged, in addition to its bytes.
 const LOG_LINE_COST: usize = 128;
+/// The cost of a message that is acted on, in addition to its bytes.
 const MESSAGE_COST: usize = 2 * 1024;
-/// The most that is read within one [`SPAN`]: some 40 messages, or 40 MiB a second of long ones.
+/// The cost that may be spent within one [`SPAN`]: some 40 short messages, or 80 KiB of a long one
+/// (40 MiB a second).
 const BUDGET: usize = 80 * 1024;
-/// The span is short, so that reading a full budget at once delays nobody.
+/// The time for which a budget lasts. A short time, so that spending a full budget at once delays
+/// nobody.
 const SPAN: Duration = Duration::from_millis(2);
 
-/// The budget that was spent in the current span.
+/// Counts the cost of the lines that were read in the current span.
 #[derive(Debug)]
 pub(super) struct RateLimit {
     line_cost: usize,

@@ -6,7 +6,10 @@ import { texts } from "../../texts";
 
 const t = texts.approvals.edit;
 
-/** Prints JSON over several lines, hidden characters as escapes. Returns other text unchanged. */
+/**
+ * Formats JSON over several lines, with escapes in place of hidden characters. Returns text that is
+ * not JSON unchanged.
+ */
 export function prettyPrint(text: string): string {
   try {
     return escapeHidden(printLossless(parseLossless(text)));
@@ -34,7 +37,7 @@ function toEscape(char: string): string {
     .join("");
 }
 
-/** Returns the fault in the text with its position; empty if there is none. */
+/** Describes the first fault in the text and its position. Returns "" if there is none. */
 export function findFault(text: string): string {
   try {
     return parseLossless(text).kind === "object" ? "" : t.notObject;

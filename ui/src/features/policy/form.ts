@@ -1,4 +1,4 @@
-/** Converts a rule to the fields of its form and back, and validates them. */
+/** Converts a rule to the fields of its form and back, and validates the fields. */
 
 import type {
   Condition,
@@ -24,7 +24,7 @@ export interface ConditionForm {
 }
 
 export interface RuleForm {
-  /** Empty for any client; `server` and `tool` likewise. */
+  /** Empty for any client. Likewise, empty `server` and `tool` stand for any server and tool. */
   client: string;
   server: string;
   tool: string;
@@ -37,13 +37,13 @@ export interface RuleForm {
   lifetime: Lifetime["kind"];
   minutes: string;
   calls: string;
-  /** The client session if the rule applies to one; else empty. */
+  /** The client session if the rule applies to only one; otherwise empty. */
   session: string;
   note: string;
 }
 
 const MINUTE_MS = 60_000;
-/** A leap year. */
+/** The length of a leap year. */
 const MAX_MINUTES = 527_040;
 /** The hub counts calls in 32 bits. */
 const MAX_CALLS = 4_294_967_295;
@@ -69,7 +69,7 @@ export function createCondition(): ConditionForm {
   return { pointer: "/", kind: "equals", value: "", maximum: "" };
 }
 
-/** Returns the form of a rule. `now` converts a deadline to minutes. */
+/** Returns the form of a rule. The minutes of a rule that expires count from `now`. */
 export function toForm(rule: RuleView, now: number): RuleForm {
   const { lifetime } = rule;
   return {
@@ -86,7 +86,7 @@ export function toForm(rule: RuleView, now: number): RuleForm {
     ...(lifetime.kind === "until" && {
       minutes: String(Math.max(1, Math.ceil((lifetime.at - now) / MINUTE_MS))),
     }),
-    // A saved rule starts a new count, so the form shows the calls that are left.
+    // Saving a rule restarts its count of calls, so the form shows how many calls are left.
     ...(lifetime.kind === "calls" && { calls: String(rule.remaining ?? lifetime.count) }),
     ...(lifetime.kind === "session" && { session: lifetime.session }),
   };
@@ -117,7 +117,7 @@ export interface Faults {
   conditions: Record<number, { pointer?: string; value?: string }>;
 }
 
-/** Returns one sentence for each invalid field. */
+/** Returns a sentence about each invalid field. */
 export function validateForm(form: RuleForm): Faults {
   const t = texts.policy.dialog;
   const faults: Faults = { conditions: {} };
@@ -159,7 +159,10 @@ function toConditionForm({ pointer, is }: Condition): ConditionForm {
   return form("between", formatBound(is.between.min), formatBound(is.between.max));
 }
 
-/** Returns an empty text for a number that `JSON.parse` rounded, so that it is entered again. */
+/**
+ * Returns an empty text for a number that `JSON.parse` rounded, so that the person has to enter the
+ * number again.
+ */
 function formatExact(value: unknown): string {
   return isExact(value) ? formatLiteral(value) : "";
 }

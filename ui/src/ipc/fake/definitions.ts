@@ -1,4 +1,4 @@
-/** Versions of the definitions of the fake hub's tools. */
+/** The versions of tool definitions in the fake hub. */
 
 import type { DefinitionVersion, FieldChange, ToolView } from "../bindings";
 

@@ -90,7 +90,7 @@ export const PRESETS: PresetView[] = [
           kind: "header",
           secret: true,
           description:
-            "A personal access token of GitHub; without one you sign in with the browser",
+            "A personal access token for GitHub. If it is empty, you sign in with your browser.",
         }),
       ],
     }),
@@ -104,7 +104,7 @@ export const PRESETS: PresetView[] = [
       preview: "npx -y @playwright/mcp --browser <browser> --headless",
       inputs: [
         input("browser", {
-          description: "The browser; without one, Chrome",
+          description: "The browser (default: Chrome)",
           choices: ["chrome", "firefox", "webkit", "msedge"],
         }),
         input("headless", { description: "Without a window", format: "boolean" }),

@@ -1,4 +1,4 @@
-//! The messages that a client gets when it reconnects.
+//! Tests of the missed messages that a client gets when it reconnects.
 
 use bytes::Bytes;
 

@@ -1,4 +1,4 @@
-//! Fills a choice with a person's values, and so makes a spec.
+//! Makes a spec from a choice (a package or a remote of a manifest) and a person's values.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use crate::model::{
     spec::{ServerSpec, SpecError},
 };
 
-/// A spec, and separately the values for the keyring, by the variable or header that gets them.
+/// A spec and the secret values, which go to the keyring. The keys of the maps are the names of the
+/// environment variables and headers that get the values.
 pub struct FilledSpec {
     pub spec: ServerSpec,
     pub secret_env: BTreeMap<String, String>,
@@ -34,7 +35,7 @@ pub enum FillError {
     Spec(#[from] SpecError),
 }
 
-/// The values by input, each with whether it goes to the keyring.
+/// The values by the name of their input. The `bool` says whether the value goes to the keyring.
 type InputValues = BTreeMap<String, (String, bool)>;
 
 impl Choice {
@@ -89,7 +90,8 @@ impl Choice {
             }
         }
         filled.spec.check()?;
-        // Harmless parts can add up to a reference to the keyring.
+        // Parts of the manifest that are harmless alone can form a reference to the keyring when
+        // they are joined. Only the person may write such a reference.
         let mut members = filled.spec.env.values().chain(filled.spec.headers.values());
         let mut own = plain.values().chain(secret.values());
         if members.any(|value| value.contains(KEYRING_PREFIX))
@@ -126,7 +128,8 @@ impl Choice {
         let (mut given, mut missing) = (InputValues::new(), Vec::new());
         for input in &self.inputs {
             let kept = secret.get(&input.name);
-            // An empty value removes the input. The default applies only if no value is given.
+            // The default applies only if no value is given. An empty value counts as given, and
+            // leaves the input out.
             let value = kept
                 .or_else(|| plain.get(&input.name))
                 .or(input.default.as_ref());
