@@ -39,9 +39,7 @@ describe("an approval for longer", () => {
     );
     await user.click(button("approve-10-calls"));
     await pass(1);
-    expect(screen.getByTestId("approval-error").textContent).toContain(
-      "must match the call",
-    );
+    expect(screen.getByTestId("approval-error").textContent).toContain("must match the call");
     expect(hub.waiting).toHaveLength(1);
   });
 });

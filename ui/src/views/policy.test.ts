@@ -137,7 +137,10 @@ describe("a rule's form", () => {
     await user.click(screen.getByTestId("rule-add"));
     hub.failures.set(
       "policy.save",
-      new IpcError("invalid", "condition 1 (on '/x'): the regular expression is invalid: unclosed group"),
+      new IpcError(
+        "invalid",
+        "condition 1 (on '/x'): the regular expression is invalid: unclosed group",
+      ),
     );
     await user.click(screen.getByTestId("rule-save"));
     await pass(1);
@@ -211,7 +214,9 @@ describe("a file of rules", () => {
     await write("import-text", "[]");
     await user.click(screen.getByTestId("import-submit"));
     await pass(1);
-    expect(screen.getByTestId("dialog-error").textContent).toContain("this is not a valid policy file");
+    expect(screen.getByTestId("dialog-error").textContent).toContain(
+      "this is not a valid policy file",
+    );
   });
 });
 

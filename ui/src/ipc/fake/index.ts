@@ -736,7 +736,8 @@ export class FakeHub implements Ipc {
   }
 
   private checkGrant({ result, arguments: text }: ApprovalRequest, conditions: Condition[]): void {
-    if (result !== null) throw new IpcError("invalid", "a result can only be approved once or denied");
+    if (result !== null)
+      throw new IpcError("invalid", "a result can only be approved once or denied");
     if (!conditions.every((one) => policy.matchesCondition(one, text)))
       throw new IpcError("invalid", "the rule must match the call that it approves");
   }

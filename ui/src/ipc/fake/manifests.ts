@@ -191,7 +191,8 @@ export function fillManifest({
   const view = readManifest(source);
   const picked = view.choices[at];
   if (!picked) throw new IpcError("invalid", "There is no such choice.");
-  if (picked.problem) throw new IpcError("invalid", `this choice cannot be used: ${picked.problem}`);
+  if (picked.problem)
+    throw new IpcError("invalid", `this choice cannot be used: ${picked.problem}`);
   const given = (one: ManifestInput) => secrets[one.name] ?? values[one.name] ?? one.default ?? "";
   const missing = picked.inputs.filter((one) => one.required && !given(one).trim());
   if (missing.length)
