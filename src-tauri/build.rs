@@ -1,34 +1,75 @@
-//! Prepares the build of the desktop app: Tauri's context, the permissions of each window, and a
+//! Prepares the build of the desktop app: Tauri's context, the permissions of the windows, and a
 //! placeholder page if the UI is not built yet.
 
-use std::{fs, io, path::Path};
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+};
+
+/// The list of the verbs, in lines such as `"calls.list" => calls::ListCalls,`.
+const VERBS: &str = "src-tauri/hub/src/api.rs";
+
+/// The commands of the popup, which shows and decides the waiting approvals.
+const POPUP_COMMANDS: [&str; 5] = [
+    "approvals_list",
+    "approvals_show",
+    "approvals_decide",
+    "approvals_preview",
+    "drawbridge_show",
+];
 
 const PLACEHOLDER: &str = "<!doctype html><title>Drawbridge</title><p>The UI is not built: npm run build in ui/, then build again.";
 
 fn main() {
-    for path in [
-        "ui/dist",
-        "src-tauri/capabilities",
-        "src-tauri/permissions",
-        "icons",
-    ] {
+    for path in ["ui/dist", "src-tauri/capabilities", VERBS, "icons"] {
         println!("cargo:rerun-if-changed={path}");
     }
     if let Err(error) = write_placeholder() {
         println!("cargo:warning=cannot write ui/dist/index.html: {error}");
     }
-    let attributes = tauri_build::Attributes::new()
-        .capabilities_path_pattern("./src-tauri/capabilities/**/*")
-        .app_manifest(
-            tauri_build::AppManifest::new()
-                .permissions_path_pattern("./src-tauri/permissions/**/*"),
-        );
-    if let Err(error) = tauri_build::try_build(attributes) {
-        println!("cargo:error={error:#}");
+    match write_permissions() {
+        Ok(pattern) => {
+            let attributes = tauri_build::Attributes::new()
+                .capabilities_path_pattern("./src-tauri/capabilities/**/*")
+                .app_manifest(
+                    tauri_build::AppManifest::new().permissions_path_pattern(pattern.leak()),
+                );
+            if let Err(error) = tauri_build::try_build(attributes) {
+                println!("cargo:error={error:#}");
+            }
+        }
+        Err(error) => println!("cargo:error=cannot write the permissions: {error}"),
     }
     if let Err(error) = move_schemas() {
         println!("cargo:warning=cannot move gen/ to src-tauri/gen: {error}");
     }
+}
+
+/// Writes the permissions that `src-tauri/capabilities` gives to the windows. Tauri rejects every
+/// command that a window has no permission for. Returns the pattern of the files.
+fn write_permissions() -> io::Result<String> {
+    let folder = PathBuf::from(env::var("OUT_DIR").map_err(io::Error::other)?).join("permissions");
+    fs::create_dir_all(&folder)?;
+    let verbs = fs::read_to_string(VERBS)?;
+    let all: Vec<String> = verbs
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" => "))
+        .map(|(verb, _)| verb.replacen('.', "_", 1))
+        .collect();
+    let text = permission("allow-all-verbs", "Allows every verb of the hub.", &all)
+        + &permission(
+            "allow-popup",
+            "Allows the verbs that show and decide the waiting approvals.",
+            &POPUP_COMMANDS.map(str::to_owned),
+        );
+    fs::write(folder.join("app.toml"), text)?;
+    Ok(format!("{}/*", folder.display()))
+}
+
+fn permission(identifier: &str, description: &str, commands: &[String]) -> String {
+    format!(
+        "[[permission]]\nidentifier = \"{identifier}\"\ndescription = \"{description}\"\ncommands.allow = {commands:?}\n\n"
+    )
 }
 
 /// Writes a placeholder page if the UI is not built, so that a clean checkout compiles without

@@ -4,26 +4,24 @@
 
 use std::{sync::Arc, time::Duration};
 
-use drawbridge_endpoint::{RunningEndpoint, ServeOptions, client::ApiClient};
+use drawbridge_endpoint::{ApiClient, HubHandle, RunningEndpoint, ServeOptions};
 use drawbridge_hub::{
     Hub, HubOptions,
     api::{ApiError, ErrorCode},
 };
 use tokio::time::timeout;
 
-use crate::{args::Args, hub_handle::HubHandle};
+use crate::args::Args;
 
 /// A client that holds a connection open delays the end of the app by at most this long.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 /// Servers get 10 s to stop. If the hub takes longer than this, the guard ends what is left.
 const CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
-pub(crate) enum Backend {
-    Standalone {
-        hub: Arc<Hub>,
-        endpoint: Option<RunningEndpoint>,
-    },
-    Remote(ApiClient),
+pub(crate) struct Backend {
+    hub: HubHandle,
+    /// The endpoint of a hub in this process, if it can listen.
+    endpoint: Option<RunningEndpoint>,
 }
 
 impl Backend {
@@ -34,7 +32,7 @@ impl Backend {
     /// is not an address (`invalid`).
     pub(crate) async fn open(args: &Args) -> Result<Self, ApiError> {
         match args.remote() {
-            Some(url) => Ok(Self::Remote(ApiClient::remote(
+            Some(url) => Ok(Self::remote(ApiClient::remote(
                 url,
                 args.admin_token.clone(),
             )?)),
@@ -56,7 +54,7 @@ impl Backend {
             Ok(hub) => hub,
             Err(taken) if taken.code == ErrorCode::Conflict => {
                 return ApiClient::local(&data_dir)
-                    .map(Self::Remote)
+                    .map(Self::remote)
                     .map_err(|_| taken);
             }
             Err(error) => return Err(error),
@@ -73,27 +71,31 @@ impl Backend {
                 None
             }
         };
-        Ok(Self::Standalone { hub, endpoint })
+        Ok(Self {
+            hub: HubHandle::Embedded(hub),
+            endpoint,
+        })
     }
 
-    pub(crate) fn hub_handle(&self) -> HubHandle {
-        match self {
-            Self::Standalone { hub, .. } => HubHandle::Embedded(Arc::clone(hub)),
-            Self::Remote(client) => HubHandle::Remote(client.clone()),
+    fn remote(client: ApiClient) -> Self {
+        Self {
+            hub: HubHandle::Remote(client),
+            endpoint: None,
         }
+    }
+
+    pub(crate) fn hub(&self) -> &HubHandle {
+        &self.hub
     }
 
     /// Stops the endpoint, ends the servers and closes the store.
     pub(crate) async fn close(self) {
-        let Self::Standalone { hub, endpoint } = self else {
-            return;
-        };
-        if let Some(endpoint) = endpoint
+        if let Some(endpoint) = self.endpoint
             && timeout(STOP_WITHIN, endpoint.stop()).await.is_err()
         {
             tracing::warn!("the endpoint did not stop in time");
         }
-        if timeout(CLOSE_WITHIN, hub.close()).await.is_err() {
+        if timeout(CLOSE_WITHIN, self.hub.close()).await.is_err() {
             tracing::warn!("the hub did not close in time");
         }
     }

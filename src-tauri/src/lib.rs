@@ -8,10 +8,8 @@
 mod args;
 mod backend;
 mod browser;
-mod commands;
 mod controller;
 mod display;
-mod hub_handle;
 mod ipc;
 mod notifications;
 mod overview;
@@ -25,6 +23,7 @@ mod windows;
 
 use std::{process::ExitCode, time::Duration};
 
+use drawbridge_endpoint::HubHandle;
 use tauri::{App, AppHandle, RunEvent, WindowEvent};
 use tokio::{
     runtime::Runtime,
@@ -34,7 +33,6 @@ use tokio::{
 pub use args::Args;
 use backend::Backend;
 use controller::{Controller, Input};
-use hub_handle::HubHandle;
 use overview::Overview;
 use shell::Desktop;
 
@@ -95,7 +93,7 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
         single = single.dbus_id(format!("app.drawbridge.desktop.{instance}"));
     }
     let mut builder = tauri::Builder::default()
-        .invoke_handler(ipc::handler())
+        .invoke_handler(ipc::handle)
         .on_window_event(windows::on_window_event);
     builder = builder.plugin(tauri_plugin_notification::init());
     // Except on Linux the plugin knows one app only, independent of its hub. The hub's own lock
@@ -153,7 +151,7 @@ fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime)
 /// Shows the app, and starts the tasks that run until the app ends.
 fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     use tauri::Manager;
-    let hub = backend.hub_handle();
+    let hub = backend.hub().clone();
     app.manage(hub.clone());
     tray::create(app, start.inputs.clone());
     let shown = if start.hidden {

@@ -1,6 +1,7 @@
 //! The summary of the hub that the tray shows: the state of the drawbridge, the waiting calls, the
 //! servers, and any trouble.
 
+use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::{
     api::{
         ApiError,
@@ -11,8 +12,6 @@ use drawbridge_hub::{
     },
     model::{approval::ApprovalRequest, server::ServerState},
 };
-
-use crate::hub_handle::HubHandle;
 
 /// A summary of the hub.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,6 +2,7 @@
 //! executes the person's choices. [`Desktop`] implements it with Tauri. No method blocks: work for
 //! the main thread is sent there, and verbs run in tasks of their own.
 
+use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::{
     api::{
         ApiError, ErrorCode, Verb,
@@ -14,7 +15,6 @@ use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 
 use crate::{
-    hub_handle::HubHandle,
     ipc::HUB_EVENT,
     notifications::notice::Notice,
     summary::CallRef,

@@ -19,7 +19,7 @@ pub(crate) mod tools;
 
 use crate::{
     args::{Args, Command},
-    connection::Context,
+    context::Context,
     exit::Failure,
 };
 

@@ -1,9 +1,9 @@
 //! The `drawbridge` command: everything except for the desktop app. [`args`] defines the arguments,
-//! [`cmd`] has a file for each noun, [`connection`] finds the hub, and [`exit`] sets the exit code.
+//! [`cmd`] has a file for each noun, [`context`] finds the hub, and [`exit`] sets the exit code.
 
 mod args;
 mod cmd;
-mod connection;
+mod context;
 mod exit;
 mod output;
 mod table;

@@ -2,16 +2,20 @@
 //! command line, the stdio bridge and the desktop app in remote mode use it.
 
 pub(crate) mod events;
+mod hub_handle;
 
 use std::{path::Path, time::Duration};
 
+use bytes::Bytes;
 use drawbridge_hub::{
     api::{ApiError, Verb},
     model::event::Event,
 };
 use futures_util::Stream;
-use reqwest::{Client, ClientBuilder, Method, RequestBuilder, Response, Url};
+pub use hub_handle::HubHandle;
+use reqwest::{Client, ClientBuilder, Method, RequestBuilder, Response, Url, header::CONTENT_TYPE};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::{local, rescue::code_of};
 
@@ -77,24 +81,39 @@ impl ApiClient {
     /// Returns the verb's own errors. Returns `unavailable` if the hub cannot be reached, and
     /// `timeout` if the hub does not answer in time.
     pub async fn call<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
-        let path = format!("/api/verbs/{}", V::NAME);
+        let params = serde_json::to_string(&verb)
+            .map_err(|e| ApiError::internal(format!("{}: {e}", V::NAME)))?;
+        let body = self.send_verb(V::NAME, params).await?;
+        serde_json::from_slice(&body).map_err(|e| unreadable_answer(V::NAME, &e))
+    }
+
+    /// Runs the verb called `name`, with its parameters as JSON, and returns its answer as JSON.
+    ///
+    /// # Errors
+    /// Returns an error as [`ApiClient::call`] does. Returns `not_found` if the hub has no such
+    /// verb.
+    pub async fn call_by_name(
+        &self,
+        name: &str,
+        params: String,
+    ) -> Result<Box<RawValue>, ApiError> {
+        let body = self.send_verb(name, params).await?;
+        serde_json::from_slice(&body).map_err(|e| unreadable_answer(name, &e))
+    }
+
+    async fn send_verb(&self, name: &str, params: String) -> Result<Bytes, ApiError> {
         let response = self
             .send(
-                self.request(Method::POST, &path)
+                self.request(Method::POST, &format!("/api/verbs/{name}"))
                     .timeout(VERB_TIMEOUT)
-                    .json(&verb),
+                    .header(CONTENT_TYPE, "application/json")
+                    .body(params),
             )
             .await?;
-        let body = response
+        response
             .bytes()
             .await
-            .map_err(|e| self.unreachable_error(&e))?;
-        serde_json::from_slice(&body).map_err(|e| {
-            ApiError::internal(format!(
-                "{}: cannot read the answer of Drawbridge: {e}",
-                V::NAME
-            ))
-        })
+            .map_err(|e| self.unreachable_error(&e))
     }
 
     /// Returns the hub's events from now on, until the connection ends.
@@ -154,6 +173,12 @@ impl ApiClient {
             root_cause(error)
         ))
     }
+}
+
+fn unreadable_answer(verb: &str, error: &serde_json::Error) -> ApiError {
+    ApiError::internal(format!(
+        "{verb}: cannot read the answer of Drawbridge: {error}"
+    ))
 }
 
 #[derive(Deserialize)]

@@ -20,5 +20,5 @@ mod rest;
 mod server;
 mod wire;
 
-pub use client::ApiClient;
+pub use client::{ApiClient, HubHandle};
 pub use server::{RunningEndpoint, ServeError, ServeOptions, serve};

@@ -32,10 +32,14 @@ pub use error::{ApiError, ErrorCode};
 
 use crate::hub::Hub;
 
-/// A request that a person can make of the hub. Its fields are its parameters.
-pub trait Verb: Serialize + DeserializeOwned + Send + 'static {
+/// The name of a verb.
+pub trait VerbName {
     /// `noun.verb`, as sent over HTTP. The Tauri command has `_` instead of the dot.
     const NAME: &'static str;
+}
+
+/// A request that a person can make of the hub. Its fields are its parameters.
+pub trait Verb: VerbName + Serialize + DeserializeOwned + Send + 'static {
     type Answer: Serialize + DeserializeOwned + Send + 'static;
 
     fn run(self, hub: &Hub) -> impl Future<Output = Result<Self::Answer, ApiError>> + Send;
@@ -47,9 +51,15 @@ pub trait Verb: Serialize + DeserializeOwned + Send + 'static {
 pub struct Done {}
 
 macro_rules! verbs {
-    ($($verb:ty),+ $(,)?) => {
+    ($($name:literal => $verb:ty),+ $(,)?) => {
         /// The names of all verbs.
-        pub const NAMES: &[&str] = &[$(<$verb as Verb>::NAME),+];
+        pub const NAMES: &[&str] = &[$($name),+];
+
+        $(
+            impl VerbName for $verb {
+                const NAME: &'static str = $name;
+            }
+        )+
 
         /// Runs the verb called `name` and returns its answer as JSON.
         ///
@@ -57,12 +67,10 @@ macro_rules! verbs {
         /// Returns an error if `name` is not in [`NAMES`] (`not_found`), if `params` does not fit
         /// the verb (`invalid`), or if the verb itself fails.
         pub async fn dispatch(hub: &Hub, name: &str, params: &[u8]) -> Result<Box<RawValue>, ApiError> {
-            $(
-                if name == <$verb as Verb>::NAME {
-                    return answer(parse::<$verb>(params)?.run(hub).await?);
-                }
-            )+
-            Err(ApiError::not_found(format!("there is no verb '{name}'")))
+            match name {
+                $($name => answer(parse::<$verb>(params)?.run(hub).await?),)+
+                _ => Err(ApiError::not_found(format!("there is no verb '{name}'"))),
+            }
         }
 
         #[cfg(test)]
@@ -72,73 +80,75 @@ macro_rules! verbs {
     };
 }
 
+// The only list of the verbs. The build script of the desktop app reads the names from these lines
+// and writes the permissions of the windows.
 verbs! {
-    approvals::ListApprovals,
-    approvals::ShowApproval,
-    approvals::DecideApproval,
-    approvals::ListMissed,
-    approvals::AllowRetry,
-    approvals::PreviewVerdict,
-    audit::VerifyAudit,
-    audit::ExportAudit,
-    calls::ListCalls,
-    calls::ShowCall,
-    clients::ListClients,
-    clients::AddClient,
-    clients::RevokeClient,
-    drawbridge::ShowDrawbridge,
-    drawbridge::PauseCalls,
-    drawbridge::ResumeCalls,
-    health::ShowHealth,
-    logs::ListLogs,
-    policy::ListPolicy,
-    policy::SetPolicy,
-    policy::RemovePolicy,
-    policy::SetDefaultPolicy,
-    policy::SaveRule,
-    policy::DeleteRule,
-    policy::PreviewRule,
-    policy::ExportPolicy,
-    policy::ImportPolicy,
-    policy::ApplyPreset,
-    policy::ShowPolicyStats,
-    profiles::ListProfiles,
-    profiles::PutProfile,
-    profiles::RemoveProfile,
-    profiles::AssignProfile,
-    screens::OpenScreen,
-    secrets::ListSecrets,
-    secrets::SetSecret,
-    secrets::RemoveSecret,
-    servers::ListServers,
-    servers::ShowServer,
-    servers::AddServer,
-    servers::UpdateServer,
-    servers::RemoveServer,
-    servers::EnableServer,
-    servers::AcceptServer,
-    servers::VerifyServer,
-    servers::VerifySpec,
-    servers::SyncServer,
-    servers::RestartServer,
-    servers::ReadSpecs,
-    servers::ShowUsage,
-    servers::ShowCapabilities,
-    servers::ShowToolHistory,
-    servers::AcceptTools,
-    servers::ReadManifest,
-    servers::FillManifest,
-    servers::ListPresets,
-    servers::CheckRuntimes,
-    servers::SignInServer,
-    servers::AwaitSignIn,
-    servers::CancelSignIn,
-    servers::SignOutServer,
-    settings::ShowSettings,
-    settings::ChangeSettings,
-    tools::ListTools,
-    tools::ExportTools,
-    tools::CallTool,
+    "approvals.list" => approvals::ListApprovals,
+    "approvals.show" => approvals::ShowApproval,
+    "approvals.decide" => approvals::DecideApproval,
+    "approvals.missed" => approvals::ListMissed,
+    "approvals.allow_retry" => approvals::AllowRetry,
+    "approvals.preview" => approvals::PreviewVerdict,
+    "audit.verify" => audit::VerifyAudit,
+    "audit.export" => audit::ExportAudit,
+    "calls.list" => calls::ListCalls,
+    "calls.show" => calls::ShowCall,
+    "clients.list" => clients::ListClients,
+    "clients.add" => clients::AddClient,
+    "clients.revoke" => clients::RevokeClient,
+    "drawbridge.show" => drawbridge::ShowDrawbridge,
+    "drawbridge.pause" => drawbridge::PauseCalls,
+    "drawbridge.resume" => drawbridge::ResumeCalls,
+    "health.show" => health::ShowHealth,
+    "logs.list" => logs::ListLogs,
+    "policy.list" => policy::ListPolicy,
+    "policy.set" => policy::SetPolicy,
+    "policy.remove" => policy::RemovePolicy,
+    "policy.set_default" => policy::SetDefaultPolicy,
+    "policy.save" => policy::SaveRule,
+    "policy.delete_rule" => policy::DeleteRule,
+    "policy.preview" => policy::PreviewRule,
+    "policy.export" => policy::ExportPolicy,
+    "policy.import" => policy::ImportPolicy,
+    "policy.apply_preset" => policy::ApplyPreset,
+    "policy.stats" => policy::ShowPolicyStats,
+    "profiles.list" => profiles::ListProfiles,
+    "profiles.put" => profiles::PutProfile,
+    "profiles.remove" => profiles::RemoveProfile,
+    "profiles.assign" => profiles::AssignProfile,
+    "screens.open" => screens::OpenScreen,
+    "secrets.list" => secrets::ListSecrets,
+    "secrets.set" => secrets::SetSecret,
+    "secrets.remove" => secrets::RemoveSecret,
+    "servers.list" => servers::ListServers,
+    "servers.show" => servers::ShowServer,
+    "servers.add" => servers::AddServer,
+    "servers.update" => servers::UpdateServer,
+    "servers.remove" => servers::RemoveServer,
+    "servers.enable" => servers::EnableServer,
+    "servers.accept" => servers::AcceptServer,
+    "servers.verify" => servers::VerifyServer,
+    "servers.verify_spec" => servers::VerifySpec,
+    "servers.sync" => servers::SyncServer,
+    "servers.restart" => servers::RestartServer,
+    "servers.read_specs" => servers::ReadSpecs,
+    "servers.usage" => servers::ShowUsage,
+    "servers.capabilities" => servers::ShowCapabilities,
+    "servers.tool_history" => servers::ShowToolHistory,
+    "servers.accept_tools" => servers::AcceptTools,
+    "servers.read_manifest" => servers::ReadManifest,
+    "servers.fill_manifest" => servers::FillManifest,
+    "servers.presets" => servers::ListPresets,
+    "servers.check_runtimes" => servers::CheckRuntimes,
+    "servers.sign_in" => servers::SignInServer,
+    "servers.await_sign_in" => servers::AwaitSignIn,
+    "servers.cancel_sign_in" => servers::CancelSignIn,
+    "servers.sign_out" => servers::SignOutServer,
+    "settings.show" => settings::ShowSettings,
+    "settings.change" => settings::ChangeSettings,
+    "tools.list" => tools::ListTools,
+    "tools.export" => tools::ExportTools,
+    "tools.call" => tools::CallTool,
 }
 
 fn parse<V: Verb>(params: &[u8]) -> Result<V, ApiError> {

@@ -1,11 +1,13 @@
-use drawbridge_hub::api::NAMES;
+use drawbridge_hub::api::{NAMES, approvals::PreviewVerdict};
+use serde_json::json;
+use tauri::ipc::InvokeBody;
 
-use super::COMMANDS;
+use super::{params, verb_of_command};
 
-const PERMISSIONS: &str = include_str!("../../permissions/app.toml");
+const PERMISSIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/permissions/app.toml"));
 const POPUP: &str = include_str!("../../capabilities/popup.json");
 
-/// Returns the commands that a permission of `permissions/app.toml` allows.
+/// Returns the commands that a permission allows.
 fn allowed_by(identifier: &str) -> Vec<&'static str> {
     let block = PERMISSIONS
         .split("[[permission]]")
@@ -19,35 +21,49 @@ fn allowed_by(identifier: &str) -> Vec<&'static str> {
 }
 
 #[test]
-fn every_verb_is_a_command_and_every_command_a_verb() {
-    let verbs: Vec<String> = NAMES.iter().map(|name| name.replace('.', "_")).collect();
-    assert_eq!(COMMANDS, verbs);
-}
-
-#[test]
-fn the_main_window_may_use_exactly_the_commands() {
-    assert_eq!(allowed_by("allow-all-verbs"), COMMANDS);
+fn the_main_window_may_use_the_command_of_every_verb() {
+    let verbs: Vec<_> = allowed_by("allow-all-verbs")
+        .into_iter()
+        .map(verb_of_command)
+        .collect();
+    let names: Vec<_> = NAMES.iter().copied().map(Some).collect();
+    assert_eq!(verbs, names);
 }
 
 #[test]
 fn the_popup_may_only_see_and_decide_approvals() {
     // Previewing a verdict and reading the state of the drawbridge change nothing.
-    let sees = [
+    let allowed = [
         "approvals_list",
         "approvals_show",
         "approvals_decide",
         "approvals_preview",
         "drawbridge_show",
     ];
-    assert_eq!(allowed_by("allow-popup"), sees);
+    assert_eq!(allowed_by("allow-popup"), allowed);
+    assert!(
+        allowed
+            .into_iter()
+            .all(|command| verb_of_command(command).is_some())
+    );
     let popup: serde_json::Value = serde_json::from_str(POPUP).expect("a capability is JSON");
-    assert_eq!(popup["windows"], serde_json::json!(["popup"]));
+    assert_eq!(popup["windows"], json!(["popup"]));
     assert_eq!(
         popup["permissions"],
-        serde_json::json!([
+        json!([
             "core:event:allow-listen",
             "core:event:allow-unlisten",
             "allow-popup"
         ])
     );
+}
+
+#[test]
+fn a_window_can_request_a_rule_that_contains_a_value() {
+    let conditions = json!([{"pointer": "/n", "is": {"equals": 2}}]);
+    let verdict = json!({"kind": "approve_always", "conditions": conditions});
+    let payload = InvokeBody::Json(json!({"request": {"id": "a", "verdict": verdict}}));
+    let request: PreviewVerdict = serde_json::from_str(&params(&payload)).expect("a request");
+    let sent = serde_json::to_value(&request).expect("a request is JSON");
+    assert_eq!(sent["verdict"]["conditions"], conditions);
 }

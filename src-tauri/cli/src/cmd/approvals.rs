@@ -18,7 +18,7 @@ use drawbridge_hub::{
 
 use super::policy::parse_condition;
 use crate::{
-    connection::Context,
+    context::Context,
     exit::Failure,
     output,
     table::Table,

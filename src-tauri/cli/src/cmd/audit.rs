@@ -16,7 +16,7 @@ use drawbridge_hub::{
 };
 
 use crate::{
-    connection::{Connection, Context},
+    context::Context,
     exit::Failure,
     output,
     text::{enum_text, escape, escape_json},
@@ -134,10 +134,10 @@ async fn export(
     format: ExportFormat,
     out: impl Write,
 ) -> Result<usize, Failure> {
-    let connection = Connection::open(context).await?;
+    let hub = context.open_hub_handle().await?;
     let (mut page, mut out, mut count) = (first, Exporter::new(format, out)?, 0);
     let written = loop {
-        let answer = match connection.run(page.clone()).await {
+        let answer = match hub.run(page.clone()).await {
             Ok(answer) => answer,
             Err(error) => break Err(error.into()),
         };
@@ -150,7 +150,7 @@ async fn export(
             next => page.after = next,
         }
     };
-    connection.close().await;
+    hub.close().await;
     written.map(|()| count)
 }
 

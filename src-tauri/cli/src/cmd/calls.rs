@@ -10,7 +10,7 @@ use drawbridge_hub::{
 };
 
 use crate::{
-    connection::Context,
+    context::Context,
     exit::Failure,
     table::Table,
     text::escape,

@@ -12,7 +12,7 @@ use drawbridge_hub::{
 };
 
 use crate::{
-    connection::Context, exit::Failure, table::Table, text::escape, time::format_time_or_dash,
+    context::Context, exit::Failure, table::Table, text::escape, time::format_time_or_dash,
 };
 
 #[derive(Subcommand)]

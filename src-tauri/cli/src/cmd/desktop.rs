@@ -5,7 +5,7 @@ use std::{env, io, path::PathBuf, process::Command};
 
 use super::serve::Serve;
 use crate::{
-    connection::Context,
+    context::Context,
     exit::{Failure, print_stderr},
 };
 

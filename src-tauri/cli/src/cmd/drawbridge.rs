@@ -2,7 +2,7 @@
 
 use drawbridge_hub::api::drawbridge::{PauseCalls, ResumeCalls};
 
-use crate::{connection::Context, exit::Failure};
+use crate::{context::Context, exit::Failure};
 
 pub(crate) async fn pause(context: &Context) -> Result<(), Failure> {
     context

@@ -12,7 +12,7 @@ use drawbridge_hub::{
 use futures_util::StreamExt;
 
 use crate::{
-    connection::Context,
+    context::Context,
     exit::Failure,
     output,
     text::{enum_text, escape},

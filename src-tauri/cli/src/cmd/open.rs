@@ -3,7 +3,7 @@
 use drawbridge_hub::api::screens::OpenScreen;
 
 use super::desktop::has_display;
-use crate::{connection::Context, exit::Failure, output};
+use crate::{context::Context, exit::Failure, output};
 
 #[derive(clap::Args)]
 pub(crate) struct Open {

@@ -25,7 +25,7 @@ use drawbridge_hub::{
 pub(crate) use conditions::parse_condition;
 
 use crate::{
-    connection::Context,
+    context::Context,
     exit::Failure,
     output,
     table::Table,

@@ -8,7 +8,7 @@ use drawbridge_hub::{
     model::ids::ServerId,
 };
 
-use crate::{connection::Context, exit::Failure, table::Table, text::escape};
+use crate::{context::Context, exit::Failure, table::Table, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Secrets {

@@ -15,7 +15,7 @@ use drawbridge_hub::{
 use serde_json::json;
 
 use crate::{
-    connection::{Context, open_hub},
+    context::{Context, open_hub},
     exit::{Failure, print_stderr},
     output,
 };

@@ -20,7 +20,7 @@ use drawbridge_hub::{
 
 pub(crate) use set::FieldError;
 
-use crate::{connection::Context, exit::Failure, text::escape};
+use crate::{context::Context, exit::Failure, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Servers {

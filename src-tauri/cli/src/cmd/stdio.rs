@@ -10,7 +10,7 @@ use drawbridge_endpoint::bridge::{self, HubPresence};
 use drawbridge_hub::api::ErrorCode;
 use tokio::time::{Instant, sleep};
 
-use crate::{connection::Context, exit::Failure};
+use crate::{context::Context, exit::Failure};
 
 /// How long a hub started here may take to answer. This includes the wait for another hub to end.
 const START_TIMEOUT: Duration = Duration::from_secs(30);

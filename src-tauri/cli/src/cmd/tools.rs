@@ -7,7 +7,7 @@ use drawbridge_hub::{
 };
 use serde_json::Value;
 
-use crate::{connection::Context, exit::Failure, output, table::Table, text::escape};
+use crate::{context::Context, exit::Failure, output, table::Table, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Tools {

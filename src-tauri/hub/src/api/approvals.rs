@@ -86,7 +86,6 @@ pub struct VerdictPreview {
 }
 
 impl Verb for ListApprovals {
-    const NAME: &'static str = "approvals.list";
     type Answer = Vec<ApprovalRequest>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ApprovalRequest>, ApiError> {
@@ -95,7 +94,6 @@ impl Verb for ListApprovals {
 }
 
 impl Verb for ListMissed {
-    const NAME: &'static str = "approvals.missed";
     type Answer = Vec<ApprovalRequest>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ApprovalRequest>, ApiError> {
@@ -104,7 +102,6 @@ impl Verb for ListMissed {
 }
 
 impl Verb for ShowApproval {
-    const NAME: &'static str = "approvals.show";
     type Answer = ApprovalRequest;
 
     async fn run(self, hub: &Hub) -> Result<ApprovalRequest, ApiError> {
@@ -113,7 +110,6 @@ impl Verb for ShowApproval {
 }
 
 impl Verb for DecideApproval {
-    const NAME: &'static str = "approvals.decide";
     type Answer = Call;
 
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
@@ -152,7 +148,6 @@ impl Verb for DecideApproval {
 }
 
 impl Verb for AllowRetry {
-    const NAME: &'static str = "approvals.allow_retry";
     type Answer = RetryAllowed;
 
     async fn run(self, hub: &Hub) -> Result<RetryAllowed, ApiError> {
@@ -164,7 +159,6 @@ impl Verb for AllowRetry {
 }
 
 impl Verb for PreviewVerdict {
-    const NAME: &'static str = "approvals.preview";
     type Answer = VerdictPreview;
 
     async fn run(self, hub: &Hub) -> Result<VerdictPreview, ApiError> {

@@ -44,7 +44,6 @@ pub struct AuditPage {
 }
 
 impl Verb for VerifyAudit {
-    const NAME: &'static str = "audit.verify";
     type Answer = AuditReport;
 
     async fn run(self, hub: &Hub) -> Result<AuditReport, ApiError> {
@@ -53,7 +52,6 @@ impl Verb for VerifyAudit {
 }
 
 impl Verb for ExportAudit {
-    const NAME: &'static str = "audit.export";
     type Answer = AuditPage;
 
     async fn run(self, hub: &Hub) -> Result<AuditPage, ApiError> {

@@ -44,7 +44,6 @@ pub struct ShowCall {
 }
 
 impl Verb for ListCalls {
-    const NAME: &'static str = "calls.list";
     type Answer = Vec<Call>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<Call>, ApiError> {
@@ -66,7 +65,6 @@ impl Verb for ListCalls {
 }
 
 impl Verb for ShowCall {
-    const NAME: &'static str = "calls.show";
     type Answer = Call;
 
     async fn run(self, hub: &Hub) -> Result<Call, ApiError> {

@@ -73,7 +73,6 @@ pub struct RevokeClient {
 }
 
 impl Verb for ListClients {
-    const NAME: &'static str = "clients.list";
     type Answer = Vec<ClientView>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ClientView>, ApiError> {
@@ -100,7 +99,6 @@ impl Verb for ListClients {
 }
 
 impl Verb for AddClient {
-    const NAME: &'static str = "clients.add";
     type Answer = ClientAdded;
 
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
@@ -120,7 +118,6 @@ impl Verb for AddClient {
 }
 
 impl Verb for RevokeClient {
-    const NAME: &'static str = "clients.revoke";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {

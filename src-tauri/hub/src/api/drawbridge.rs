@@ -29,7 +29,6 @@ pub struct PauseCalls {}
 pub struct ResumeCalls {}
 
 impl Verb for ShowDrawbridge {
-    const NAME: &'static str = "drawbridge.show";
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
@@ -40,7 +39,6 @@ impl Verb for ShowDrawbridge {
 }
 
 impl Verb for PauseCalls {
-    const NAME: &'static str = "drawbridge.pause";
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {
@@ -51,7 +49,6 @@ impl Verb for PauseCalls {
 }
 
 impl Verb for ResumeCalls {
-    const NAME: &'static str = "drawbridge.resume";
     type Answer = DrawbridgeState;
 
     async fn run(self, hub: &Hub) -> Result<DrawbridgeState, ApiError> {

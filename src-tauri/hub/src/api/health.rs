@@ -82,7 +82,6 @@ pub struct ServersHealth {
 pub struct ShowHealth {}
 
 impl Verb for ShowHealth {
-    const NAME: &'static str = "health.show";
     type Answer = HealthView;
 
     async fn run(self, hub: &Hub) -> Result<HealthView, ApiError> {

@@ -27,7 +27,6 @@ pub struct ListLogs {
 }
 
 impl Verb for ListLogs {
-    const NAME: &'static str = "logs.list";
     type Answer = Vec<LogLine>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<LogLine>, ApiError> {

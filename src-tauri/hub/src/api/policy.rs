@@ -158,7 +158,6 @@ pub struct SetDefaultPolicy {
 }
 
 impl Verb for ListPolicy {
-    const NAME: &'static str = "policy.list";
     type Answer = PolicyView;
 
     async fn run(self, hub: &Hub) -> Result<PolicyView, ApiError> {
@@ -176,7 +175,6 @@ impl Verb for ListPolicy {
 }
 
 impl Verb for SetPolicy {
-    const NAME: &'static str = "policy.set";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
@@ -195,7 +193,6 @@ impl Verb for SetPolicy {
 }
 
 impl Verb for RemovePolicy {
-    const NAME: &'static str = "policy.remove";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
@@ -214,7 +211,6 @@ impl Verb for RemovePolicy {
 }
 
 impl Verb for SaveRule {
-    const NAME: &'static str = "policy.save";
     type Answer = RuleView;
 
     async fn run(self, hub: &Hub) -> Result<RuleView, ApiError> {
@@ -233,7 +229,6 @@ impl Verb for SaveRule {
 }
 
 impl Verb for DeleteRule {
-    const NAME: &'static str = "policy.delete_rule";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
@@ -249,7 +244,6 @@ impl Verb for DeleteRule {
 }
 
 impl Verb for PreviewRule {
-    const NAME: &'static str = "policy.preview";
     type Answer = DryRun;
 
     async fn run(self, hub: &Hub) -> Result<DryRun, ApiError> {
@@ -259,7 +253,6 @@ impl Verb for PreviewRule {
 }
 
 impl Verb for ExportPolicy {
-    const NAME: &'static str = "policy.export";
     type Answer = PolicyFile;
 
     async fn run(self, hub: &Hub) -> Result<PolicyFile, ApiError> {
@@ -285,7 +278,6 @@ impl Verb for ExportPolicy {
 }
 
 impl Verb for ImportPolicy {
-    const NAME: &'static str = "policy.import";
     type Answer = ImportResult;
 
     async fn run(self, hub: &Hub) -> Result<ImportResult, ApiError> {
@@ -346,7 +338,6 @@ impl Verb for ImportPolicy {
 }
 
 impl Verb for SetDefaultPolicy {
-    const NAME: &'static str = "policy.set_default";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {

@@ -55,7 +55,6 @@ pub struct AssignProfile {
 }
 
 impl Verb for ListProfiles {
-    const NAME: &'static str = "profiles.list";
     type Answer = Vec<ProfileView>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ProfileView>, ApiError> {
@@ -93,7 +92,6 @@ impl Verb for ListProfiles {
 }
 
 impl Verb for PutProfile {
-    const NAME: &'static str = "profiles.put";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
@@ -114,7 +112,6 @@ impl Verb for PutProfile {
 }
 
 impl Verb for RemoveProfile {
-    const NAME: &'static str = "profiles.remove";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
@@ -139,7 +136,6 @@ impl Verb for RemoveProfile {
 }
 
 impl Verb for AssignProfile {
-    const NAME: &'static str = "profiles.assign";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {

@@ -18,7 +18,6 @@ pub struct ScreenLink {
 }
 
 impl Verb for OpenScreen {
-    const NAME: &'static str = "screens.open";
     type Answer = ScreenLink;
 
     async fn run(self, hub: &Hub) -> Result<ScreenLink, ApiError> {

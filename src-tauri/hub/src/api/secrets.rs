@@ -43,7 +43,6 @@ pub struct RemoveSecret {
 }
 
 impl Verb for ListSecrets {
-    const NAME: &'static str = "secrets.list";
     type Answer = Vec<SecretView>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<SecretView>, ApiError> {
@@ -76,7 +75,6 @@ impl Verb for ListSecrets {
 }
 
 impl Verb for SetSecret {
-    const NAME: &'static str = "secrets.set";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
@@ -94,7 +92,6 @@ impl Verb for SetSecret {
 }
 
 impl Verb for RemoveSecret {
-    const NAME: &'static str = "secrets.remove";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {

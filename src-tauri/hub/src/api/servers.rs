@@ -262,7 +262,6 @@ pub struct ParsedSpec {
 }
 
 impl Verb for ListServers {
-    const NAME: &'static str = "servers.list";
     type Answer = ServersView;
 
     async fn run(self, hub: &Hub) -> Result<ServersView, ApiError> {
@@ -280,7 +279,6 @@ impl Verb for ListServers {
 }
 
 impl Verb for ShowServer {
-    const NAME: &'static str = "servers.show";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
@@ -289,7 +287,6 @@ impl Verb for ShowServer {
 }
 
 impl Verb for AddServer {
-    const NAME: &'static str = "servers.add";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
@@ -303,7 +300,6 @@ impl Verb for AddServer {
 }
 
 impl Verb for UpdateServer {
-    const NAME: &'static str = "servers.update";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
@@ -317,7 +313,6 @@ impl Verb for UpdateServer {
 }
 
 impl Verb for RemoveServer {
-    const NAME: &'static str = "servers.remove";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
@@ -327,7 +322,6 @@ impl Verb for RemoveServer {
 }
 
 impl Verb for EnableServer {
-    const NAME: &'static str = "servers.enable";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
@@ -344,7 +338,6 @@ impl Verb for EnableServer {
 }
 
 impl Verb for AcceptServer {
-    const NAME: &'static str = "servers.accept";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
@@ -364,7 +357,6 @@ impl Verb for AcceptServer {
 }
 
 impl Verb for VerifyServer {
-    const NAME: &'static str = "servers.verify";
     type Answer = VerifiedView;
 
     async fn run(self, hub: &Hub) -> Result<VerifiedView, ApiError> {
@@ -380,7 +372,6 @@ impl Verb for VerifyServer {
 }
 
 impl Verb for VerifySpec {
-    const NAME: &'static str = "servers.verify_spec";
     type Answer = VerifiedView;
 
     async fn run(self, hub: &Hub) -> Result<VerifiedView, ApiError> {
@@ -389,7 +380,6 @@ impl Verb for VerifySpec {
 }
 
 impl Verb for SyncServer {
-    const NAME: &'static str = "servers.sync";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
@@ -400,7 +390,6 @@ impl Verb for SyncServer {
 }
 
 impl Verb for RestartServer {
-    const NAME: &'static str = "servers.restart";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
@@ -414,7 +403,6 @@ impl Verb for RestartServer {
 }
 
 impl Verb for ReadSpecs {
-    const NAME: &'static str = "servers.read_specs";
     type Answer = Vec<ParsedSpec>;
 
     async fn run(self, _: &Hub) -> Result<Vec<ParsedSpec>, ApiError> {

@@ -58,7 +58,6 @@ pub struct ChangeSettings {
 }
 
 impl Verb for ShowSettings {
-    const NAME: &'static str = "settings.show";
     type Answer = SettingsView;
 
     async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {
@@ -67,7 +66,6 @@ impl Verb for ShowSettings {
 }
 
 impl Verb for ChangeSettings {
-    const NAME: &'static str = "settings.change";
     type Answer = SettingsView;
 
     async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {

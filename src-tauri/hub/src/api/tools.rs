@@ -57,7 +57,6 @@ pub struct ToolView {
 pub struct ListTools {}
 
 impl Verb for ListTools {
-    const NAME: &'static str = "tools.list";
     type Answer = Vec<ToolView>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ToolView>, ApiError> {
@@ -88,7 +87,6 @@ pub struct CallTool {
 }
 
 impl Verb for CallTool {
-    const NAME: &'static str = "tools.call";
     /// The result of `tools/call` as the server sent it.
     type Answer = serde_json::Value;
 
@@ -132,7 +130,6 @@ pub struct Function {
 }
 
 impl Verb for ExportTools {
-    const NAME: &'static str = "tools.export";
     type Answer = Vec<FunctionTool>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<FunctionTool>, ApiError> {

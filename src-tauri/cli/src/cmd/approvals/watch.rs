@@ -10,7 +10,7 @@ use drawbridge_hub::{
 use futures_util::StreamExt;
 
 use super::format_request;
-use crate::{connection::Context, exit::Failure, output};
+use crate::{context::Context, exit::Failure, output};
 
 pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failure> {
     // Subscribe before listing, so that no request is missed in between.

@@ -6,7 +6,7 @@ use drawbridge_hub::{
     model::spec::{Isolation, OauthClient, ServerSpec, TransportKind, Validate},
 };
 
-use crate::{connection::Context, exit::Failure};
+use crate::{context::Context, exit::Failure};
 
 pub(super) mod manifest;
 #[cfg(test)]

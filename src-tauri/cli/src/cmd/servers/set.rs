@@ -6,7 +6,7 @@ use drawbridge_hub::{
 };
 use serde_json::{Map, Value};
 
-use crate::{connection::Context, exit::Failure};
+use crate::{context::Context, exit::Failure};
 
 /// A field of a spec cannot be set.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,6 @@
 //! `drawbridge servers sign-in`: signs in to a remote server.
 
+use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::{
     api::servers::{AwaitSignIn, SignInServer},
     model::{
@@ -11,7 +12,7 @@ use drawbridge_hub::{
 
 use crate::{
     cmd::{desktop::has_display, open::open},
-    connection::{Connection, Context},
+    context::Context,
     exit::{Failure, print_stderr},
     output,
     text::escape,
@@ -28,11 +29,11 @@ pub(crate) struct SignInArgs {
 
 impl SignInArgs {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        // Both verbs use one connection, because the hub that waits for the browser may be in this
+        // Both verbs use one handle, because the hub that waits for the browser may be in this
         // process.
-        let connection = Connection::open(context).await?;
-        let ended = self.sign_in(context, &connection).await;
-        connection.close().await;
+        let hub = context.open_hub_handle().await?;
+        let ended = self.sign_in(context, &hub).await;
+        hub.close().await;
         let attempt = ended?;
         match &attempt.state {
             SignInState::Failed { reason } => Err(Failure::SignIn {
@@ -47,9 +48,9 @@ impl SignInArgs {
         }
     }
 
-    async fn sign_in(&self, context: &Context, connection: &Connection) -> Result<SignIn, Failure> {
+    async fn sign_in(&self, context: &Context, hub: &HubHandle) -> Result<SignIn, Failure> {
         let id = ServerId::new(self.id.as_str());
-        let attempt = connection.run(SignInServer { id: id.clone() }).await?;
+        let attempt = hub.run(SignInServer { id: id.clone() }).await?;
         let url = oauth::check_browser_url(&attempt.url).map_err(|reason| Failure::SignInUrl {
             reason: reason.to_string(),
         })?;
@@ -67,7 +68,7 @@ impl SignInArgs {
             });
         }
         loop {
-            let attempt = connection.run(AwaitSignIn { id: id.clone() }).await?;
+            let attempt = hub.run(AwaitSignIn { id: id.clone() }).await?;
             if attempt.state.has_ended() {
                 return Ok(attempt);
             }

@@ -36,7 +36,6 @@ pub struct ApplyPreset {
 }
 
 impl Verb for ApplyPreset {
-    const NAME: &'static str = "policy.apply_preset";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {

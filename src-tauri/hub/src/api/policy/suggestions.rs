@@ -76,7 +76,6 @@ pub struct Suggestion {
 }
 
 impl Verb for ShowPolicyStats {
-    const NAME: &'static str = "policy.stats";
     type Answer = PolicyStats;
 
     async fn run(self, hub: &Hub) -> Result<PolicyStats, ApiError> {

@@ -39,7 +39,6 @@ pub struct ShowCapabilities {
 }
 
 impl Verb for ShowCapabilities {
-    const NAME: &'static str = "servers.capabilities";
     type Answer = CapabilitiesView;
 
     async fn run(self, hub: &Hub) -> Result<CapabilitiesView, ApiError> {

@@ -74,7 +74,6 @@ pub struct AcceptTools {
 }
 
 impl Verb for ShowToolHistory {
-    const NAME: &'static str = "servers.tool_history";
     type Answer = Vec<DefinitionVersion>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<DefinitionVersion>, ApiError> {
@@ -120,7 +119,6 @@ impl Verb for ShowToolHistory {
 }
 
 impl Verb for AcceptTools {
-    const NAME: &'static str = "servers.accept_tools";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {

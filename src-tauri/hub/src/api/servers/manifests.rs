@@ -133,7 +133,6 @@ impl std::fmt::Debug for FillManifest {
 }
 
 impl Verb for ListPresets {
-    const NAME: &'static str = "servers.presets";
     type Answer = Vec<PresetView>;
 
     async fn run(self, _: &Hub) -> Result<Vec<PresetView>, ApiError> {
@@ -152,7 +151,6 @@ impl Verb for ListPresets {
 }
 
 impl Verb for CheckRuntimes {
-    const NAME: &'static str = "servers.check_runtimes";
     type Answer = Vec<RuntimeFound>;
 
     async fn run(self, _: &Hub) -> Result<Vec<RuntimeFound>, ApiError> {
@@ -161,7 +159,6 @@ impl Verb for CheckRuntimes {
 }
 
 impl Verb for ReadManifest {
-    const NAME: &'static str = "servers.read_manifest";
     type Answer = ManifestView;
 
     async fn run(self, _: &Hub) -> Result<ManifestView, ApiError> {
@@ -177,7 +174,6 @@ impl Verb for ReadManifest {
 }
 
 impl Verb for FillManifest {
-    const NAME: &'static str = "servers.fill_manifest";
     type Answer = FilledManifest;
 
     async fn run(self, _: &Hub) -> Result<FilledManifest, ApiError> {

@@ -44,7 +44,6 @@ pub struct SignOutServer {
 const AWAIT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
 impl Verb for SignInServer {
-    const NAME: &'static str = "servers.sign_in";
     type Answer = SignIn;
 
     async fn run(self, hub: &Hub) -> Result<SignIn, ApiError> {
@@ -60,7 +59,6 @@ impl Verb for SignInServer {
 }
 
 impl Verb for AwaitSignIn {
-    const NAME: &'static str = "servers.await_sign_in";
     type Answer = SignIn;
 
     async fn run(self, hub: &Hub) -> Result<SignIn, ApiError> {
@@ -74,7 +72,6 @@ impl Verb for AwaitSignIn {
 }
 
 impl Verb for CancelSignIn {
-    const NAME: &'static str = "servers.cancel_sign_in";
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
@@ -84,7 +81,6 @@ impl Verb for CancelSignIn {
 }
 
 impl Verb for SignOutServer {
-    const NAME: &'static str = "servers.sign_out";
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {

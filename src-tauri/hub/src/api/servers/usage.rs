@@ -30,7 +30,6 @@ pub struct ServerUsage {
 pub struct ShowUsage {}
 
 impl Verb for ShowUsage {
-    const NAME: &'static str = "servers.usage";
     type Answer = Vec<ServerUsage>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ServerUsage>, ApiError> {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::{
     api::servers::{
         AddServer, FillManifest, FilledManifest, ManifestChoice, ManifestSource, ManifestView,
@@ -12,7 +13,7 @@ use drawbridge_hub::{
 
 use super::AddArgs;
 use crate::{
-    connection::{Connection, Context},
+    context::Context,
     exit::{Failure, print_stderr},
     output,
 };
@@ -53,9 +54,9 @@ impl AddArgs {
         source: ManifestSource,
         context: &Context,
     ) -> Result<(), Failure> {
-        let connection = Connection::open(context).await?;
-        let added = self.read_and_add(source, &connection).await;
-        connection.close().await;
+        let hub = context.open_hub_handle().await?;
+        let added = self.read_and_add(source, &hub).await;
+        hub.close().await;
         output::print_answer(context.json, &added?, |server| {
             crate::cmd::servers::format_done("added", server)
         })
@@ -64,9 +65,9 @@ impl AddArgs {
     async fn read_and_add(
         self,
         source: ManifestSource,
-        connection: &Connection,
+        hub: &HubHandle,
     ) -> Result<ServerView, Failure> {
-        let view = connection
+        let view = hub
             .run(ReadManifest {
                 source: source.clone(),
             })
@@ -90,12 +91,12 @@ impl AddArgs {
             values,
             secrets,
         };
-        let FilledManifest { mut spec, secrets } = connection.run(fill).await?;
+        let FilledManifest { mut spec, secrets } = hub.run(fill).await?;
         if self.per_client {
             spec.isolation = Isolation::PerClient;
         }
         spec.validate = self.validate.kind();
-        Ok(connection
+        Ok(hub
             .run(AddServer {
                 spec,
                 secrets,

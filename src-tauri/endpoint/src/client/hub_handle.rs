@@ -1,26 +1,28 @@
-//! The shell's access to the hub: the hub in this process, or a remote one (`MCP_HUB_URL`). The
-//! verbs and events are the same; only this file knows the difference.
+//! Access to a hub: the hub in this process, or one in another process. The desktop app and the
+//! command line use it. The verbs and events are the same; only this file knows the difference.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use drawbridge_endpoint::client::ApiClient;
 use drawbridge_hub::{
     Hub,
-    api::{ApiError, Verb},
+    api::{self, ApiError, Verb},
     model::event::Event,
 };
 use futures_util::StreamExt;
+use serde_json::value::RawValue;
 use tokio::sync::{broadcast::error::RecvError, mpsc};
 
-/// How many events may wait for the controller. Further events wait in the hub's own queue, which
+use super::ApiClient;
+
+/// How many events may wait for the receiver. Further events wait in the hub's own queue, which
 /// yields [`Event::Lagged`] if it overflows.
 const QUEUE_LEN: usize = 64;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A handle to the hub.
+/// A handle to a hub. Cheap to clone.
 #[derive(Clone)]
-pub(crate) enum HubHandle {
+pub enum HubHandle {
     Embedded(Arc<Hub>),
     Remote(ApiClient),
 }
@@ -30,16 +32,36 @@ impl HubHandle {
     ///
     /// # Errors
     /// Returns an error if the verb fails, or if a remote hub cannot be reached (`unavailable`).
-    pub(crate) async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
+    pub async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         match self {
             Self::Embedded(hub) => verb.run(hub).await,
             Self::Remote(client) => client.call(verb).await,
         }
     }
 
+    /// Runs the verb called `name`, with its parameters as JSON, and returns its answer as JSON.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such verb (`not_found`), if the parameters do not fit it
+    /// (`invalid`), and in the cases of [`HubHandle::run`].
+    pub async fn run_by_name(&self, name: &str, params: String) -> Result<Box<RawValue>, ApiError> {
+        match self {
+            Self::Embedded(hub) => api::dispatch(hub, name, params.as_bytes()).await,
+            Self::Remote(client) => client.call_by_name(name, params).await,
+        }
+    }
+
+    /// Closes the hub if it is in this process: ends its servers and closes its store.
+    pub async fn close(self) {
+        match self {
+            Self::Embedded(hub) => hub.close().await,
+            Self::Remote(_) => {}
+        }
+    }
+
     /// Returns the hub's events from now on. If a remote hub disconnects, its events are followed
     /// again after a reconnection; [`Event::Lagged`] marks both moments.
-    pub(crate) fn events(&self) -> mpsc::Receiver<Event> {
+    pub fn events(&self) -> mpsc::Receiver<Event> {
         let (sender, receiver) = mpsc::channel(QUEUE_LEN);
         match self {
             Self::Embedded(hub) => tokio::spawn(forward_events(hub.events(), sender)),

@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use drawbridge_endpoint::ApiClient;
+use drawbridge_endpoint::{ApiClient, HubHandle};
 use drawbridge_hub::{
     Hub, HubOptions,
     api::{ApiError, ErrorCode, Verb},
@@ -35,10 +35,29 @@ impl Context {
 
     /// Runs a verb on the running hub or, if none runs, on a hub that this process opens.
     pub(crate) async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, Failure> {
-        let connection = Connection::open(self).await?;
-        let answer = connection.run(verb).await;
-        connection.close().await;
+        let hub = self.open_hub_handle().await?;
+        let answer = hub.run(verb).await;
+        hub.close().await;
         Ok(answer?)
+    }
+
+    /// Returns a handle to the running hub or, if none runs, to a hub that this process opens. The
+    /// caller has to close it.
+    pub(crate) async fn open_hub_handle(&self) -> Result<HubHandle, ApiError> {
+        if let Ok(client) = ApiClient::local(&self.data_dir) {
+            return Ok(HubHandle::Remote(client));
+        }
+        let options = HubOptions {
+            data_dir: self.data_dir.clone(),
+            admin_token: None,
+        };
+        match open_hub(options).await {
+            Ok(hub) => Ok(HubHandle::Embedded(hub)),
+            // Another hub may have started in the meantime.
+            Err(error) => ApiClient::local(&self.data_dir)
+                .map(HubHandle::Remote)
+                .map_err(|_| error),
+        }
     }
 
     /// Runs a verb, and prints its answer.
@@ -78,45 +97,6 @@ pub(crate) async fn open_hub(options: HubOptions) -> Result<Arc<Hub>, ApiError> 
                 sleep(Duration::from_millis(50)).await;
             }
             outcome => return outcome,
-        }
-    }
-}
-
-/// A connection to a hub.
-pub(crate) enum Connection {
-    Running(ApiClient),
-    Embedded(Arc<Hub>),
-}
-
-impl Connection {
-    pub(crate) async fn open(context: &Context) -> Result<Self, ApiError> {
-        if let Ok(client) = ApiClient::local(&context.data_dir) {
-            return Ok(Self::Running(client));
-        }
-        let options = HubOptions {
-            data_dir: context.data_dir.clone(),
-            admin_token: None,
-        };
-        match open_hub(options).await {
-            Ok(hub) => Ok(Self::Embedded(hub)),
-            // Another hub may have started in the meantime.
-            Err(error) => ApiClient::local(&context.data_dir)
-                .map(Self::Running)
-                .map_err(|_| error),
-        }
-    }
-
-    pub(crate) async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
-        match self {
-            Self::Running(client) => client.call(verb).await,
-            Self::Embedded(hub) => verb.run(hub).await,
-        }
-    }
-
-    pub(crate) async fn close(self) {
-        match self {
-            Self::Running(_) => {}
-            Self::Embedded(hub) => hub.close().await,
         }
     }
 }
