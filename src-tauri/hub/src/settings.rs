@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::{
@@ -41,13 +42,91 @@ impl Default for SettingsValues {
     }
 }
 
+/// New values of settings. A setting that is `None` stays as it is, so that two changes at the same
+/// time do not undo each other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SettingsChange {
+    pub default_policy: Option<Effect>,
+    pub approval_timeout: Option<Duration>,
+    pub cache_ttl: Option<Duration>,
+    pub paused: Option<bool>,
+    pub oauth_client_metadata_url: Option<String>,
+    pub audit_retention_days: Option<u32>,
+}
+
+impl SettingsChange {
+    pub fn default_policy(effect: Effect) -> Self {
+        Self {
+            default_policy: Some(effect),
+            ..Self::default()
+        }
+    }
+
+    pub fn paused(paused: bool) -> Self {
+        Self {
+            paused: Some(paused),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the stored names and values of the changed settings.
+    fn stored(&self) -> Vec<(&'static str, Value)> {
+        let values = [
+            (
+                "default_policy",
+                self.default_policy.map(|effect| json!(effect)),
+            ),
+            (
+                "approval_timeout_s",
+                self.approval_timeout.map(|time| json!(time.as_secs())),
+            ),
+            (
+                "cache_ttl_s",
+                self.cache_ttl.map(|time| json!(time.as_secs())),
+            ),
+            ("paused", self.paused.map(|paused| json!(paused))),
+            (
+                "oauth_client_metadata_url",
+                self.oauth_client_metadata_url
+                    .as_ref()
+                    .map(|url| json!(url)),
+            ),
+            (
+                "audit_retention_days",
+                self.audit_retention_days.map(|days| json!(days)),
+            ),
+        ];
+        values
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+
+    fn apply_to(self, values: &mut SettingsValues) {
+        fn set<T>(value: &mut T, new: Option<T>) {
+            if let Some(new) = new {
+                *value = new;
+            }
+        }
+        set(&mut values.default_policy, self.default_policy);
+        set(&mut values.approval_timeout, self.approval_timeout);
+        set(&mut values.cache_ttl, self.cache_ttl);
+        set(&mut values.paused, self.paused);
+        set(
+            &mut values.oauth_client_metadata_url,
+            self.oauth_client_metadata_url,
+        );
+        set(&mut values.audit_retention_days, self.audit_retention_days);
+    }
+}
+
 /// The settings, readable without waiting. Cheap to clone.
 #[derive(Clone)]
 pub struct Settings {
     store: Store,
     values: Arc<ArcSwap<SettingsValues>>,
     changed: Arc<Notify>,
-    /// Held from reading to writing, so that no change is lost.
+    /// Held while a change is written, so that memory and store get the changes in the same order.
     write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -88,37 +167,15 @@ impl Settings {
         (**self.values.load()).clone()
     }
 
-    /// Changes settings, and writes all of them.
+    /// Changes settings: writes the ones that `change` names, and no others, in one transaction.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written. The settings in memory are unchanged then.
-    pub async fn change(
-        &self,
-        change: impl FnOnce(SettingsValues) -> SettingsValues,
-    ) -> Result<(), StoreError> {
+    /// Returns an error if the store cannot be written. Nothing is changed then.
+    pub async fn change(&self, change: SettingsChange) -> Result<(), StoreError> {
         let _one_at_a_time = self.write_lock.lock().await;
-        let values = change(self.get());
-        self.store
-            .set_json_setting("default_policy", &values.default_policy)
-            .await?;
-        self.store
-            .set_json_setting("approval_timeout_s", &values.approval_timeout.as_secs())
-            .await?;
-        self.store
-            .set_json_setting("cache_ttl_s", &values.cache_ttl.as_secs())
-            .await?;
-        self.store
-            .set_json_setting("paused", &values.paused)
-            .await?;
-        self.store
-            .set_json_setting(
-                "oauth_client_metadata_url",
-                &values.oauth_client_metadata_url,
-            )
-            .await?;
-        self.store
-            .set_json_setting("audit_retention_days", &values.audit_retention_days)
-            .await?;
+        self.store.set_json_settings(&change.stored()).await?;
+        let mut values = self.get();
+        change.apply_to(&mut values);
         self.values.store(Arc::new(values));
         self.changed.notify_one();
         Ok(())

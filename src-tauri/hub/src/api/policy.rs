@@ -21,7 +21,7 @@ use crate::{
     },
     policy::Conditions,
     random,
-    settings::SettingsValues,
+    settings::SettingsChange,
     store::table::call::PastCallFilter,
 };
 
@@ -321,10 +321,7 @@ impl Verb for ImportPolicy {
         hub.rules.replace_all(all).await?;
         if let Some(default) = file.default.filter(|_| self.replace) {
             hub.settings
-                .change(|values| SettingsValues {
-                    default_policy: default,
-                    ..values
-                })
+                .change(SettingsChange::default_policy(default))
                 .await?;
             hub.events.publish(Event::PolicyChanged);
         }
@@ -342,10 +339,7 @@ impl Verb for SetDefaultPolicy {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.settings
-            .change(|values| SettingsValues {
-                default_policy: self.effect,
-                ..values
-            })
+            .change(SettingsChange::default_policy(self.effect))
             .await?;
         hub.store
             .append_audit(AuditKind::PolicyChanged, &json!({ "default": self.effect }));

@@ -1,6 +1,6 @@
 //! Settings, and general facts about this hub.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -11,7 +11,7 @@ use crate::{
     model::{event::Event, policy::Effect, secret::KeyringStatus},
     oauth,
     secrets::{KeyringFailure, SecretError},
-    settings::SettingsValues,
+    settings::SettingsChange,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,28 +69,21 @@ impl Verb for ChangeSettings {
     type Answer = SettingsView;
 
     async fn run(self, hub: &Hub) -> Result<SettingsView, ApiError> {
-        let old = hub.settings.get();
-        let values = SettingsValues {
+        let change = SettingsChange {
             approval_timeout: check_seconds(
                 "approval_timeout_s",
                 self.approval_timeout_s,
                 5..=600,
-                old.approval_timeout,
             )?,
-            cache_ttl: check_seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400, old.cache_ttl)?,
-            oauth_client_metadata_url: check_metadata_url(
-                self.oauth_client_metadata_url,
-                old.oauth_client_metadata_url,
-            )?,
-            audit_retention_days: check_days(self.audit_retention_days, old.audit_retention_days)?,
-            ..old
+            cache_ttl: check_seconds("cache_ttl_s", self.cache_ttl_s, 10..=86_400)?,
+            oauth_client_metadata_url: self
+                .oauth_client_metadata_url
+                .map(check_metadata_url)
+                .transpose()?,
+            audit_retention_days: self.audit_retention_days.map(check_days).transpose()?,
+            ..SettingsChange::default()
         };
-        hub.settings
-            .change(|now| SettingsValues {
-                default_policy: now.default_policy,
-                ..values
-            })
-            .await?;
+        hub.settings.change(change).await?;
         hub.events.publish(Event::SettingsChanged);
         Ok(settings_view(hub).await)
     }
@@ -99,42 +92,38 @@ impl Verb for ChangeSettings {
 /// The longest retention of the audit, in days, if the retention is limited.
 const MAX_DAYS: u32 = 3_650;
 
-/// Returns the URL of a client id metadata document: `given` if present, otherwise `old`.
+/// Returns the URL of a client id metadata document without the spaces around it.
 ///
 /// # Errors
-/// Returns an error if `given` is neither empty nor an https URL with a path.
-fn check_metadata_url(given: Option<String>, old: String) -> Result<String, ApiError> {
-    let Some(given) = given.map(|url| url.trim().to_owned()) else {
-        return Ok(old);
-    };
+/// Returns an error if the URL is neither empty nor an https URL with a path.
+fn check_metadata_url(url: String) -> Result<String, ApiError> {
+    let url = url.trim().to_owned();
     let fits = |url: &Url| url.scheme() == "https" && url.path() != "/" && url.fragment().is_none();
-    if given.is_empty() || oauth::check_browser_url(&given).is_ok_and(|url| fits(&url)) {
-        return Ok(given);
+    if url.is_empty() || oauth::check_browser_url(&url).is_ok_and(|url| fits(&url)) {
+        return Ok(url);
     }
     Err(ApiError::invalid(
         "'oauth_client_metadata_url' must be an https URL with a path, or empty",
     ))
 }
 
-fn check_days(given: Option<u32>, old: u32) -> Result<u32, ApiError> {
-    match given {
-        None => Ok(old),
-        Some(days) if days <= MAX_DAYS => Ok(days),
-        Some(days) => Err(ApiError::invalid(format!(
-            "'audit_retention_days' must be 1 to {MAX_DAYS}, or 0 to keep everything, not {days}"
-        ))),
+fn check_days(days: u32) -> Result<u32, ApiError> {
+    if days <= MAX_DAYS {
+        return Ok(days);
     }
+    Err(ApiError::invalid(format!(
+        "'audit_retention_days' must be 1 to {MAX_DAYS}, or 0 to keep everything, not {days}"
+    )))
 }
 
 fn check_seconds(
     name: &str,
-    given: Option<u32>,
-    range: std::ops::RangeInclusive<u32>,
-    old: Duration,
-) -> Result<Duration, ApiError> {
-    match given {
-        None => Ok(old),
-        Some(seconds) if range.contains(&seconds) => Ok(Duration::from_secs(seconds.into())),
+    seconds: Option<u32>,
+    range: RangeInclusive<u32>,
+) -> Result<Option<Duration>, ApiError> {
+    match seconds {
+        None => Ok(None),
+        Some(seconds) if range.contains(&seconds) => Ok(Some(Duration::from_secs(seconds.into()))),
         Some(seconds) => Err(ApiError::invalid(format!(
             "'{name}' must be {} to {} seconds, not {seconds}",
             range.start(),

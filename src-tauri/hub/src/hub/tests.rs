@@ -3,7 +3,10 @@ mod fail_closed;
 use super::*;
 use crate::upstream::OutgoingRequest;
 use crate::{
-    api::{ErrorCode, Verb, audit::*, clients::*, policy::*, secrets::*, servers::*, settings::*},
+    api::{
+        ErrorCode, Verb, audit::*, clients::*, drawbridge, policy::*, secrets::*, servers::*,
+        settings::*,
+    },
     model::{
         acceptance::AcceptanceState,
         policy::{Effect, Scope},
@@ -73,6 +76,26 @@ async fn a_second_hub_on_the_same_folder_is_rejected_with_the_pid_of_the_first()
         error.message.contains(&std::process::id().to_string()),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_change_of_a_setting_during_a_pause_does_not_end_the_pause() {
+    let test_hub = test_hub().await;
+    let change = ChangeSettings {
+        cache_ttl_s: Some(60),
+        ..ChangeSettings::default()
+    };
+    // The pause is polled first, and is being written when the change begins.
+    let (paused, changed) = tokio::join!(
+        test_hub.run(drawbridge::PauseCalls {}),
+        test_hub.run(change)
+    );
+    paused.expect("paused");
+    assert_eq!(changed.expect("changed").cache_ttl_s, 60);
+    let stored = Settings::load(test_hub.hub.store.clone()).await;
+    let stored = stored.expect("settings").get();
+    assert!(stored.paused && test_hub.hub.settings.get().paused);
+    assert_eq!(stored.cache_ttl, Duration::from_secs(60));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use crate::{
     events::Events,
     model::event::Event,
-    settings::{Settings, SettingsValues},
+    settings::{Settings, SettingsChange},
     store::StoreError,
 };
 
@@ -57,12 +57,7 @@ impl Drawbridge {
         self.events
             .publish(Event::DrawbridgeChanged { paused: true });
         tracing::warn!("all calls are paused");
-        self.settings
-            .change(|values| SettingsValues {
-                paused: true,
-                ..values
-            })
-            .await
+        self.settings.change(SettingsChange::paused(true)).await
     }
 
     /// Resumes calls.
@@ -70,12 +65,7 @@ impl Drawbridge {
     /// # Errors
     /// Returns an error if the state cannot be stored. Calls then stay paused.
     pub async fn resume(&self) -> Result<(), StoreError> {
-        self.settings
-            .change(|values| SettingsValues {
-                paused: false,
-                ..values
-            })
-            .await?;
+        self.settings.change(SettingsChange::paused(false)).await?;
         self.is_paused.send_replace(false);
         self.events
             .publish(Event::DrawbridgeChanged { paused: false });

@@ -11,7 +11,7 @@ use crate::{
         ids::ServerId,
         policy::{Effect, Rule, RuleSpec, Scope},
     },
-    settings::SettingsValues,
+    settings::SettingsChange,
 };
 
 /// A complete policy.
@@ -58,21 +58,16 @@ impl Verb for ApplyPreset {
             .collect();
         // The default is set to ask first, so that no call is allowed in between that neither
         // policy allows.
-        let strict = |values: SettingsValues| SettingsValues {
-            default_policy: Effect::Ask,
-            ..values
-        };
         if default != Effect::Ask || hub.settings.get().default_policy == Effect::Allow {
-            hub.settings.change(strict).await?;
+            hub.settings
+                .change(SettingsChange::default_policy(Effect::Ask))
+                .await?;
         }
         hub.rules
             .replace_all(kept.into_iter().chain(new).collect())
             .await?;
         hub.settings
-            .change(|values| SettingsValues {
-                default_policy: default,
-                ..values
-            })
+            .change(SettingsChange::default_policy(default))
             .await?;
         hub.events.publish(Event::PolicyChanged);
         Ok(Done {})

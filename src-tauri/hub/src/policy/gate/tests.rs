@@ -12,7 +12,7 @@ use crate::{
     },
     policy::{DecideError, queue::MAX_PER_CLIENT},
     secrets::Secret,
-    settings::SettingsValues,
+    settings::SettingsChange,
     store::{Store, table::call::CallFilter},
 };
 
@@ -88,11 +88,7 @@ impl Fixture {
         }
     }
 
-    async fn change_settings(&self, change: impl FnOnce(&mut SettingsValues)) {
-        let change = |mut values: SettingsValues| {
-            change(&mut values);
-            values
-        };
+    async fn change_settings(&self, change: SettingsChange) {
         self.settings.change(change).await.expect("changed");
     }
 
@@ -111,7 +107,7 @@ async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
         .logs
         .add_secret(&Secret::new("tiger-42".into()));
     fixture
-        .change_settings(|values| values.default_policy = Effect::Deny)
+        .change_settings(SettingsChange::default_policy(Effect::Deny))
         .await;
     let mut events = fixture.gate.events.subscribe();
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_STORED_ARGUMENTS));
@@ -175,7 +171,7 @@ fn call(client: &str, arguments: &str) -> ToolCall {
 async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
     let fixture = fixture().await;
     fixture
-        .change_settings(|values| values.default_policy = Effect::Allow)
+        .change_settings(SettingsChange::default_policy(Effect::Allow))
         .await;
     let permitted = fixture
         .gate
@@ -194,7 +190,7 @@ async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
 async fn a_call_whose_decision_cannot_be_written_is_denied() {
     let fixture = fixture().await;
     fixture
-        .change_settings(|values| values.default_policy = Effect::Allow)
+        .change_settings(SettingsChange::default_policy(Effect::Allow))
         .await;
     fixture.store.close().await;
     let refusal = fixture
@@ -281,7 +277,10 @@ fn the_digest_is_bound_to_client_and_exact_arguments() {
 async fn a_call_that_nobody_decides_in_time_is_denied_as_timed_out() {
     let fixture = fixture().await;
     fixture
-        .change_settings(|values| values.approval_timeout = Duration::from_millis(20))
+        .change_settings(SettingsChange {
+            approval_timeout: Some(Duration::from_millis(20)),
+            ..SettingsChange::default()
+        })
         .await;
     let _screen = fixture.gate.events.subscribe();
     let refusal = fixture
@@ -329,7 +328,7 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
 async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
     let fixture = fixture().await;
     fixture
-        .change_settings(|values| values.default_policy = Effect::Allow)
+        .change_settings(SettingsChange::default_policy(Effect::Allow))
         .await;
     drop(
         fixture

@@ -4,7 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::policy::{Condition, Lifetime, Literal, Predicate, RuleSpec};
+use crate::{
+    model::policy::{Condition, Lifetime, Literal, Predicate, RuleSpec},
+    settings::SettingsChange,
+};
 
 struct Fixture {
     rules: Rules,
@@ -109,10 +112,7 @@ impl Fixture {
 async fn if_no_rule_matches_the_default_applies_which_is_ask() {
     let fixture = fixture().await;
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
-    let deny = |values| crate::settings::SettingsValues {
-        default_policy: Effect::Deny,
-        ..values
-    };
+    let deny = SettingsChange::default_policy(Effect::Deny);
     fixture.settings.change(deny).await.expect("changed");
     assert_eq!(fixture.effect("c", "d"), Effect::Deny);
 }

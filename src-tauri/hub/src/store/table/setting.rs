@@ -1,9 +1,12 @@
 //! `setting`: settings, each a name and a value, most of them JSON.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use sqlx::Row;
 
 use crate::store::{Store, StoreContext, StoreError};
+
+const SET: &str = "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
 
 impl Store {
     pub async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -16,7 +19,7 @@ impl Store {
     }
 
     pub async fn set_setting(&self, name: &str, value: &str) -> Result<(), StoreError> {
-        sqlx::query("INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value")
+        sqlx::query(SET)
             .bind(name)
             .bind(value)
             .execute(&self.pool)
@@ -45,16 +48,25 @@ impl Store {
             .context("cannot read a setting")
     }
 
-    /// Writes a setting as JSON.
+    /// Writes settings as JSON, in one transaction.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written.
-    pub async fn set_json_setting(
-        &self,
-        name: &str,
-        value: &impl Serialize,
-    ) -> Result<(), StoreError> {
-        let value = serde_json::to_string(value).expect("the values of settings are plain data");
-        self.set_setting(name, &value).await
+    /// Returns an error if the store cannot be written. No setting is written then.
+    pub async fn set_json_settings(&self, settings: &[(&str, Value)]) -> Result<(), StoreError> {
+        self.write_settings(settings)
+            .await
+            .context("cannot write a setting")
+    }
+
+    async fn write_settings(&self, settings: &[(&str, Value)]) -> Result<(), sqlx::Error> {
+        let mut transaction = self.pool.begin().await?;
+        for (name, value) in settings {
+            sqlx::query(SET)
+                .bind(*name)
+                .bind(value.to_string())
+                .execute(&mut *transaction)
+                .await?;
+        }
+        transaction.commit().await
     }
 }
