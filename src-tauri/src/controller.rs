@@ -15,33 +15,14 @@ use tokio::{
 };
 
 use crate::{
+    input::{Choice, Input},
     notifications::notice::Notice,
     overview::Overview,
-    shell::{Focus, Shell},
+    shell::Shell,
     throttle::Throttle,
-    tray::menu::{Choice, TrayView},
+    tray::menu::TrayView,
+    windows::Focus,
 };
-
-/// An input of the controller besides the hub's events.
-#[derive(Debug)]
-pub(crate) enum Input {
-    /// A choice in the tray or in a notification.
-    Chosen(Choice),
-    /// The global shortcut was pressed.
-    ShortcutPressed,
-    /// The app was started a second time.
-    Reopened,
-    MainClosed,
-    /// Whether the popup has the keyboard focus from now on.
-    PopupFocused(bool),
-    /// The answer to [`Shell::refresh`] of this generation.
-    Refreshed {
-        generation: u64,
-        overview: Overview,
-    },
-    /// The system asks the app to quit.
-    Quit,
-}
 
 pub(crate) struct Controller<S> {
     shell: S,

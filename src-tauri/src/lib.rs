@@ -10,6 +10,7 @@ mod backend;
 mod browser;
 mod controller;
 mod display;
+mod input;
 mod ipc;
 mod notifications;
 mod overview;
@@ -32,7 +33,8 @@ use tokio::{
 
 pub use args::Args;
 use backend::Backend;
-use controller::{Controller, Input};
+use controller::Controller;
+use input::Input;
 use overview::Overview;
 use shell::Desktop;
 

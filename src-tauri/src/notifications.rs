@@ -10,7 +10,7 @@ use tauri::AppHandle;
 use tauri_plugin_notification::{Action, ActionPerformed, ActionType, NotificationExt};
 use tokio::sync::{mpsc, watch};
 
-use crate::{controller::Input, summary::CallRef};
+use crate::{input::Input, summary::CallRef};
 use notice::{Button, Notice};
 
 /// The pause after each change, so that simultaneous calls share one notification, and so that a

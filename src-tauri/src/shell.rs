@@ -19,18 +19,8 @@ use crate::{
     notifications::notice::Notice,
     summary::CallRef,
     tray::{self, menu::TrayView},
-    windows,
+    windows::{self, Focus},
 };
-
-/// Whether the popup takes the keyboard focus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Focus {
-    /// The popup opened by itself, and must not receive the keys that the person is typing
-    /// elsewhere.
-    Leave,
-    /// The person opened the popup.
-    Take,
-}
 
 /// The desktop functions that the controller needs.
 pub(crate) trait Shell: Send + 'static {

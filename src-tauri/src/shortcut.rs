@@ -7,7 +7,7 @@ use tauri_plugin_global_shortcut::{
 };
 use tokio::sync::mpsc;
 
-use crate::{controller::Input, display};
+use crate::{display, input::Input};
 
 const NAME: &str = if cfg!(target_os = "macos") {
     "Cmd+Alt+D"

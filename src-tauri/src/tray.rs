@@ -15,8 +15,12 @@ use tauri::{
 };
 use tokio::sync::mpsc;
 
-use crate::{controller::Input, summary::CallRef, texts};
-use menu::{Choice, Item, TrayState, TrayView};
+use crate::{
+    input::{Choice, Input},
+    summary::CallRef,
+    texts,
+};
+use menu::{Item, TrayState, TrayView};
 
 const ID: &str = "drawbridge";
 

@@ -6,7 +6,7 @@ use tauri::{
     Window, WindowEvent,
 };
 
-use crate::{shell::Focus, texts};
+use crate::texts;
 
 pub(crate) const MAIN: &str = "main";
 pub(crate) const POPUP: &str = "popup";
@@ -15,6 +15,16 @@ pub(crate) const POPUP: &str = "popup";
 /// pixels.
 const POPUP_SIZE: (f64, f64) = (460.0, 700.0);
 const MARGIN: f64 = 16.0;
+
+/// Whether the popup takes the keyboard focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Focus {
+    /// The popup opened by itself, and must not receive the keys that the person is typing
+    /// elsewhere.
+    Leave,
+    /// The person opened the popup.
+    Take,
+}
 
 /// Shows the main window, and creates it if necessary. Must not run on the main thread, except at
 /// the start of the app.

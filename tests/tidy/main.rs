@@ -2,6 +2,7 @@
 //! ARCHITECTURE.md gives the reasons.
 
 mod clock;
+mod cycles;
 mod documents;
 mod names;
 

@@ -1,14 +1,16 @@
-//! The command-line interface. Scripts depend on it, so existing arguments never change their
+//! The command-line interface: the arguments, and which command they run. Scripts depend on it, so existing arguments never change their
 //! meaning.
-
-use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::cmd::{
-    approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, logs::Logs, open::Open,
-    policy::Policy, profiles::Profiles, secrets::Secrets, serve::Serve, servers::Servers,
-    stdio::Stdio, tools::Tools,
+use crate::{
+    cmd::{
+        approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, desktop, drawbridge,
+        logs::Logs, open::Open, policy::Policy, profiles::Profiles, secrets::Secrets, serve::Serve,
+        servers::Servers, stdio::Stdio, tools::Tools,
+    },
+    context::{Common, Context},
+    exit::Failure,
 };
 
 /// A local gateway between AI clients and MCP servers
@@ -21,17 +23,6 @@ pub(crate) struct Args {
     pub(crate) common: Common,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-}
-
-/// The options that every command accepts.
-#[derive(clap::Args)]
-pub(crate) struct Common {
-    /// Print one JSON document, and nothing else, to stdout
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// The data folder [default: depends on the platform]
-    #[arg(long, global = true, value_name = "DIR", env = "DRAWBRIDGE_DATA_DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -75,6 +66,31 @@ pub(crate) enum Command {
     Resume,
     /// Open the web UI in a browser
     Open(Open),
+}
+
+impl Args {
+    /// Runs the command.
+    pub(crate) async fn run(self) -> Result<(), Failure> {
+        let context = &Context::new(self.common);
+        match self.command {
+            None => desktop::run(context).await,
+            Some(Command::Serve(serve)) => serve.run(context).await,
+            Some(Command::Stdio(stdio)) => stdio.run(context).await,
+            Some(Command::Servers(servers)) => servers.run(context).await,
+            Some(Command::Clients(clients)) => clients.run(context).await,
+            Some(Command::Pause) => drawbridge::pause(context).await,
+            Some(Command::Resume) => drawbridge::resume(context).await,
+            Some(Command::Policy(policy)) => policy.run(context).await,
+            Some(Command::Profiles(profiles)) => profiles.run(context).await,
+            Some(Command::Approvals(approvals)) => approvals.run(context).await,
+            Some(Command::Audit(audit)) => audit.run(context).await,
+            Some(Command::Calls(calls)) => calls.run(context).await,
+            Some(Command::Logs(logs)) => logs.run(context).await,
+            Some(Command::Tools(tools)) => tools.run(context).await,
+            Some(Command::Secrets(secrets)) => secrets.run(context).await,
+            Some(Command::Open(open)) => open.run(context).await,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,11 +10,22 @@ use drawbridge_hub::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::{args::Common, exit::Failure, output};
+use crate::{exit::Failure, output};
 
 /// How long to wait for the data folder if another command holds it, or if a hub that is shutting
 /// down waits for its servers to end.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The options that every command accepts.
+#[derive(clap::Args)]
+pub(crate) struct Common {
+    /// Print one JSON document, and nothing else, to stdout
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The data folder [default: depends on the platform]
+    #[arg(long, global = true, value_name = "DIR", env = "DRAWBRIDGE_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+}
 
 /// The global options of a command.
 pub(crate) struct Context {

@@ -9,7 +9,7 @@ use std::{
 use drawbridge_endpoint::ServeError;
 use drawbridge_hub::{api::ApiError, model::ids::ServerId};
 
-use crate::{cmd::servers::FieldError, text::escape};
+use crate::{spec_fields::FieldError, text::escape};
 
 /// The reason for which a command ends early.
 #[derive(Debug, thiserror::Error)]

@@ -6,6 +6,7 @@ mod cmd;
 mod context;
 mod exit;
 mod output;
+mod spec_fields;
 mod table;
 mod text;
 mod time;
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(e) => return exit::exit_code(Err(e.into())),
     };
-    let outcome = runtime.block_on(cmd::run(args));
+    let outcome = runtime.block_on(args.run());
     // A read of stdin may still block a thread. Do not wait for it.
     runtime.shutdown_background();
     exit::exit_code(outcome)

@@ -14,11 +14,13 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{Controller, Input};
 use crate::{
+    input::Choice,
     notifications::notice::Notice,
     overview::{Overview, ServerLine, Trouble},
-    shell::{Focus, Shell},
+    shell::Shell,
     summary,
-    tray::menu::{Choice, TrayState, TrayView},
+    tray::menu::{TrayState, TrayView},
+    windows::Focus,
 };
 
 /// An effect of the controller on the desktop.

@@ -4,9 +4,9 @@
 use drawbridge_hub::model::approval::ApprovalRequest;
 
 use crate::{
+    input::Choice,
     summary::{self, CallRef},
     texts,
-    tray::menu::Choice,
 };
 
 /// The most characters of arguments in a notification.

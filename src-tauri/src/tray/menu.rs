@@ -5,6 +5,7 @@ use std::iter;
 use drawbridge_hub::model::approval::ApprovalRequest;
 
 use crate::{
+    input::Choice,
     overview::{Overview, ServerLine},
     summary::{self, CallRef, MAX_LINE_CHARS, display_line, display_name},
     texts,
@@ -23,19 +24,6 @@ pub(crate) enum TrayState {
     Trouble,
     /// All calls are blocked.
     Paused,
-}
-
-/// A choice of the person in the menu.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Choice {
-    Open,
-    ShowApprovals,
-    /// Approve this call once.
-    Approve(CallRef),
-    Deny(CallRef),
-    Pause,
-    Resume,
-    Quit,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

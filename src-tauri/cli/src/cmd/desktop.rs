@@ -9,7 +9,7 @@ use crate::{
     exit::{Failure, print_stderr},
 };
 
-pub(super) async fn run(context: &Context) -> Result<(), Failure> {
+pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     if !has_display() {
         print_stderr(
             "no display was found, so the hub runs without a window, as with `drawbridge serve`",

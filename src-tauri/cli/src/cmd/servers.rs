@@ -2,7 +2,6 @@
 
 mod add;
 mod manifests;
-mod set;
 mod sign_in;
 mod view;
 
@@ -12,15 +11,13 @@ use clap::Subcommand;
 use drawbridge_hub::{
     api::servers::{
         AcceptServer, AcceptTools, CheckRuntimes, EnableServer, ListPresets, ListServers,
-        ReadManifest, RemoveServer, RestartServer, ServerView, ShowServer, ShowToolHistory,
-        ShowUsage, SignOutServer, SyncServer, VerifyServer,
+        ReadManifest, RemoveServer, RestartServer, SecretValues, ServerView, ShowServer,
+        ShowToolHistory, ShowUsage, SignOutServer, SyncServer, UpdateServer, VerifyServer,
     },
     model::ids::ServerId,
 };
 
-pub(crate) use set::FieldError;
-
-use crate::{context::Context, exit::Failure, text::escape};
+use crate::{context::Context, exit::Failure, spec_fields::apply_fields, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Servers {
@@ -160,7 +157,7 @@ impl Servers {
                     .await
             }
             Self::Set { id, fields } => {
-                let verb = set::build_update(context, id, &fields).await?;
+                let verb = build_update(context, id, &fields).await?;
                 context
                     .run_and_print(verb, |server| format_done("changed", server))
                     .await
@@ -258,6 +255,22 @@ impl Servers {
             }
         }
     }
+}
+
+/// Applies the fields, each as `FIELD=VALUE`, to the current spec. The new spec counts as accepted.
+async fn build_update(
+    context: &Context,
+    id: String,
+    fields: &[String],
+) -> Result<UpdateServer, Failure> {
+    let id = ServerId::new(id);
+    let spec = context.run(ShowServer { id: id.clone() }).await?.spec;
+    Ok(UpdateServer {
+        id,
+        spec: apply_fields(&spec, fields)?,
+        secrets: SecretValues::default(),
+        pending: false,
+    })
 }
 
 fn enable_server(id: String, enabled: bool) -> EnableServer {

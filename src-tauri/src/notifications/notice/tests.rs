@@ -1,7 +1,7 @@
 use drawbridge_hub::model::approval::ApprovalRequest;
 
 use super::{Actions, Button, Notice, parse_choice};
-use crate::{controller::tests::request, summary::CallRef, tray::menu::Choice};
+use crate::{controller::tests::request, input::Choice, summary::CallRef};
 
 fn request_with(arguments: &str) -> ApprovalRequest {
     ApprovalRequest {

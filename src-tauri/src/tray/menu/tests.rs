@@ -1,8 +1,9 @@
 use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
 
-use super::{Choice, Item, TrayState, TrayView};
+use super::{Item, TrayState, TrayView};
 use crate::{
     controller::tests::request,
+    input::Choice,
     overview::{Overview, ServerLine, Trouble},
     summary::CallRef,
 };

@@ -1,12 +1,7 @@
-//! `drawbridge servers set`: changes single fields of a server's spec, named as in its file.
+//! Changes single fields of a server's spec, named as in its file, for `drawbridge servers set`.
 
-use drawbridge_hub::{
-    api::servers::{SecretValues, ShowServer, UpdateServer},
-    model::{ids::ServerId, spec::ServerSpec},
-};
+use drawbridge_hub::model::spec::ServerSpec;
 use serde_json::{Map, Value};
-
-use crate::{context::Context, exit::Failure};
 
 /// A field of a spec cannot be set.
 #[derive(Debug, thiserror::Error)]
@@ -21,23 +16,11 @@ pub(crate) enum FieldError {
     InvalidSpec(#[source] serde_json::Error),
 }
 
-/// Applies the fields, each as `FIELD=VALUE`, to the current spec. The new spec counts as accepted.
-pub(super) async fn build_update(
-    context: &Context,
-    id: String,
-    fields: &[String],
-) -> Result<UpdateServer, Failure> {
-    let id = ServerId::new(id);
-    let spec = context.run(ShowServer { id: id.clone() }).await?.spec;
-    Ok(UpdateServer {
-        id,
-        spec: apply_fields(&spec, fields)?,
-        secrets: SecretValues::default(),
-        pending: false,
-    })
-}
-
-fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, FieldError> {
+/// Returns the spec with the fields, each as `FIELD=VALUE`.
+///
+/// # Errors
+/// Returns an error if a field does not exist or has an invalid value.
+pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, FieldError> {
     let mut members = serde_json::to_value(spec).map_err(FieldError::InvalidSpec)?;
     for field in fields {
         let (path, value) = field.split_once('=').ok_or_else(|| FieldError::Syntax {

@@ -1,0 +1,37 @@
+//! The inputs of the controller, from the tray, the windows, notifications and the system.
+
+use crate::{overview::Overview, summary::CallRef};
+
+/// An input of the controller besides the hub's events.
+#[derive(Debug)]
+pub(crate) enum Input {
+    /// A choice in the tray or in a notification.
+    Chosen(Choice),
+    /// The global shortcut was pressed.
+    ShortcutPressed,
+    /// The app was started a second time.
+    Reopened,
+    MainClosed,
+    /// Whether the popup has the keyboard focus from now on.
+    PopupFocused(bool),
+    /// The overview that the controller requested with this generation.
+    Refreshed {
+        generation: u64,
+        overview: Overview,
+    },
+    /// The system asks the app to quit.
+    Quit,
+}
+
+/// A choice of the person in the menu.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Open,
+    ShowApprovals,
+    /// Approve this call once.
+    Approve(CallRef),
+    Deny(CallRef),
+    Pause,
+    Resume,
+    Quit,
+}
