@@ -54,10 +54,10 @@ impl Backend {
         .await
         {
             Ok(hub) => hub,
-            Err(taken) if taken.code == ErrorCode::Conflict => {
+            Err(conflict) if conflict.code == ErrorCode::Conflict => {
                 return ApiClient::local(&data_dir)
                     .map(Self::Remote)
-                    .map_err(|_| taken);
+                    .map_err(|_| conflict);
             }
             Err(error) => return Err(error),
         };

@@ -45,11 +45,12 @@ mod tests {
     #[test]
     fn a_window_can_ask_for_a_rule_with_a_value_in_it() {
         let when = json!([{"pointer": "/n", "is": {"equals": 2}}]);
-        let asked = json!({"id": "a", "verdict": {"kind": "approve_always", "conditions": when}});
-        let Request(asked) =
-            serde_json::from_value::<Request<PreviewVerdict>>(asked).expect("a request");
+        let arguments =
+            json!({"id": "a", "verdict": {"kind": "approve_always", "conditions": when}});
+        let Request(verb) =
+            serde_json::from_value::<Request<PreviewVerdict>>(arguments).expect("a request");
         assert!(
-            matches!(asked.verdict, Verdict::ApproveAlways { conditions } if conditions.len() == 1)
+            matches!(verb.verdict, Verdict::ApproveAlways { conditions } if conditions.len() == 1)
         );
     }
 }

@@ -101,25 +101,26 @@ impl Verb for ChangeSettings {
 /// The longest retention of the audit, in days, if the retention is limited.
 const MAX_DAYS: u32 = 3_650;
 
-/// Returns the URL of a client id metadata document: `given` if present, otherwise `old`.
+/// Returns the URL of a client id metadata document: `new` if present, otherwise `old`.
 ///
 /// # Errors
-/// Returns an error if `given` is neither empty nor an https URL with a path.
-fn check_metadata_url(given: Option<String>, old: String) -> Result<String, ApiError> {
-    let Some(given) = given.map(|url| url.trim().to_owned()) else {
+/// Returns an error if `new` is neither empty nor an https URL with a path.
+fn check_metadata_url(new: Option<String>, old: String) -> Result<String, ApiError> {
+    let Some(new) = new.map(|url| url.trim().to_owned()) else {
         return Ok(old);
     };
-    let fits = |url: &Url| url.scheme() == "https" && url.path() != "/" && url.fragment().is_none();
-    if given.is_empty() || oauth::check_browser_url(&given).is_ok_and(|url| fits(&url)) {
-        return Ok(given);
+    let is_allowed =
+        |url: &Url| url.scheme() == "https" && url.path() != "/" && url.fragment().is_none();
+    if new.is_empty() || oauth::check_browser_url(&new).is_ok_and(|url| is_allowed(&url)) {
+        return Ok(new);
     }
     Err(ApiError::invalid(
         "'oauth_client_metadata_url' must be an https URL with a path, or empty",
     ))
 }
 
-fn check_days(given: Option<u32>, old: u32) -> Result<u32, ApiError> {
-    match given {
+fn check_days(new: Option<u32>, old: u32) -> Result<u32, ApiError> {
+    match new {
         None => Ok(old),
         Some(days) if days <= MAX_DAYS => Ok(days),
         Some(days) => Err(ApiError::invalid(format!(

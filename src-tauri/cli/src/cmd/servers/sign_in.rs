@@ -31,9 +31,9 @@ impl SignInArgs {
         // Both verbs use one connection, because the hub that waits for the browser may be in this
         // process.
         let connection = Connection::open(context).await?;
-        let ended = self.sign_in(context, &connection).await;
+        let result = self.sign_in(context, &connection).await;
         connection.close().await;
-        let attempt = ended?;
+        let attempt = result?;
         match &attempt.state {
             SignInState::Failed { reason } => Err(Failure::SignIn {
                 server: ServerId::new(self.id),
