@@ -27,10 +27,10 @@ const PAGE: &str = "<!doctype html><html lang=en><title>Page</title><main><h1>Pa
     <select aria-label=Choice data-testid=choice><option>a<option>b</select>\
     <ul><li data-testid=row data-id=1><button data-testid=go disabled>one</button>\
     <li data-testid=row data-id=2><button data-testid=go disabled>two</button></ul>\
-    <p data-testid=said></p></main><script>\
+    <p data-testid=clicked></p></main><script>\
     setTimeout(() => document.querySelectorAll('button').forEach(b => b.disabled = false), 300);\
     document.addEventListener('click', e => { if (e.target.dataset.testid === 'go') \
-    document.querySelector('[data-testid=said]').textContent = e.target.textContent });</script>";
+    document.querySelector('[data-testid=clicked]').textContent = e.target.textContent });</script>";
 
 #[test]
 fn the_keyring_of_the_session_contains_a_secret_of_another_program() {
@@ -45,16 +45,16 @@ fn the_keyring_of_the_session_contains_a_secret_of_another_program() {
         .take()
         .expect("stdin is piped")
         .write_all(b"a value")
-        .expect("give it the value");
+        .expect("write the value");
     assert!(
         child.wait().expect("wait for secret-tool").success(),
-        "secret-tool stores"
+        "secret-tool stores the value"
     );
     let items = desktop.keyring().items();
     let item = items
         .iter()
         .find(|item| item.label == "a label")
-        .expect("the item is there");
+        .expect("the item is in the keyring");
     assert_eq!(item.value, "a value");
     assert_eq!(item.attributes["kind"], "test");
 }
@@ -70,12 +70,12 @@ fn processes_started_in_a_home_end_with_it() {
         command.args(["-c", "echo up; setsid sleep 600 & sleep 600"]),
     );
     assert_eq!(process.read_line(), "up");
-    wait_until("both sleep", || {
+    wait_until("both processes run", || {
         some_if(
             desktop
                 .processes()
                 .iter()
-                .filter(|p| p.command == "sleep 600")
+                .filter(|process| process.command == "sleep 600")
                 .count()
                 == 2,
         )
@@ -84,7 +84,7 @@ fn processes_started_in_a_home_end_with_it() {
     drop(desktop);
     assert!(
         drawbridge_tests::process::find_processes(&folder).is_empty(),
-        "nothing is left"
+        "no process is left"
     );
     assert!(!folder.exists(), "the folder is gone");
 }
@@ -96,11 +96,11 @@ fn web_driver_reads_and_controls_a_web_view() {
     let program = paths::find_mini_browser();
     let driver = WebDriver::open(&desktop, &program, &["--automation".to_owned()]);
     driver.run_script(&format!("location.href = '{url}'"));
-    driver.switch_to_window("the page", |at| at.starts_with(&url));
+    driver.switch_to_window("the page", |address| address.starts_with(&url));
     driver.fill("name", "a \"name\" with ünïcode");
     driver.select_option("choice", "b");
     driver.click("row[data-id=2] go");
-    driver.wait_for_text("said", "two");
+    driver.wait_for_text("clicked", "two");
     assert_eq!(driver.count_parts("row"), 2);
     assert!(driver.is_visible());
     driver.save_screenshot("rig");
@@ -120,23 +120,27 @@ fn the_browser_reports_errors_of_a_page() {
     let steps = json!([
         {"do": "log_in"}, {"do": "set_theme", "theme": "dark"}, {"do": "fill", "part": "name", "text": "x"},
         {"do": "select", "part": "choice", "value": "b"}, {"do": "click", "part": "row[data-id=1] go"},
-        {"do": "wait_for_text", "part": "said", "text": "one"}, {"do": "check_accessibility", "where": "page"},
+        {"do": "wait_for_text", "part": "clicked", "text": "one"}, {"do": "check_accessibility", "where": "page"},
     ]);
     browser::take_steps(&home, &url, &steps).assert_no_problems();
-    let bad =
+    let bad_url =
         serve("<!doctype html><title>t</title><img src=x><script>console.error('ouch')</script>");
-    let seen = browser::take_steps(
+    let report = browser::take_steps(
         &home,
-        &bad,
+        &bad_url,
         &json!([{"do": "log_in"}, {"do": "check_accessibility", "where": "bad"}]),
     );
-    assert!(seen.0["errors"].to_string().contains("ouch"), "{}", seen.0);
     assert!(
-        seen.0["accessibility_problems"]
+        report.0["errors"].to_string().contains("ouch"),
+        "{}",
+        report.0
+    );
+    assert!(
+        report.0["accessibility_problems"]
             .to_string()
             .contains("image-alt"),
         "{}",
-        seen.0
+        report.0
     );
 }
 
@@ -153,8 +157,8 @@ fn the_browser_reports_overflow_and_foreign_markup() {
         {"do": "log_in"}, {"do": "check_layout", "where": "bad"}, {"do": "check_foreign_content", "where": "bad"},
         {"do": "tab_to", "part": "above"},
     ]);
-    let seen = browser::take_steps(&home, &serve(BAD), &steps).0;
-    for (kind, words) in [
+    let report = browser::take_steps(&home, &serve(BAD), &steps).0;
+    for (kind, expected_text) in [
         (
             "layout_problems",
             "clips the width of its content: <p wide>",
@@ -175,14 +179,17 @@ fn the_browser_reports_overflow_and_foreign_markup() {
         ("foreign_content", "unescaped U+202e"),
         ("accessibility_problems", "shows no focus ring"),
     ] {
-        assert!(seen[kind].to_string().contains(words), "{words}: {seen}");
+        assert!(
+            report[kind].to_string().contains(expected_text),
+            "{expected_text}: {report}"
+        );
     }
-    let good = browser::take_steps(
+    let good_report = browser::take_steps(
         &home,
         &serve(PAGE),
         &json!([{"do": "log_in"}, {"do": "check_layout", "where": "page"}]),
     );
-    good.assert_no_problems();
+    good_report.assert_no_problems();
 }
 
 #[test]
@@ -222,12 +229,12 @@ fn both_sdks_call_a_public_server() {
 #[test]
 fn a_canary_is_found_in_every_encoding() {
     let canary = Canary::new("rig");
-    for (name, shape) in canary.encodings() {
-        let text = [b"before ".as_slice(), &shape, b" after"].concat();
+    for (name, encoded) in canary.encodings() {
+        let text = [b"before ".as_slice(), &encoded, b" after"].concat();
         assert!(canary.find_in(&text).is_some(), "found as {name}");
     }
-    for lead in ["", "a", "ab"] {
-        let encoded = canary::base64(format!("{lead}{} and more", canary.value()).as_bytes());
+    for prefix in ["", "a", "ab"] {
+        let encoded = canary::base64(format!("{prefix}{} and more", canary.value()).as_bytes());
         assert_eq!(
             canary.find_in(encoded.as_bytes()),
             Some("base64"),
@@ -235,7 +242,7 @@ fn a_canary_is_found_in_every_encoding() {
         );
         assert_eq!(
             canary::from_base64(&encoded),
-            format!("{lead}{} and more", canary.value()).as_bytes()
+            format!("{prefix}{} and more", canary.value()).as_bytes()
         );
     }
     assert_eq!(canary.find_in(b"a song of something else"), None);
@@ -243,12 +250,14 @@ fn a_canary_is_found_in_every_encoding() {
 
 #[test]
 fn a_timed_out_wait_names_its_condition() {
-    let waited = std::panic::catch_unwind(|| {
+    let outcome = std::panic::catch_unwind(|| {
         wait_until_within(Duration::from_millis(50), "pigs fly", || None::<()>)
     });
-    let why = waited.expect_err("it fails");
-    let why = why.downcast_ref::<String>().expect("with words");
-    assert!(why.contains("until pigs fly"), "{why}");
+    let message = outcome.expect_err("the wait fails");
+    let message = message
+        .downcast_ref::<String>()
+        .expect("a panic with a text");
+    assert!(message.contains("until pigs fly"), "{message}");
 }
 
 #[test]
@@ -281,9 +290,9 @@ fn serve(page: &str) -> String {
     thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { continue };
-            let mut asked = [0; 4096];
-            let _ = stream.read(&mut asked);
-            let answer = if asked.starts_with(b"GET / ") {
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request);
+            let answer = if request.starts_with(b"GET / ") {
                 answer.as_str()
             } else {
                 "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
@@ -307,20 +316,20 @@ fn screenshots_are_not_committed() {
 #[test]
 fn the_fixture_records_a_call_without_a_decision() {
     let home = Home::new();
-    let (heard, nowhere) = (home.file("heard"), home.file("no-store"));
+    let (record_file, missing_store) = (home.file("record"), home.file("no-store"));
     let mut command = home.command(paths::built_binary("upstream-faulty"));
     command
         .arg("--record")
-        .arg(&heard)
+        .arg(&record_file)
         .arg("--store")
-        .arg(&nowhere)
+        .arg(&missing_store)
         .stdin(Stdio::piped());
     let mut fixture = Process::start(&home, "fixture", &mut command);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {}}});
-    writeln!(fixture.take_stdin(), "{call}").expect("speak to it");
-    wait_until("it notes that", || {
+    writeln!(fixture.take_stdin(), "{call}").expect("write to the server");
+    wait_until("the server records the violation", || {
         some_if(
-            fs::read_to_string(&heard)
+            fs::read_to_string(&record_file)
                 .unwrap_or_default()
                 .contains("\"undecided\""),
         )

@@ -52,10 +52,10 @@ impl Backend {
         .await
         {
             Ok(hub) => hub,
-            Err(taken) if taken.code == ErrorCode::Conflict => {
+            Err(conflict) if conflict.code == ErrorCode::Conflict => {
                 return ApiClient::local(&data_dir)
                     .map(Self::remote)
-                    .map_err(|_| taken);
+                    .map_err(|_| conflict);
             }
             Err(error) => return Err(error),
         };

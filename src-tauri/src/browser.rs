@@ -8,11 +8,11 @@ use drawbridge_hub::oauth;
 /// can still open it after a failure.
 pub(crate) fn open(url: String) {
     tokio::task::spawn_blocking(move || {
-        let opened = oauth::check_browser_url(&url)
+        let result = oauth::check_browser_url(&url)
             .map_err(|e| e.to_string())
             .and_then(|url| open::that_detached(url.as_str()).map_err(|e| e.to_string()));
-        if let Err(why) = opened {
-            tracing::warn!("No browser could be opened: {why}");
+        if let Err(error) = result {
+            tracing::warn!("no browser could be opened: {error}");
         }
     });
 }

@@ -187,7 +187,7 @@ impl<S: Shell> Controller<S> {
         let waiting = &self.overview.waiting;
         let is_new = waiting
             .iter()
-            .any(|request| before.iter().all(|known| known.id != request.id));
+            .any(|request| before.iter().all(|earlier| earlier.id != request.id));
         if is_new {
             self.shell.show_popup(Focus::Leave);
         } else if waiting.is_empty() && !before.is_empty() {
@@ -197,8 +197,8 @@ impl<S: Shell> Controller<S> {
         // The first of several calls opens the notification, which then counts the others while it
         // is open.
         let is_first = is_new && before.is_empty();
-        let wanted = !self.popup_focused && (is_first || self.notice.is_some());
-        self.notify(if wanted {
+        let is_notified = !self.popup_focused && (is_first || self.notice.is_some());
+        self.notify(if is_notified {
             Notice::for_waiting(waiting)
         } else {
             None

@@ -156,20 +156,20 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     let hub = backend.hub().clone();
     app.manage(hub.clone());
     tray::create(app, start.inputs.clone());
-    let shown = if start.hidden {
+    let main_window = if start.hidden {
         Ok(())
     } else {
         windows::show_main(app)
     };
-    if let Err(error) = shown.and_then(|()| windows::create_popup(app)) {
+    if let Err(error) = main_window.and_then(|()| windows::create_popup(app)) {
         tracing::error!(%error, "a window cannot be created");
     }
-    let (refreshes, wanted) = watch::channel(0);
+    let (refreshes, refresh_requests) = watch::channel(0);
     let (notices, notice) = watch::channel(None);
     notifications::register_actions(app, start.inputs.clone());
     shortcut::register(app, start.inputs.clone());
     tokio::spawn(notifications::show_latest(app.clone(), notice));
-    tokio::spawn(read_overviews(hub.clone(), wanted, start.inputs));
+    tokio::spawn(read_overviews(hub.clone(), refresh_requests, start.inputs));
     let controller = Controller::new(Desktop {
         app: app.clone(),
         hub: hub.clone(),
@@ -190,11 +190,11 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
 /// Reads an overview each time the controller requests one.
 async fn read_overviews(
     hub: HubHandle,
-    mut wanted: watch::Receiver<u64>,
+    mut refresh_requests: watch::Receiver<u64>,
     inputs: mpsc::UnboundedSender<Input>,
 ) {
-    while wanted.changed().await.is_ok() {
-        let generation = *wanted.borrow_and_update();
+    while refresh_requests.changed().await.is_ok() {
+        let generation = *refresh_requests.borrow_and_update();
         let overview = Overview::read(&hub).await;
         if inputs
             .send(Input::Refreshed {
@@ -211,7 +211,7 @@ async fn read_overviews(
 
 /// Quits the app on Ctrl-C and SIGTERM.
 async fn quit_on_signal(inputs: mpsc::UnboundedSender<Input>) {
-    if let Err(error) = signalled().await {
+    if let Err(error) = wait_for_signal().await {
         tracing::warn!(%error, "signals cannot be received");
         return;
     }
@@ -219,16 +219,16 @@ async fn quit_on_signal(inputs: mpsc::UnboundedSender<Input>) {
 }
 
 #[cfg(unix)]
-async fn signalled() -> std::io::Result<()> {
+async fn wait_for_signal() -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
-        done = tokio::signal::ctrl_c() => done,
+        result = tokio::signal::ctrl_c() => result,
         _ = terminate.recv() => Ok(()),
     }
 }
 
 #[cfg(not(unix))]
-async fn signalled() -> std::io::Result<()> {
+async fn wait_for_signal() -> std::io::Result<()> {
     tokio::signal::ctrl_c().await
 }

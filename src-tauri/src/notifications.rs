@@ -46,24 +46,24 @@ pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<In
     }
 }
 
-/// Keeps the open notification equal to the wanted one until the sender is dropped.
-pub(crate) async fn show_latest(app: AppHandle, mut wanted: watch::Receiver<Option<Notice>>) {
-    let mut latest = 0;
-    let mut shown = None;
-    while wanted.changed().await.is_ok() {
-        let notice = wanted.borrow_and_update().clone();
-        if notice == shown {
+/// Keeps the open notification equal to the latest notice until the sender is dropped.
+pub(crate) async fn show_latest(app: AppHandle, mut notices: watch::Receiver<Option<Notice>>) {
+    let mut latest_id = 0;
+    let mut shown_notice = None;
+    while notices.changed().await.is_ok() {
+        let notice = notices.borrow_and_update().clone();
+        if notice == shown_notice {
             continue;
         }
-        close(&app, latest).await;
+        close(&app, latest_id).await;
         if let Some(notice) = &notice {
-            latest += 1;
-            show(&app, latest, notice);
+            latest_id += 1;
+            show(&app, latest_id, notice);
         }
-        shown = notice;
+        shown_notice = notice;
         tokio::time::sleep(PAUSE).await;
     }
-    close(&app, latest).await;
+    close(&app, latest_id).await;
 }
 
 fn show(app: &AppHandle, id: i32, notice: &Notice) {

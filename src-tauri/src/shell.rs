@@ -56,8 +56,8 @@ pub(crate) struct Desktop {
 impl Desktop {
     fn on_main_thread(&self, work: impl FnOnce(&AppHandle) -> tauri::Result<()> + Send + 'static) {
         let app = self.app.clone();
-        let sent = self.app.run_on_main_thread(move || report(work(&app)));
-        report(sent);
+        let result = self.app.run_on_main_thread(move || report(work(&app)));
+        report(result);
     }
 
     /// Runs a verb in a task. The hub's events show the effect; a failure goes to the log.

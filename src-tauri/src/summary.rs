@@ -35,21 +35,21 @@ pub(crate) fn display_line(text: &str) -> String {
     truncate(text, MAX_LINE_CHARS)
 }
 
-fn truncate(text: &str, most: usize) -> String {
-    let mut shown: String = text
+fn truncate(text: &str, max_chars: usize) -> String {
+    let mut truncated: String = text
         .chars()
-        .take(most)
+        .take(max_chars)
         .map(|c| if is_hidden(c) { '\u{fffd}' } else { c })
         .collect();
-    if text.chars().nth(most).is_some() {
-        shown.push('…');
+    if text.chars().nth(max_chars).is_some() {
+        truncated.push('…');
     }
-    shown
+    truncated
 }
 
 /// Returns the exact arguments in one line, with hidden characters as `⟨U+202E⟩`, or `None` if the
-/// line is longer than `most` characters.
-pub(crate) fn arguments_line(request: &ApprovalRequest, most: usize) -> Option<String> {
+/// line is longer than `max_chars` characters.
+pub(crate) fn arguments_line(request: &ApprovalRequest, max_chars: usize) -> Option<String> {
     let reveal = |c: char| {
         if is_hidden(c) {
             format!("⟨U+{:04X}⟩", u32::from(c))
@@ -60,10 +60,10 @@ pub(crate) fn arguments_line(request: &ApprovalRequest, most: usize) -> Option<S
     let line: String = request
         .arguments
         .chars()
-        .take(most + 1)
+        .take(max_chars + 1)
         .map(reveal)
         .collect();
-    (line.chars().count() <= most).then_some(line)
+    (line.chars().count() <= max_chars).then_some(line)
 }
 
 /// Returns whether the names and one line of arguments show the whole call: nothing is truncated,

@@ -94,31 +94,32 @@ fn build_menu(app: &AppHandle, items: &[Item]) -> tauri::Result<Menu<tauri::Wry>
     Ok(menu)
 }
 
-/// Builds a menu item. `place` is its position among all items of the menu.
+/// Builds a menu item. `position` is its position among all items of the menu, such as `3` or `3.0`.
 fn build_item(
     app: &AppHandle,
     item: &Item,
-    place: &str,
+    position: &str,
 ) -> tauri::Result<Box<dyn IsMenuItem<tauri::Wry>>> {
     Ok(match item {
         Item::Line(text) => Box::new(MenuItem::with_id(
             app,
-            format!("line:{place}"),
+            format!("line:{position}"),
             escape_label(text),
             false,
             None::<&str>,
         )?),
         Item::Action(choice, text) => Box::new(MenuItem::with_id(
             app,
-            item_id(choice, place),
+            item_id(choice, position),
             escape_label(text),
             true,
             None::<&str>,
         )?),
         Item::Menu(text, items) => {
-            let submenu = Submenu::with_id(app, format!("menu:{place}"), escape_label(text), true)?;
+            let submenu =
+                Submenu::with_id(app, format!("menu:{position}"), escape_label(text), true)?;
             for (index, item) in items.iter().enumerate() {
-                submenu.append(build_item(app, item, &format!("{place}.{index}"))?.as_ref())?;
+                submenu.append(build_item(app, item, &format!("{position}.{index}"))?.as_ref())?;
             }
             Box::new(submenu)
         }
@@ -133,15 +134,15 @@ fn escape_label(text: &str) -> String {
 
 /// Returns the id of a menu item, unique within the menu. The id of a decision contains its call,
 /// so that a menu which is still open when another call moves up cannot decide that other call.
-fn item_id(choice: &Choice, place: &str) -> String {
+fn item_id(choice: &Choice, position: &str) -> String {
     match choice {
-        Choice::Open => format!("open:{place}"),
-        Choice::ShowApprovals => format!("approvals:{place}"),
-        Choice::Approve(call) => format!("approve:{place}:{}:{}", call.digest, call.id),
-        Choice::Deny(call) => format!("deny:{place}:{}:{}", call.digest, call.id),
-        Choice::Pause => format!("pause:{place}"),
-        Choice::Resume => format!("resume:{place}"),
-        Choice::Quit => format!("quit:{place}"),
+        Choice::Open => format!("open:{position}"),
+        Choice::ShowApprovals => format!("approvals:{position}"),
+        Choice::Approve(call) => format!("approve:{position}:{}:{}", call.digest, call.id),
+        Choice::Deny(call) => format!("deny:{position}:{}:{}", call.digest, call.id),
+        Choice::Pause => format!("pause:{position}"),
+        Choice::Resume => format!("resume:{position}"),
+        Choice::Quit => format!("quit:{position}"),
     }
 }
 
@@ -198,8 +199,8 @@ mod tests {
             Choice::Resume,
             Choice::Quit,
         ];
-        for wanted in calls.into_iter().chain(plain) {
-            assert_eq!(parse_choice(&item_id(&wanted, "7.1")), Some(wanted));
+        for choice in calls.into_iter().chain(plain) {
+            assert_eq!(parse_choice(&item_id(&choice, "7.1")), Some(choice));
         }
         assert_eq!(parse_choice("line:7"), None);
         assert_eq!(parse_choice("approve:7"), None);

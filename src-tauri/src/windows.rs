@@ -109,7 +109,7 @@ pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
         return Ok(());
     };
     if !popup.is_visible()? {
-        place(&popup)?;
+        position_popup(&popup)?;
         popup.show()?;
     }
     match focus {
@@ -118,9 +118,9 @@ pub(crate) fn show_popup(app: &AppHandle, focus: Focus) -> tauri::Result<()> {
     }
 }
 
-/// Places the popup near the top right of the screen, as desktops place notifications. A Wayland
+/// Moves the popup near the top right of the screen, as desktops place notifications. A Wayland
 /// compositor ignores this position.
-fn place(popup: &WebviewWindow) -> tauri::Result<()> {
+fn position_popup(popup: &WebviewWindow) -> tauri::Result<()> {
     let Some(monitor) = popup.primary_monitor()?.or(popup.current_monitor()?) else {
         return Ok(());
     };
@@ -171,12 +171,12 @@ mod tests {
 
     #[test]
     fn a_window_shows_only_the_apps_own_pages() {
-        let ours = |url: &str| is_ours(&url.parse().expect("a URL"));
-        assert!(ours("tauri://localhost/index.html#/popup"));
-        assert!(ours("http://tauri.localhost/index.html"));
-        assert!(!ours("https://example.com/"));
-        assert!(!ours("http://tauri.localhost.example.com/"));
-        assert!(!ours("file:///etc/passwd"));
-        assert!(!ours("data:text/html,hello"));
+        let is_allowed = |url: &str| is_ours(&url.parse().expect("a URL"));
+        assert!(is_allowed("tauri://localhost/index.html#/popup"));
+        assert!(is_allowed("http://tauri.localhost/index.html"));
+        assert!(!is_allowed("https://example.com/"));
+        assert!(!is_allowed("http://tauri.localhost.example.com/"));
+        assert!(!is_allowed("file:///etc/passwd"));
+        assert!(!is_allowed("data:text/html,hello"));
     }
 }

@@ -16,55 +16,50 @@ use crate::suite::{OF_2025_11_25, OF_2026_07_28, Suite};
 /// Ample for all scenarios at once on a loaded machine.
 const TIMEOUT: Duration = Duration::from_secs(110);
 
-/// A deliberate deviation from the suite.
+/// A scenario in which Drawbridge deliberately behaves differently.
 struct ClientDifference {
     scenario: &'static str,
-    /// The check that fails while the others of the scenario pass, or [`EVERY`] for all checks.
+    /// The only check of the scenario that fails, or [`EVERY_CHECK`].
     check: &'static str,
     reason: &'static str,
 }
 
-/// Stands for every check of a scenario that does not apply.
-const EVERY: &str = "*";
+/// Stands for every check of a scenario that does not apply to Drawbridge.
+const EVERY_CHECK: &str = "*";
 
 const DIFFERENCES: &[ClientDifference] = &[
     ClientDifference {
         scenario: "auth/basic-cimd",
         check: "cimd-client-id-used",
-        reason: "the suite recommends a document about the client at a web address; Drawbridge has no such address \
-                  and registers itself with the authorization server, which the protocol allows",
+        reason: "the suite recommends a client ID metadata document at a URL; Drawbridge has no public URL, and registers \
+                  itself with the authorization server instead, which the protocol allows",
     },
-    extension(
-        "auth/client-credentials-basic",
-        "signing in without a person is an optional extension",
-    ),
-    extension(
-        "auth/client-credentials-jwt",
-        "signing in without a person is an optional extension",
-    ),
-    extension(
-        "auth/dpop",
-        "tokens that are bound to a key are an optional extension",
-    ),
-    extension(
-        "auth/dpop-nonce",
-        "tokens that are bound to a key are an optional extension",
-    ),
+    extension("auth/client-credentials-basic", CLIENT_CREDENTIALS),
+    extension("auth/client-credentials-jwt", CLIENT_CREDENTIALS),
+    extension("auth/dpop", DPOP),
+    extension("auth/dpop-nonce", DPOP),
     extension(
         "auth/enterprise-managed-authorization",
-        "signing in through an employer is an optional extension",
+        "sign-in through an employer (enterprise-managed authorization) is an optional extension that Drawbridge does not \
+         support",
     ),
     extension(
         "auth/wif-jwt-bearer",
-        "signing in as a workload is an optional extension",
+        "sign-in as a workload (workload identity federation) is an optional extension that Drawbridge does not support",
     ),
 ];
 
-const fn extension(scenario: &'static str, because: &'static str) -> ClientDifference {
+const CLIENT_CREDENTIALS: &str = "sign-in without a person (client credentials) is an optional extension that Drawbridge \
+                               does not support";
+
+const DPOP: &str = "tokens that are bound to a key (DPoP) are an optional extension that Drawbridge does not support";
+
+/// Returns a difference for a scenario of an extension that Drawbridge does not support.
+const fn extension(scenario: &'static str, reason: &'static str) -> ClientDifference {
     ClientDifference {
         scenario,
-        check: EVERY,
-        reason: because,
+        check: EVERY_CHECK,
+        reason,
     }
 }
 
@@ -80,7 +75,7 @@ fn client_side_of_2026_07_28_passes_each_scenario_that_applies() {
 
 #[test]
 fn the_docs_state_how_many_client_scenarios_pass() {
-    docs::check_or_write(Part::Suites, &docs_part());
+    docs::check_or_write(Part::Suites, &render_docs_part());
 }
 
 /// Runs the client side of a suite through one hub, and signs in to the suite's servers.
@@ -88,21 +83,22 @@ fn the_docs_state_how_many_client_scenarios_pass() {
 fn run(suite: &Suite) {
     let desktop = DesktopSession::without_screen();
     let hub = Hub::serve(&desktop);
-    let client = [
+    let client_command = [
         paths::path_text(paths::built_binary("conformance-client")),
         paths::path_text(desktop.data_dir()),
         hub.url.clone(),
         hub.add_client("suite"),
     ];
     let folder = paths::output_folder(&format!("conformance/{}/client", suite.name));
-    fs::remove_dir_all(&folder).unwrap_or_else(|e| panic!("empty {}: {e}", folder.display()));
+    fs::remove_dir_all(&folder)
+        .unwrap_or_else(|e| panic!("cannot delete {}: {e}", folder.display()));
     let mut command = desktop.command(paths::node_program());
     command.arg(paths::npm_file(&format!("{}/dist/index.js", suite.package)));
     command
         .args([
             "client",
             "--command",
-            &client.join(" "),
+            &client_command.join(" "),
             "--timeout",
             "60000",
             "-o",
@@ -111,30 +107,39 @@ fn run(suite: &Suite) {
     command.args(suite.options);
     let unsupported: Vec<&str> = DIFFERENCES
         .iter()
-        .filter(|known| known.check == EVERY)
-        .map(|known| known.scenario)
+        .filter(|difference| difference.check == EVERY_CHECK)
+        .map(|difference| difference.scenario)
         .collect();
     command.env("CONFORMANCE_UNSUPPORTED", unsupported.join(" "));
     let mut process = Process::start(&desktop, "suite", &mut command);
-    let all = suite.client_scenarios + unsupported.len();
+    let scenario_count = suite.client_scenarios + unsupported.len();
     // The suite's servers may take long to close, but the results are written before.
-    wait_until_within(TIMEOUT, format!("{all} scenarios have ended"), || {
-        some_if(read_scenarios(&folder).len() == all || process.exit_status().is_some())
-    });
-    let (mut wrong, mut passed) = (vec![], 0);
-    for (scenario, failed) in read_scenarios(&folder) {
-        let known = DIFFERENCES.iter().find(|known| known.scenario == scenario);
-        let is_known = |check: &Value| known.is_some_and(|known| check["id"] == known.check);
-        match known {
-            Some(known) if failed.is_empty() => {
-                wrong.push(format!(
+    wait_until_within(
+        TIMEOUT,
+        format!("{scenario_count} scenarios have ended"),
+        || {
+            some_if(
+                read_scenarios(&folder).len() == scenario_count || process.exit_status().is_some(),
+            )
+        },
+    );
+    let mut problems = vec![];
+    let mut passed = 0;
+    for (scenario, failed_checks) in read_scenarios(&folder) {
+        let difference = DIFFERENCES.iter().find(|row| row.scenario == scenario);
+        let is_expected = |check: &Value| difference.is_some_and(|row| check["id"] == row.check);
+        match difference {
+            Some(difference) if failed_checks.is_empty() => {
+                problems.push(format!(
                     "{scenario} {}: passes now: remove it from DIFFERENCES",
-                    known.check
+                    difference.check
                 ));
             }
-            Some(ClientDifference { check: EVERY, .. }) => {}
-            _ if failed.iter().all(is_known) => passed += 1,
-            _ => wrong.extend(failed.iter().map(|check| {
+            Some(ClientDifference {
+                check: EVERY_CHECK, ..
+            }) => {}
+            _ if failed_checks.iter().all(is_expected) => passed += 1,
+            _ => problems.extend(failed_checks.iter().map(|check| {
                 format!(
                     "{scenario} {}: {} {}",
                     check["id"], check["status"], check["errorMessage"]
@@ -143,15 +148,15 @@ fn run(suite: &Suite) {
         }
     }
     assert!(
-        wrong.is_empty(),
-        "{passed} scenarios of {} pass, but:\n{}",
+        problems.is_empty(),
+        "{passed} client scenarios of {} pass, but:\n{}",
         suite.name,
-        wrong.join("\n")
+        problems.join("\n")
     );
     assert_eq!(
         passed,
         suite.client_scenarios,
-        "scenarios of {} that pass; {}",
+        "the number of client scenarios of {} that pass; {}",
         suite.name,
         process.stderr()
     );
@@ -162,7 +167,7 @@ fn run(suite: &Suite) {
 /// slash.
 #[track_caller]
 fn read_scenarios(folder: &Path) -> BTreeMap<String, Vec<Value>> {
-    let mut found = BTreeMap::new();
+    let mut scenarios = BTreeMap::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, path) = (
             entry.file_name().to_string_lossy().into_owned(),
@@ -170,24 +175,31 @@ fn read_scenarios(folder: &Path) -> BTreeMap<String, Vec<Value>> {
         );
         if !path.join("stderr.txt").exists() {
             let inner = read_scenarios(&path).into_iter();
-            found.extend(inner.map(|(scenario, failed)| (format!("{name}/{scenario}"), failed)));
+            scenarios
+                .extend(inner.map(|(scenario, failed_checks)| {
+                    (format!("{name}/{scenario}"), failed_checks)
+                }));
             continue;
         }
         let text = fs::read_to_string(path.join("checks.json"))
-            .expect("the checks of a scenario that has ended");
-        let checks: Vec<Value> =
-            serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let is_bad = |check: &&Value| check["status"] == "FAILURE" || check["status"] == "WARNING";
-        found.insert(
-            without_time(&name),
-            checks.into_iter().filter(|check| is_bad(&check)).collect(),
+            .expect("the suite writes checks.json before stderr.txt");
+        let checks: Vec<Value> = serde_json::from_str(&text)
+            .unwrap_or_else(|e| panic!("{}/checks.json is not valid JSON: {e}", path.display()));
+        let has_failed =
+            |check: &&Value| check["status"] == "FAILURE" || check["status"] == "WARNING";
+        scenarios.insert(
+            remove_time(&name),
+            checks
+                .into_iter()
+                .filter(|check| has_failed(&check))
+                .collect(),
         );
     }
-    found
+    scenarios
 }
 
 /// `SCENARIO-2026-01-01T00-00-00-000Z` → `SCENARIO`
-fn without_time(folder: &str) -> String {
+fn remove_time(folder: &str) -> String {
     let length = folder
         .len()
         .saturating_sub("-2026-01-01T00-00-00-000Z".len());
@@ -195,27 +207,25 @@ fn without_time(folder: &str) -> String {
 }
 
 /// Returns the part of docs/compatibility.md.
-fn docs_part() -> String {
+fn render_docs_part() -> String {
     let version = paths::npm_version(OF_2025_11_25.package);
     let mut part = format!(
-        "## Conformance suites\n\nThe official conformance suite, {version}, also tries clients: it starts servers and \
-         authorization servers for them.\nDrawbridge as the client passes:\n\n"
+        "## Conformance suites\n\nThe official conformance suite (version {version}) tests servers and clients. To \
+         test a client,\nthe suite starts servers and authorization servers for it. As the client, Drawbridge passes:\n\n"
     );
     for suite in [OF_2025_11_25, OF_2026_07_28] {
         let count = suite.client_scenarios;
         part += &format!(
-            "- {}: {count} of {count} scenarios that apply\n",
+            "- protocol revision {}: {count} of {count} scenarios that apply\n",
             suite.name
         );
     }
-    part += "\nDrawbridge does otherwise than these scenarios want:\n\n";
+    part += "\nIn these scenarios, Drawbridge deliberately behaves differently:\n\n";
     for ClientDifference {
-        scenario,
-        reason: because,
-        ..
+        scenario, reason, ..
     } in DIFFERENCES
     {
-        part += &format!("- `{scenario}`: {because}\n");
+        part += &format!("- `{scenario}`: {reason}\n");
     }
     part
 }

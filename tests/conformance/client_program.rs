@@ -33,17 +33,17 @@ const REVISION: &str = "2025-11-25";
 /// would take long to fail.
 const UNSUPPORTED: &str = "CONFORMANCE_UNSUPPORTED";
 
-/// The longest time until the tools of a server are known.
-const READY: Duration = Duration::from_secs(20);
+/// How long a server may take until Drawbridge has read its tools.
+const READY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A second sign-in follows if the first one did not suffice.
-const SIGN_INS: usize = 2;
+/// The server may require more scopes after the first sign-in, so there may be a second one.
+const MAX_SIGN_INS: usize = 2;
 
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("{why}");
+        Err(error) => {
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
@@ -52,14 +52,14 @@ fn main() -> ExitCode {
 fn run() -> Result<(), String> {
     let [data_dir, endpoint, token, url] =
         <[String; 4]>::try_from(env::args().skip(1).collect::<Vec<_>>())
-            .map_err(|given| format!("four arguments are needed, not {given:?}"))?;
+            .map_err(|arguments| format!("expected four arguments, not {arguments:?}"))?;
     let scenario = env::var("MCP_CONFORMANCE_SCENARIO")
         .map_err(|e| format!("MCP_CONFORMANCE_SCENARIO: {e}"))?;
     let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_else(|_| "{}".to_owned());
     let context: Value =
         serde_json::from_str(&context).map_err(|e| format!("MCP_CONFORMANCE_CONTEXT: {e}"))?;
-    if env::var(UNSUPPORTED).is_ok_and(|all| all.split(' ').any(|name| name == scenario)) {
-        return Err(format!("{scenario} is not supported"));
+    if env::var(UNSUPPORTED).is_ok_and(|names| names.split(' ').any(|name| name == scenario)) {
+        return Err(format!("Drawbridge does not support {scenario}"));
     }
     let id = scenario.replace(['/', '_'], "-").to_lowercase();
     let mut person = Person {
@@ -70,11 +70,13 @@ fn run() -> Result<(), String> {
         scenario,
         sign_ins: 0,
     };
-    person.add(&url, &context)?;
-    let used = person
+    person.add_server(&url, &context)?;
+    let outcome = person
         .wait_until_ready()
         .and_then(|()| person.use_everything(&context));
-    person.cli(&["servers", "remove", &person.id]).and(used)
+    person
+        .run_command(&["servers", "remove", &person.id])
+        .and(outcome)
 }
 
 struct Person {
@@ -98,7 +100,7 @@ impl Person {
         command
     }
 
-    fn cli(&self, arguments: &[&str]) -> Result<(), String> {
+    fn run_command(&self, arguments: &[&str]) -> Result<(), String> {
         let output = self
             .command(arguments)
             .output()
@@ -113,7 +115,7 @@ impl Person {
         ))
     }
 
-    fn add(&self, url: &str, context: &Value) -> Result<(), String> {
+    fn add_server(&self, url: &str, context: &Value) -> Result<(), String> {
         let mut arguments = vec!["servers", "add", &self.id, "--url", url];
         if let Some(id) = context["client_id"].as_str() {
             arguments.extend(["--oauth-client-id", id]);
@@ -121,11 +123,11 @@ impl Person {
         if let Some(secret) = context["client_secret"].as_str() {
             arguments.extend(["--oauth-client-secret", secret]);
         }
-        self.cli(&arguments)?;
-        self.cli(&["policy", "set", &self.id, "allow"])
+        self.run_command(&arguments)?;
+        self.run_command(&["policy", "set", &self.id, "allow"])
     }
 
-    fn server(&self) -> Result<Value, String> {
+    fn show_server(&self) -> Result<Value, String> {
         let (status, text) = try_verb(&self.endpoint, "servers.show", &json!({"id": self.id}));
         if status == 200 {
             serde_json::from_str(&text).map_err(|e| e.to_string())
@@ -134,21 +136,22 @@ impl Person {
         }
     }
 
-    /// Waits until the server's tools are known, and signs in if needed.
+    /// Waits until Drawbridge has read the server's tools, and signs in if the server requires it.
     fn wait_until_ready(&mut self) -> Result<(), String> {
-        let ready = try_until_within(READY, || self.try_to_get_ready().transpose());
-        ready.unwrap_or_else(|| Err(format!("not ready: {}", self.server()?)))
+        let outcome = try_until_within(READY_TIMEOUT, || self.sign_in_if_required().transpose());
+        outcome.unwrap_or_else(|| Err(format!("the server is not ready: {}", self.show_server()?)))
     }
 
-    /// Signs in if needed. Returns `None` if the server's tools are not known yet.
-    fn try_to_get_ready(&mut self) -> Result<Option<()>, String> {
-        let server = self.server()?;
+    /// Signs in if the server requires it. Returns `None` if Drawbridge has not read the server's
+    /// tools yet.
+    fn sign_in_if_required(&mut self) -> Result<Option<()>, String> {
+        let server = self.show_server()?;
         if server["sync_status"] == "SYNCED" {
             return Ok(Some(()));
         }
         if server["authorization"]["kind"] == "needed" {
-            if self.sign_ins >= SIGN_INS {
-                return Err(format!("not ready: {server}"));
+            if self.sign_ins >= MAX_SIGN_INS {
+                return Err(format!("the server still requires a sign-in: {server}"));
             }
             self.sign_in()?;
         }
@@ -159,30 +162,33 @@ impl Person {
     fn sign_in(&mut self) -> Result<(), String> {
         self.sign_ins += 1;
         let mut command = self.command(&["servers", "sign-in", &self.id, "--no-open"]);
-        let mut running = command
+        let mut process = command
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|e| format!("drawbridge: {e}"))?;
-        let stdout = running.stdout.take().ok_or("no stdout")?;
+        let stdout = process
+            .stdout
+            .take()
+            .ok_or("the sign-in command has no stdout")?;
         let link = BufReader::new(stdout)
             .lines()
             .map_while(Result::ok)
             .find(|line| line.starts_with("http"));
         if let Some(link) = link {
-            let answer = get(&link)?;
-            let back = answer.ok_or_else(|| format!("{link} redirects to nowhere"))?;
-            get(&back)?;
+            let callback =
+                fetch_redirect(&link)?.ok_or_else(|| format!("{link} does not redirect"))?;
+            fetch_redirect(&callback)?;
         }
-        let status = running.wait().map_err(|e| format!("drawbridge: {e}"))?;
+        let status = process.wait().map_err(|e| format!("drawbridge: {e}"))?;
         if status.success() {
             Ok(())
         } else {
-            Err("not signed in".to_owned())
+            Err(format!("`drawbridge servers sign-in` failed: {status}"))
         }
     }
 
-    /// Calls every tool, reads every resource and gets every prompt, or makes only the calls that
-    /// the suite names.
+    /// Calls every tool, or only those that the suite names. Reads every resource and gets every
+    /// prompt.
     fn use_everything(&mut self, context: &Value) -> Result<(), String> {
         let client = Client::connect(&format!("{}/{}", self.endpoint, self.id), &self.token)?;
         let tools = client.request("tools/list", &json!({}))?.result();
@@ -195,23 +201,26 @@ impl Person {
         for call in calls {
             let answer = client.request("tools/call", &call)?;
             eprintln!("{call}: {}", answer.raw);
-            let failed = answer.error().is_some() || answer.is_error();
+            let has_failed = answer.error().is_some() || answer.is_error();
             // After a refused call the program signs in again, because the server may require more
             // scopes.
-            if failed && self.scenario.starts_with("auth/") && self.sign_ins < SIGN_INS {
+            if has_failed && self.scenario.starts_with("auth/") && self.sign_ins < MAX_SIGN_INS {
                 self.sign_in()?;
                 self.wait_until_ready()?;
-                eprintln!("again: {}", client.request("tools/call", &call)?.raw);
+                eprintln!(
+                    "{call} after signing in again: {}",
+                    client.request("tools/call", &call)?.raw
+                );
             }
         }
-        for (list, key, get, member) in [
+        for (list_method, key, read_method, member) in [
             ("resources/list", "resources", "resources/read", "uri"),
             ("prompts/list", "prompts", "prompts/get", "name"),
         ] {
-            let listed = client.request(list, &json!({}))?;
-            if listed.error().is_none() {
-                for item in items(&listed.result(), key) {
-                    client.request(get, &json!({member: item[member]}))?;
+            let list = client.request(list_method, &json!({}))?;
+            if list.error().is_none() {
+                for item in items(&list.result(), key) {
+                    client.request(read_method, &json!({member: item[member]}))?;
                 }
             }
         }
@@ -219,7 +228,7 @@ impl Person {
     }
 }
 
-/// A session with Drawbridge's endpoint for the server, which accepts each form elicitation.
+/// A session with Drawbridge's endpoint for the server. Accepts each form elicitation.
 struct Client {
     url: Url,
     bearer: String,
@@ -238,8 +247,8 @@ impl Client {
             "capabilities": {"elicitation": {"form": {}}},
             "clientInfo": {"name": "conformance-client", "version": "1"},
         });
-        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-        let response = client.post(&hello)?;
+        let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+        let response = client.post(&message)?;
         client.session = response
             .header("Mcp-Session-Id")
             .ok_or("initialize opened no session")?
@@ -288,7 +297,7 @@ impl Client {
                 serde_json::from_str(&event.data).map_err(|e| format!("{}: {e}", event.data))?;
             if message["method"] == "elicitation/create" {
                 self.post(
-                    &json!({"jsonrpc": "2.0", "id": message["id"], "result": accept_input(&message)}),
+                    &json!({"jsonrpc": "2.0", "id": message["id"], "result": accept_elicitation(&message)}),
                 )?;
             } else if message.get("method").is_none() {
                 return Ok(Answer::parse(event.data));
@@ -313,7 +322,7 @@ fn example_call(tool: &Value, tools: &Value) -> Value {
         .as_array()
         .cloned()
         .unwrap_or_default();
-    let is_required = |name: &String| required.iter().any(|needed| needed == name);
+    let is_required = |name: &String| required.iter().any(|required_name| required_name == name);
     let arguments =
         properties
             .iter()
@@ -331,9 +340,9 @@ fn example_call(tool: &Value, tools: &Value) -> Value {
     json!({"name": name, "arguments": arguments.collect::<Map<_, _>>()})
 }
 
-/// Returns an answer that accepts a form with the default of each field.
-fn accept_input(asked: &Value) -> Value {
-    let properties = asked["params"]["requestedSchema"]["properties"]
+/// Returns a result that accepts the form with the default of each field.
+fn accept_elicitation(request: &Value) -> Value {
+    let properties = request["params"]["requestedSchema"]["properties"]
         .as_object()
         .cloned()
         .unwrap_or_default();
@@ -343,8 +352,8 @@ fn accept_input(asked: &Value) -> Value {
     json!({"action": "accept", "content": fields.collect::<Map<_, _>>()})
 }
 
-/// Fetches a page, and returns the target if it redirects.
-fn get(url: &str) -> Result<Option<String>, String> {
+/// Fetches a page. Returns the URL that the page redirects to, if it does.
+fn fetch_redirect(url: &str) -> Result<Option<String>, String> {
     let request = Request {
         method: "GET",
         url: &Url::parse(url),

@@ -5,82 +5,93 @@ use std::{fs, path::Path};
 use serde_json::json;
 
 use crate::{
-    differences::{ANY_SERVER, Difference, EVERY},
+    differences::{ANY_SERVER, Difference, EVERY_CHECK},
     report::{Report, find_differences},
 };
 
 /// Returns the report of a suite about a single scenario `ping`.
-fn report(folder: &Path, statuses: &[&str]) -> Report {
+fn make_report(folder: &Path, statuses: &[&str]) -> Report {
     let scenario = folder.join("server-ping-2026-01-01T00-00-00-000Z");
-    fs::create_dir_all(&scenario).expect("a folder");
-    let check = |status: &&str| json!({"id": "ping", "name": "Ping", "status": status, "errorMessage": "it did not"});
+    fs::create_dir_all(&scenario).expect("create a folder");
+    let check = |status: &&str| json!({"id": "ping", "name": "Ping", "status": status, "errorMessage": "no pong"});
     let checks: Vec<_> = statuses.iter().map(check).collect();
     fs::write(scenario.join("checks.json"), json!(checks).to_string()).expect("write the checks");
     let report = Report::read(folder);
-    fs::remove_dir_all(scenario).expect("empty the folder");
+    fs::remove_dir_all(scenario).expect("delete the folder of the scenario");
     report
 }
 
-fn known_difference(through: &'static str) -> Difference {
+fn listed_difference(outcome: &'static str) -> Difference {
     Difference {
         suite: "any",
         server_kinds: ANY_SERVER,
         scenario: "ping",
         check: "ping/Ping",
-        through,
-        reason: "it is a test",
+        outcome,
+        reason: "the test needs a difference",
     }
 }
 
 #[test]
-fn a_check_with_another_result_is_reported_unless_it_is_known() {
-    let home = tempfile::tempdir().expect("a folder");
-    let good = report(home.path(), &["SUCCESS", "SUCCESS"]);
-    let worse = report(home.path(), &["SUCCESS", "FAILURE"]);
-    let gone = report(home.path(), &[]);
-    assert_eq!(find_differences(&good, &good, &[]), Vec::<String>::new());
-    let said = ["  ping ping/Ping: “SUCCESS” became “FAILURE and SUCCESS” it did not"];
-    assert_eq!(find_differences(&good, &worse, &[]), said);
+fn a_check_with_a_different_result_is_reported_unless_the_difference_is_listed() {
+    let home = tempfile::tempdir().expect("create a folder");
+    let passing = make_report(home.path(), &["SUCCESS", "SUCCESS"]);
+    let failing = make_report(home.path(), &["SUCCESS", "FAILURE"]);
+    let missing = make_report(home.path(), &[]);
     assert_eq!(
-        find_differences(&good, &gone, &[]),
-        ["  ping ping/Ping: “SUCCESS” became “” "]
-    );
-    assert_eq!(
-        find_differences(&good, &worse, &[&known_difference("FAILURE and SUCCESS")]),
+        find_differences(&passing, &passing, &[]),
         Vec::<String>::new()
     );
-    let all = Difference {
-        check: EVERY,
-        ..known_difference("")
+    assert_eq!(
+        find_differences(&passing, &failing, &[]),
+        ["  ping ping/Ping: “SUCCESS” became “FAILURE and SUCCESS”: no pong"]
+    );
+    assert_eq!(
+        find_differences(&passing, &missing, &[]),
+        ["  ping ping/Ping: “SUCCESS” became “”: "]
+    );
+    assert_eq!(
+        find_differences(
+            &passing,
+            &failing,
+            &[&listed_difference("FAILURE and SUCCESS")]
+        ),
+        Vec::<String>::new()
+    );
+    let any_outcome = Difference {
+        check: EVERY_CHECK,
+        ..listed_difference("")
     };
     assert_eq!(
-        find_differences(&good, &worse, &[&all]),
+        find_differences(&passing, &failing, &[&any_outcome]),
         Vec::<String>::new()
     );
     assert_eq!(
-        find_differences(&good, &worse, &[&known_difference("FAILURE")]).len(),
+        find_differences(&passing, &failing, &[&listed_difference("FAILURE")]).len(),
         2,
-        "it came out otherwise, and not as known"
+        "the new outcome is reported, and so is the listed difference that did not occur"
     );
 }
 
 #[test]
-fn an_obsolete_known_difference_is_reported() {
-    let home = tempfile::tempdir().expect("a folder");
-    let good = report(home.path(), &["SUCCESS"]);
-    let said = find_differences(&good, &good, &[&known_difference("FAILURE")]);
+fn a_listed_difference_that_no_longer_occurs_is_reported() {
+    let home = tempfile::tempdir().expect("create a folder");
+    let passing = make_report(home.path(), &["SUCCESS"]);
     assert_eq!(
-        said,
-        ["  ping ping/Ping: is no longer “FAILURE”: take it out of differences.rs"]
+        find_differences(&passing, &passing, &[&listed_difference("FAILURE")]),
+        [
+            "  ping ping/Ping: the outcome is no longer “FAILURE”: remove the row from differences.rs"
+        ]
     );
 }
 
 #[test]
 fn an_aborted_scenario_is_a_failed_check() {
-    let home = tempfile::tempdir().expect("a folder");
-    fs::create_dir(home.path().join("server-ping-2026-01-01T00-00-00-000Z")).expect("a folder");
+    let home = tempfile::tempdir().expect("create a folder");
+    fs::create_dir(home.path().join("server-ping-2026-01-01T00-00-00-000Z"))
+        .expect("create a folder");
     assert_eq!(
         Report::read(home.path()).problems(),
-        ["ping scenario/BrokeOff: {}"]
+        ["ping scenario/Aborted: {}"]
     );
 }

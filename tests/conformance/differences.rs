@@ -1,6 +1,6 @@
 //! The deliberate differences between a server and the same server behind Drawbridge.
 
-/// The server behind Drawbridge.
+/// The kind of the server behind Drawbridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerKind {
     Http,
@@ -19,10 +19,10 @@ pub(crate) struct Difference {
     pub(crate) suite: &'static str,
     pub(crate) server_kinds: &'static [ServerKind],
     pub(crate) scenario: &'static str,
-    /// `ID/NAME` of the check, or [`EVERY`].
+    /// `ID/NAME` of the check, or [`EVERY_CHECK`].
     pub(crate) check: &'static str,
     /// The statuses of the check through Drawbridge; empty if the check does not run.
-    pub(crate) through: &'static str,
+    pub(crate) outcome: &'static str,
     /// The reason why the difference is correct.
     #[expect(dead_code, reason = "the reason is for readers of the table")]
     pub(crate) reason: &'static str,
@@ -32,29 +32,29 @@ impl Difference {
     /// Returns whether this difference describes this outcome of the check.
     pub(crate) fn matches(&self, scenario: &str, check: &str, outcome: &str) -> bool {
         self.scenario == scenario
-            && (self.check == EVERY || (self.check == check && self.through == outcome))
+            && (self.check == EVERY_CHECK || (self.check == check && self.outcome == outcome))
     }
 }
 
 /// Stands for every check of a scenario, with any outcome.
-pub(crate) const EVERY: &str = "*";
+pub(crate) const EVERY_CHECK: &str = "*";
 
 pub(crate) const ALL: &[Difference] = &[
-    json_not_events("first"),
-    json_not_events("2025-11-25"),
-    json_not_events("2026-07-28"),
-    stream_not_resumed("first", "server-sse-priming-event/ServerSendsPrimingEvent"),
-    stream_not_resumed("first", "server-sse-retry-field/ServerSendsRetryField"),
-    stream_not_resumed(
+    json_instead_of_stream("first"),
+    json_instead_of_stream("2025-11-25"),
+    json_instead_of_stream("2026-07-28"),
+    stream_resumed_by_drawbridge("first", "server-sse-priming-event/ServerSendsPrimingEvent"),
+    stream_resumed_by_drawbridge("first", "server-sse-retry-field/ServerSendsRetryField"),
+    stream_resumed_by_drawbridge(
         "first",
         "server-sse-disconnect-resume/ServerDisconnectResume",
     ),
-    stream_not_resumed(
+    stream_resumed_by_drawbridge(
         "2025-11-25",
         "server-sse-priming-event/ServerSendsPrimingEvent",
     ),
-    stream_not_resumed("2025-11-25", "server-sse-retry-field/ServerSendsRetryField"),
-    stream_not_resumed(
+    stream_resumed_by_drawbridge("2025-11-25", "server-sse-retry-field/ServerSendsRetryField"),
+    stream_resumed_by_drawbridge(
         "2025-11-25",
         "server-sse-disconnect-resume/ServerDisconnectResume",
     ),
@@ -62,31 +62,31 @@ pub(crate) const ALL: &[Difference] = &[
         "input-required-result-basic-elicitation",
         "sep-2322-elicitation-incomplete/InputRequiredResultElicitationIncomplete",
         "FAILURE",
-        "what a server of the legacy era asks has an id, but not the name that the suite wants to see",
+        "a legacy server identifies its requests by ids, not by the name that the suite expects",
     ),
     server_request(
         "input-required-result-basic-elicitation",
         "sep-2322-elicitation-complete/InputRequiredResultElicitationComplete",
         "",
-        "the suite does not go on after the name that it wanted to see",
+        "the suite stops when it does not find the name that it expects",
     ),
     server_request(
         "input-required-result-multiple-input-requests",
         "sep-2322-multiple-inputs-incomplete/InputRequiredResultMultipleInputsIncomplete",
         "FAILURE",
-        "a server of the legacy era asks one thing after the other, and so does Drawbridge",
+        "a legacy server sends its requests one after the other, and Drawbridge passes them on in the same way",
     ),
     server_request(
         "input-required-result-multiple-input-requests",
         "sep-2322-multiple-inputs-complete/InputRequiredResultMultipleInputsComplete",
         "",
-        "the suite does not go on where it is asked one thing only",
+        "the suite stops when it receives a single request instead of several",
     ),
     server_request(
         "input-required-result-ignore-extra-params",
         "sep-2322-ignore-unexpected-params/IgnoreUnexpectedParams",
         "WARNING",
-        "the suite answers what it was not asked yet, and no call waits at the server for that answer",
+        "the suite answers a request that it has not received yet, so no call waits for this answer",
     ),
     server_request(
         "input-required-result-capability-check",
@@ -116,29 +116,30 @@ pub(crate) const ALL: &[Difference] = &[
     tasks_unsupported("tasks-wire-fields"),
 ];
 
-const SESSION_IS_SHARED: &str = "the session with a server of the legacy era is that of all clients: the server learns \
-                              what Drawbridge can pass on, not what this client can";
+const SESSION_IS_SHARED: &str = "all clients share one session with a legacy server, so Drawbridge declares to the server \
+                              everything that it can pass on, not the capabilities of this client";
 
-const fn json_not_events(suite: &'static str) -> Difference {
+const fn json_instead_of_stream(suite: &'static str) -> Difference {
     Difference {
         suite,
         server_kinds: ANY_SERVER,
         scenario: "server-sse-multiple-streams",
         check: "server-sse-streams-functional/ServerSSEStreamsFunctional",
-        through: "INFO",
-        reason: "an answer that nothing comes before is one JSON body, which every client must take",
+        outcome: "INFO",
+        reason: "if the server sends nothing before the response, Drawbridge sends the response as one JSON body, which \
+                  every client must accept",
     }
 }
 
-const fn stream_not_resumed(suite: &'static str, check: &'static str) -> Difference {
+const fn stream_resumed_by_drawbridge(suite: &'static str, check: &'static str) -> Difference {
     Difference {
         suite,
         server_kinds: ANY_SERVER,
         scenario: "server-sse-polling",
         check,
-        through: "",
-        reason: "Drawbridge takes up a server's broken stream itself: its client waits on this machine, and gets \
-                  the answer as one JSON body",
+        outcome: "",
+        reason: "Drawbridge itself resumes a broken stream of the server, and the client receives the response as one \
+                  JSON body",
     }
 }
 
@@ -147,16 +148,16 @@ const fn stream_not_resumed(suite: &'static str, check: &'static str) -> Differe
 const fn server_request(
     scenario: &'static str,
     check: &'static str,
-    through: &'static str,
-    because: &'static str,
+    outcome: &'static str,
+    reason: &'static str,
 ) -> Difference {
     Difference {
         suite: "2026-07-28",
         server_kinds: &[ServerKind::OtherEra],
         scenario,
         check,
-        through,
-        reason: because,
+        outcome,
+        reason,
     }
 }
 
@@ -165,8 +166,8 @@ const fn tasks_unsupported(scenario: &'static str) -> Difference {
         suite: "2026-07-28",
         server_kinds: &[ServerKind::OtherEra],
         scenario,
-        check: EVERY,
-        through: "",
-        reason: "the tasks extension is of the modern era",
+        check: EVERY_CHECK,
+        outcome: "",
+        reason: "a legacy server does not support the tasks extension, which belongs to the modern era",
     }
 }

@@ -15,9 +15,9 @@ pub(crate) struct Forwarder {
     pub(crate) url: String,
 }
 
-/// The data that each connection needs.
+/// The settings of each connection.
 #[derive(Clone)]
-struct Forward {
+struct ConnectionSettings {
     proxy_authority: String,
     target_authority: String,
     token: String,
@@ -29,53 +29,53 @@ impl Forwarder {
     pub(crate) fn start(url: &str, token: &str) -> Self {
         let url = Url::parse(url);
         let listener =
-            TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
-        let here = listener
+            TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("bind a free port");
+        let proxy_authority = listener
             .local_addr()
             .expect("a bound listener has an address")
             .to_string();
-        let way = Forward {
-            proxy_authority: here.clone(),
+        let settings = ConnectionSettings {
+            proxy_authority: proxy_authority.clone(),
             target_authority: url.authority,
             token: token.to_owned(),
         };
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let way = way.clone();
-                thread::spawn(move || way.forward_connection(&client));
+                let settings = settings.clone();
+                thread::spawn(move || settings.forward_connection(&client));
             }
         });
         Self {
-            url: format!("http://{here}{}", url.path),
+            url: format!("http://{proxy_authority}{}", url.path),
         }
     }
 }
 
-impl Forward {
+impl ConnectionSettings {
     /// Forwards a connection until either side closes it.
     fn forward_connection(&self, client: &TcpStream) -> io::Result<()> {
         let server = TcpStream::connect(&self.target_authority)?;
         for stream in [client, &server] {
             stream.set_nodelay(true)?;
         }
-        let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
+        let (mut server_reader, mut client_writer) = (server.try_clone()?, client.try_clone()?);
         thread::spawn(move || {
-            drop(io::copy(&mut answers, &mut back));
-            back.shutdown(Shutdown::Both)
+            drop(io::copy(&mut server_reader, &mut client_writer));
+            client_writer.shutdown(Shutdown::Both)
         });
         let mut requests = BufReader::new(client);
-        let ended = loop {
+        let outcome = loop {
             match self.forward_request(&mut requests, &server) {
                 Ok(true) => {}
                 Ok(false) => break Ok(()),
-                Err(why) => break Err(why),
+                Err(error) => break Err(error),
             }
         };
         server.shutdown(Shutdown::Both)?;
-        ended
+        outcome
     }
 
-    /// Forwards a request. Returns `false` if there is no further one.
+    /// Forwards the next request. Returns `false` if the client has closed the connection.
     fn forward_request(
         &self,
         client: &mut BufReader<&TcpStream>,
@@ -93,7 +93,7 @@ impl Forward {
                 "content-length" => length = value.trim().parse().map_err(io::Error::other)?,
                 "transfer-encoding" => {
                     return Err(io::Error::other(
-                        "only bodies of a known length are passed on",
+                        "the proxy only supports requests with Content-Length",
                     ));
                 }
                 "host" | "origin" => {

@@ -1,5 +1,5 @@
 //! The official conformance suites, run against a server that passes all checks and against the
-//! same server behind Drawbridge: the findings must be the same.
+//! same server behind Drawbridge: the results must be the same.
 
 mod client;
 mod comparison;
@@ -43,73 +43,78 @@ fn results_of_the_2026_07_28_suite_are_the_same_through_drawbridge() {
 /// check.
 #[track_caller]
 fn assert_same_results(suite: &Suite) {
-    let (direct, through) = thread::scope(|scope| {
-        let through = suite.server_kinds.iter().map(|behind| {
+    let (direct_report, drawbridge_runs) = thread::scope(|scope| {
+        let threads = suite.server_kinds.iter().map(|server_kind| {
             (
-                *behind,
-                scope.spawn(|| run_through_drawbridge(suite, *behind)),
+                *server_kind,
+                scope.spawn(|| run_through_drawbridge(suite, *server_kind)),
             )
         });
-        let through: Vec<_> = through.collect();
-        let direct = run_directly(suite);
-        let through = through
+        let threads: Vec<_> = threads.collect();
+        let direct_report = run_directly(suite);
+        let runs = threads
             .into_iter()
-            .map(|(behind, run)| (behind, run.join()));
-        (direct, through.collect::<Vec<_>>())
+            .map(|(server_kind, thread)| (server_kind, thread.join()));
+        (direct_report, runs.collect::<Vec<_>>())
     });
     assert_eq!(
-        direct.problems(),
+        direct_report.problems(),
         Vec::<String>::new(),
-        "the fixture itself must pass: it is wrong, not Drawbridge"
+        "the fixture fails the suite even without Drawbridge"
     );
     assert_eq!(
-        direct.count_passed(),
+        direct_report.count_passed(),
         suite.passed,
-        "checks of {} that the fixture passes",
+        "the number of checks of {} that the fixture passes",
         suite.name
     );
-    let mut wrong = vec![];
-    for (behind, through) in through {
-        let Ok(through) = through else {
-            wrong.push(format!(
-                "{behind:?}: the suite could not be run; the panic above says why"
+    let mut problems = vec![];
+    for (server_kind, run) in drawbridge_runs {
+        let Ok(drawbridge_report) = run else {
+            problems.push(format!(
+                "{server_kind:?}: the run of the suite panicked; the panic above says why"
             ));
             continue;
         };
-        let known = differences::ALL
+        let listed = differences::ALL
             .iter()
-            .filter(|known| known.suite == suite.name && known.server_kinds.contains(&behind));
-        let here = find_differences(&direct, &through, &known.collect::<Vec<_>>());
-        if !here.is_empty() {
-            wrong.push(format!(
-                "{behind:?}: {} checks pass, {} are not as they should be:",
-                through.count_passed(),
-                here.len()
+            .filter(|row| row.suite == suite.name && row.server_kinds.contains(&server_kind));
+        let unexpected = find_differences(
+            &direct_report,
+            &drawbridge_report,
+            &listed.collect::<Vec<_>>(),
+        );
+        if !unexpected.is_empty() {
+            problems.push(format!(
+                "{server_kind:?}: {} checks pass, {} have an unexpected result:",
+                drawbridge_report.count_passed(),
+                unexpected.len()
             ));
-            wrong.extend(here);
+            problems.extend(unexpected);
         }
     }
     assert!(
-        wrong.is_empty(),
-        "through Drawbridge:\n{}",
-        wrong.join("\n")
+        problems.is_empty(),
+        "the results of {} differ through Drawbridge:\n{}",
+        suite.name,
+        problems.join("\n")
     );
 }
 
 /// Returns the report of the suite about the fixture.
 fn run_directly(suite: &Suite) -> Report {
     let home = Home::new();
-    let (_server, url) = serve(&home, &[]);
+    let (_server, url) = start_server(&home, &[]);
     suite.run(&home, &url, "direct")
 }
 
 /// Returns the report of the suite about Drawbridge's endpoint for the fixture.
-fn run_through_drawbridge(suite: &Suite, behind: ServerKind) -> Report {
+fn run_through_drawbridge(suite: &Suite, server_kind: ServerKind) -> Report {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let _server = match behind {
-        ServerKind::Http => Some(add(&home, &[])),
-        ServerKind::OtherEra => Some(add(&home, &[suite.other_era])),
+    let _server = match server_kind {
+        ServerKind::Http => Some(start_and_add_server(&home, &[])),
+        ServerKind::OtherEra => Some(start_and_add_server(&home, &[suite.other_era])),
         ServerKind::Stdio => {
             hub.add_server(
                 ID,
@@ -125,25 +130,25 @@ fn run_through_drawbridge(suite: &Suite, behind: ServerKind) -> Report {
     suite.run(
         &home,
         &format!("{}/{ID}", forwarder.url),
-        &format!("{behind:?}").to_lowercase(),
+        &format!("{server_kind:?}").to_lowercase(),
     )
 }
 
 /// Starts the fixture and adds it to Drawbridge.
-fn add(home: &Home, options: &[&str]) -> Process {
-    let (server, url) = serve(home, options);
+fn start_and_add_server(home: &Home, options: &[&str]) -> Process {
+    let (server, url) = start_server(home, options);
     home.cli(&["servers", "add", ID, "--url", &url, "--transport", "http"])
         .expect_success();
     server
 }
 
 /// Starts the fixture. Returns its process and its URL.
-fn serve(home: &Home, options: &[&str]) -> (Process, String) {
+fn start_server(home: &Home, options: &[&str]) -> (Process, String) {
     let mut command = home.command(paths::built_binary(FIXTURE));
     let mut server = Process::start(home, FIXTURE, command.arg("0").args(options));
     let line = server.read_line();
     let url = line
         .strip_prefix("listening on ")
-        .unwrap_or_else(|| panic!("not where it listens: {line}"));
+        .unwrap_or_else(|| panic!("{FIXTURE} printed no URL: {line}"));
     (server, url.to_owned())
 }

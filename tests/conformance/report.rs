@@ -1,4 +1,4 @@
-//! The findings of a suite, and the comparison of two runs.
+//! The results of a run of a suite, and the comparison of two runs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,6 +23,12 @@ impl CheckResult {
         let statuses: BTreeSet<&str> = self.statuses.iter().map(String::as_str).collect();
         statuses.into_iter().collect::<Vec<_>>().join(" and ")
     }
+
+    fn has_problem(&self) -> bool {
+        self.statuses
+            .iter()
+            .any(|status| status == "FAILURE" || status == "WARNING")
+    }
 }
 
 /// The checks of a run, by scenario and by their id and name.
@@ -39,16 +45,16 @@ impl Report {
             .expect("read the folder of the results")
             .flatten()
         {
-            let name = entry.file_name().to_string_lossy().into_owned();
+            let folder_name = entry.file_name().to_string_lossy().into_owned();
             for check in read_checks(&entry.path()) {
                 let text = |field: &str| check[field].as_str().unwrap_or_default().to_owned();
                 let key = (
-                    scenario_name(&name).to_owned(),
+                    scenario_name(&folder_name).to_owned(),
                     format!("{}/{}", text("id"), text("name")),
                 );
-                let entry = checks.entry(key).or_default();
-                entry.statuses.push(text("status"));
-                entry
+                let result = checks.entry(key).or_default();
+                result.statuses.push(text("status"));
+                result
                     .messages
                     .extend(Some(text("errorMessage")).filter(|message| !message.is_empty()));
             }
@@ -59,43 +65,39 @@ impl Report {
     pub(crate) fn count_passed(&self) -> usize {
         self.0
             .values()
-            .flat_map(|found| &found.statuses)
+            .flat_map(|result| &result.statuses)
             .filter(|status| *status == "SUCCESS")
             .count()
     }
 
     /// Returns the failures and warnings.
     pub(crate) fn problems(&self) -> Vec<String> {
-        let bad = |found: &CheckResult| {
-            found
-                .statuses
-                .iter()
-                .any(|status| status == "FAILURE" || status == "WARNING")
-        };
-        let bad = self.0.iter().filter(|(_, found)| bad(found));
-        bad.map(|((scenario, check), found)| format!("{scenario} {check}: {:?}", found.messages))
+        self.0
+            .iter()
+            .filter(|(_, result)| result.has_problem())
+            .map(|((scenario, check), result)| format!("{scenario} {check}: {:?}", result.messages))
             .collect()
     }
 }
 
-/// Returns the checks of a scenario. If the scenario wrote none because it broke off, returns a
+/// Returns the checks of a scenario. If the scenario was aborted before it wrote any, returns one
 /// failed check.
 #[track_caller]
 fn read_checks(folder: &Path) -> Vec<Value> {
     let file = folder.join("checks.json");
     match fs::read_to_string(&file) {
         Ok(text) => serde_json::from_str(&text)
-            .unwrap_or_else(|e| panic!("{} is no JSON: {e}", file.display())),
-        Err(_) => vec![json!({"id": "scenario", "name": "BrokeOff", "status": "FAILURE"})],
+            .unwrap_or_else(|e| panic!("{} is not valid JSON: {e}", file.display())),
+        Err(_) => vec![json!({"id": "scenario", "name": "Aborted", "status": "FAILURE"})],
     }
 }
 
 /// `server-SCENARIO-2026-01-01T00-00-00-000Z` → `SCENARIO`
 fn scenario_name(folder: &str) -> &str {
-    let timed = folder
+    let length = folder
         .len()
         .saturating_sub("-2026-01-01T00-00-00-000Z".len());
-    let name = folder.get(..timed).unwrap_or(folder);
+    let name = folder.get(..length).unwrap_or(folder);
     name.strip_prefix("server-").unwrap_or(name)
 }
 
@@ -104,57 +106,58 @@ fn is_informational(outcome: &str) -> bool {
     matches!(outcome, "" | "INFO")
 }
 
-/// Returns the differences between `direct` and `through` that are not `known`, and the `known`
-/// differences that no longer occur.
+/// Returns the differences between two reports that are not `listed`, and the `listed` differences
+/// that do not occur.
 pub(crate) fn find_differences(
-    direct: &Report,
-    through: &Report,
-    known: &[&Difference],
+    direct_report: &Report,
+    drawbridge_report: &Report,
+    listed: &[&Difference],
 ) -> Vec<String> {
-    let none = CheckResult::default();
-    let mut wrong = vec![];
-    let keys: BTreeSet<_> = direct.0.keys().chain(through.0.keys()).collect();
-    let mut seen = BTreeSet::new();
+    let no_result = CheckResult::default();
+    let mut problems = vec![];
+    let keys: BTreeSet<_> = direct_report
+        .0
+        .keys()
+        .chain(drawbridge_report.0.keys())
+        .collect();
+    let mut matched = BTreeSet::new();
     for key in keys {
         let (scenario, check) = key;
-        let (before, after) = (
-            direct.0.get(key).unwrap_or(&none),
-            through.0.get(key).unwrap_or(&none),
-        );
-        let (before, outcome) = (before.outcome(), after.outcome());
-        if before == outcome
-            || [&before, &outcome]
-                .into_iter()
-                .all(|outcome| is_informational(outcome))
+        let result = drawbridge_report.0.get(key).unwrap_or(&no_result);
+        let direct_outcome = direct_report.0.get(key).unwrap_or(&no_result).outcome();
+        let outcome = result.outcome();
+        if direct_outcome == outcome
+            || (is_informational(&direct_outcome) && is_informational(&outcome))
         {
             continue;
         }
-        let is_known = known
+        let matching_index = listed
             .iter()
-            .enumerate()
-            .find(|(_, known)| known.matches(scenario, check, &outcome));
-        if let Some((place, _)) = is_known {
-            seen.insert(place);
+            .position(|difference| difference.matches(scenario, check, &outcome));
+        if let Some(index) = matching_index {
+            matched.insert(index);
             continue;
         }
-        let messages: Vec<&str> = after.messages.iter().map(String::as_str).collect();
-        wrong.push(format!(
-            "  {scenario} {check}: “{before}” became “{outcome}” {}",
+        let messages: Vec<&str> = result.messages.iter().map(String::as_str).collect();
+        problems.push(format!(
+            "  {scenario} {check}: “{direct_outcome}” became “{outcome}”: {}",
             messages.join("; ")
         ));
     }
-    let stale = known
+    let unmatched = listed
         .iter()
         .enumerate()
-        .filter(|(place, _)| !seen.contains(place));
-    wrong.extend(stale.map(|(_, known)| {
+        .filter(|(index, _)| !matched.contains(index));
+    problems.extend(unmatched.map(|(_, difference)| {
         let Difference {
             scenario,
             check,
-            through,
+            outcome,
             ..
-        } = known;
-        format!("  {scenario} {check}: is no longer “{through}”: take it out of differences.rs")
+        } = difference;
+        format!(
+            "  {scenario} {check}: the outcome is no longer “{outcome}”: remove the row from differences.rs"
+        )
     }));
-    wrong
+    problems
 }

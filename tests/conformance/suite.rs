@@ -27,7 +27,8 @@ pub(crate) struct Suite {
     pub(crate) client_scenarios: usize,
 }
 
-/// The first suite, from before the newest revision. A later suite repeats all its checks.
+/// The first version of the suite, which is older than revision 2026-07-28. The later version
+/// repeats all its checks.
 pub(crate) const FIRST: Suite = Suite {
     name: "first",
     package: "conformance-0.1",
@@ -62,9 +63,10 @@ impl Suite {
     /// Runs the suite against the server at `url`. The suite's output stays in
     /// `test-output/conformance`.
     #[track_caller]
-    pub(crate) fn run(&self, home: &Home, url: &str, way: &str) -> Report {
-        let folder = paths::output_folder(&format!("conformance/{}/{way}", self.name));
-        fs::remove_dir_all(&folder).unwrap_or_else(|e| panic!("empty {}: {e}", folder.display()));
+    pub(crate) fn run(&self, home: &Home, url: &str, run_name: &str) -> Report {
+        let folder = paths::output_folder(&format!("conformance/{}/{run_name}", self.name));
+        fs::remove_dir_all(&folder)
+            .unwrap_or_else(|e| panic!("cannot delete {}: {e}", folder.display()));
         let mut command = home.command(paths::node_program());
         command.arg(paths::npm_file(&format!("{}/dist/index.js", self.package)));
         command
@@ -73,10 +75,10 @@ impl Suite {
             .args(self.options);
         let mut process = Process::start(home, "suite", &mut command);
         // The exit status is ignored: the suite fails if a check fails, and the report covers that.
-        let (_, printed) = process.wait_until_exit(TIMEOUT);
+        let (_, output) = process.wait_until_exit(TIMEOUT);
         assert!(
             folder.is_dir(),
-            "{} checked nothing:\n{printed}\n{}",
+            "the suite {} wrote no results:\n{output}\n{}",
             self.name,
             process.stderr()
         );

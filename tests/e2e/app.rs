@@ -34,7 +34,7 @@ pub(crate) fn create_served_folder(desktop: &DesktopSession) -> String {
     let folder = desktop.file("home/notes");
     std::fs::create_dir_all(&folder).expect("make the folder");
     std::fs::write(folder.join("note.txt"), "the drawbridge is down\n").expect("write the note");
-    paths::path_text(std::fs::canonicalize(folder).expect("the folder's own path"))
+    paths::path_text(std::fs::canonicalize(folder).expect("canonicalize the folder's path"))
 }
 
 impl<'a> App<'a> {
@@ -48,18 +48,22 @@ impl<'a> App<'a> {
 
     /// Starts the app with additional arguments.
     #[track_caller]
-    pub(crate) fn start(desktop: &'a DesktopSession, more: &[&str]) -> Self {
+    pub(crate) fn start(desktop: &'a DesktopSession, extra_arguments: &[&str]) -> Self {
         let port = find_free_port().to_string();
         let url = format!("http://127.0.0.1:{port}/mcp");
         let data_dir = paths::path_text(desktop.data_dir());
-        let own = [
+        let fixed_arguments = [
             "--data-dir",
             &data_dir,
             "--port",
             &port,
             "--skip-config-gen",
         ];
-        let arguments: Vec<String> = own.iter().chain(more).map(ToString::to_string).collect();
+        let arguments: Vec<String> = fixed_arguments
+            .iter()
+            .chain(extra_arguments)
+            .map(ToString::to_string)
+            .collect();
         let driver = WebDriver::open(
             desktop,
             &paths::built_binary("drawbridge-desktop"),
@@ -76,11 +80,11 @@ impl<'a> App<'a> {
     #[track_caller]
     pub(crate) fn find_process(&self) -> RunningProcess {
         let processes = self.desktop.processes();
-        let own = |process: &&RunningProcess| {
+        let is_app = |process: &&RunningProcess| {
             process.command.contains("drawbridge-desktop")
                 && process.variable("DRAWBRIDGE_RUN").is_none()
         };
-        processes.iter().find(own).expect("the app runs").clone()
+        processes.iter().find(is_app).expect("the app runs").clone()
     }
 
     #[track_caller]
@@ -146,7 +150,7 @@ impl<'a> App<'a> {
         self.driver.wait_for("client-row");
         assert_eq!(
             endpoint.url, self.url,
-            "the client is told where the hub listens"
+            "the Clients screen shows the URL of the endpoint"
         );
         endpoint
     }
@@ -172,9 +176,9 @@ impl<'a> App<'a> {
 /// token.
 #[track_caller]
 pub(crate) fn provision(desktop: &DesktopSession, name: &str, command: &[String]) -> String {
-    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
     desktop
-        .cli(&[&["servers", "add", name, "--"], words.as_slice()].concat())
+        .cli(&[&["servers", "add", name, "--"], command.as_slice()].concat())
         .expect_success();
     let added = desktop
         .cli(&["clients", "add", "typescript", "--json"])

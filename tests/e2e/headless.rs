@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::app;
 
 /// Starts a hub with a public server, and adds a client.
-fn serve(desktop: &DesktopSession) -> (Hub<'_>, Endpoint) {
+fn start_hub(desktop: &DesktopSession) -> (Hub<'_>, Endpoint) {
     let token = app::provision(desktop, "everything", &app::everything_command());
     let hub = Hub::serve(desktop);
     let endpoint = Endpoint {
@@ -22,8 +22,8 @@ fn serve(desktop: &DesktopSession) -> (Hub<'_>, Endpoint) {
 
 /// Returns the one-time login link for a browser.
 fn create_login_link(desktop: &DesktopSession) -> String {
-    let printed = desktop.cli(&["open", "--print"]).expect_success().stdout();
-    let link = printed.trim().to_owned();
+    let output = desktop.cli(&["open", "--print"]).expect_success().stdout();
+    let link = output.trim().to_owned();
     assert!(
         link.starts_with("http://") && link.contains("#login="),
         "a login link: {link}"
@@ -34,7 +34,7 @@ fn create_login_link(desktop: &DesktopSession) -> String {
 #[test]
 fn calls_of_both_sdks_are_decided_on_the_command_line() {
     let desktop = DesktopSession::without_screen();
-    let (hub, endpoint) = serve(&desktop);
+    let (hub, endpoint) = start_hub(&desktop);
     for sdk in [Sdk::Python, Sdk::TypeScript] {
         let tools = Client::list_tools(&desktop, sdk, &endpoint);
         assert!(
@@ -48,13 +48,17 @@ fn calls_of_both_sdks_are_decided_on_the_command_line() {
             "everything__get-sum",
             &json!({"a": 2, "b": 40}),
         );
-        let asked = hub.wait_for_approval();
+        let approval = hub.wait_for_approval();
         assert_eq!(
-            (&asked["client"], &asked["tool"]),
+            (&approval["client"], &approval["tool"]),
             (&json!("typescript"), &json!("get-sum"))
         );
         desktop
-            .cli(&["approvals", "approve", asked["id"].as_str().expect("an id")])
+            .cli(&[
+                "approvals",
+                "approve",
+                approval["id"].as_str().expect("an id"),
+            ])
             .expect_success();
         let result = call.wait_for_result();
         assert!(
@@ -69,8 +73,8 @@ fn calls_of_both_sdks_are_decided_on_the_command_line() {
             "everything__get-sum",
             &json!({"a": 1, "b": 1}),
         );
-        let asked = hub.wait_for_approval();
-        let id = asked["id"].as_str().expect("an id");
+        let approval = hub.wait_for_approval();
+        let id = approval["id"].as_str().expect("an id");
         desktop
             .cli(&["approvals", "deny", id, "--reason", "not today"])
             .expect_success();
@@ -85,7 +89,7 @@ fn calls_of_both_sdks_are_decided_on_the_command_line() {
 #[test]
 fn a_call_is_approved_in_a_browser() {
     let desktop = DesktopSession::without_screen();
-    let (_hub, endpoint) = serve(&desktop);
+    let (_hub, endpoint) = start_hub(&desktop);
     desktop
         .cli(&["servers", "sync", "everything"])
         .expect_success();
@@ -113,7 +117,7 @@ fn a_call_is_approved_in_a_browser() {
 #[test]
 fn a_login_link_works_once() {
     let desktop = DesktopSession::without_screen();
-    let (_hub, _) = serve(&desktop);
+    let (_hub, _) = start_hub(&desktop);
     let link = create_login_link(&desktop);
     browser::take_steps(
         &desktop,
@@ -122,8 +126,12 @@ fn a_login_link_works_once() {
     )
     .assert_no_problems();
     // A second browser without the cookie of the first.
-    std::fs::remove_dir_all(desktop.file("chromium")).expect("forget the first browser");
+    std::fs::remove_dir_all(desktop.file("chromium")).expect("remove the first browser's profile");
     let steps = json!([{"do": "log_in"}, {"do": "sleep", "ms": 1500}, {"do": "count", "part": "nav-servers"}]);
-    let seen = browser::take_steps(&desktop, &link, &steps);
-    assert_eq!(seen.0["counts"], json!([0]), "the link is used up");
+    let report = browser::take_steps(&desktop, &link, &steps);
+    assert_eq!(
+        report.0["counts"],
+        json!([0]),
+        "a login link works only once"
+    );
 }

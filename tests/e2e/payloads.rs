@@ -43,46 +43,46 @@ fn tool_with_payload(number: usize, text: &str) -> Value {
 
 /// Returns a tool with a valid name, and all payloads in its title and description.
 fn tool_with_plain_name(name: &str) -> Value {
-    let all = all_payloads();
-    json!({"name": name, "title": all, "description": all, "inputSchema": {"type": "object"}, "annotations": {"title": all}})
+    let all_texts = all_payloads();
+    json!({"name": name, "title": all_texts, "description": all_texts, "inputSchema": {"type": "object"}, "annotations": {"title": all_texts}})
 }
 
 /// Returns the script of the fixture server, with each payload in each field.
 fn server_script(description: &str) -> Value {
-    let all = all_payloads();
-    let each = corpus::all_payloads();
+    let all_texts = all_payloads();
+    let payloads = corpus::all_payloads();
     let entries = |key: &str| -> Vec<Value> {
-        let of = |(number, text): (usize, &String)| {
+        let make_entry = |(number, text): (usize, &String)| {
             json!({key: format!("x://{number}/{text}"), "name": text, "title": text, "description": text, "mimeType": text,
                 "arguments": [{"name": text, "description": text}]})
         };
-        each.iter().enumerate().map(of).collect()
+        payloads.iter().enumerate().map(make_entry).collect()
     };
-    let mut tools: Vec<Value> = each
+    let mut tools: Vec<Value> = payloads
         .iter()
         .enumerate()
         .map(|(number, text)| tool_with_payload(number, text))
         .collect();
     tools.extend(["answer", "fail", "refuse", "hold"].map(tool_with_plain_name));
     tools[0]["description"] = description.into();
-    let notes: Vec<Value> = each
+    let notes: Vec<Value> = payloads
         .chunks(4)
-        .map(|some| json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "logger": some[0], "data": some}}))
+        .map(|group| json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "logger": group[0], "data": group}}))
         .collect();
     json!({
         "initialize": {"result": {
-            "protocolVersion": "2025-06-18", "instructions": all,
+            "protocolVersion": "2025-06-18", "instructions": all_texts,
             "capabilities": {"tools": {"listChanged": true}, "prompts": {}, "resources": {}, "logging": {}},
-            "serverInfo": {"name": all, "title": all, "version": all, "websiteUrl": "javascript:window.__pwned=1"}
+            "serverInfo": {"name": all_texts, "title": all_texts, "version": all_texts, "websiteUrl": "javascript:window.__pwned=1"}
         }},
         "tools/list": {"result": {"tools": tools}},
         "prompts/list": {"result": {"prompts": entries("name")}},
         "resources/list": {"result": {"resources": entries("uri")}},
         "resources/templates/list": {"result": {"resourceTemplates": entries("uriTemplate")}},
-        "tools/call fail": {"result": {"isError": true, "content": [{"type": "text", "text": all}]}},
-        "tools/call refuse": {"error": {"code": -32000, "message": all, "data": all}},
-        "tools/call": {"result": {"content": [{"type": "text", "text": all}], "structuredContent": {"each": each}}},
-        "stderr": each.chunks(4).map(|some| some.join(" ")).collect::<Vec<_>>(),
+        "tools/call fail": {"result": {"isError": true, "content": [{"type": "text", "text": all_texts}]}},
+        "tools/call refuse": {"error": {"code": -32000, "message": all_texts, "data": all_texts}},
+        "tools/call": {"result": {"content": [{"type": "text", "text": all_texts}], "structuredContent": {"each": payloads}}},
+        "stderr": payloads.chunks(4).map(|group| group.join(" ")).collect::<Vec<_>>(),
         "notifications": notes,
     })
 }
@@ -91,8 +91,8 @@ fn script_file(desktop: &DesktopSession, name: &str) -> PathBuf {
     desktop.file(&format!("{name}.json"))
 }
 
-fn write_script(desktop: &DesktopSession, name: &str, offer: &Value) {
-    fs::write(script_file(desktop, name), offer.to_string()).expect("write what it offers");
+fn write_script(desktop: &DesktopSession, name: &str, script: &Value) {
+    fs::write(script_file(desktop, name), script.to_string()).expect("write the script");
 }
 
 fn add_server(hub: &Hub<'_>, desktop: &DesktopSession, name: &str) {
@@ -114,35 +114,35 @@ impl<'a> PayloadFixture<'a> {
     fn new(desktop: &'a DesktopSession) -> Self {
         // The restart of the hub ends the grace period, in which changes would be accepted with the
         // server.
-        let first = Hub::serve(desktop);
+        let first_hub = Hub::serve(desktop);
         for name in ["loud", "changing"] {
             write_script(desktop, name, &server_script("as it was"));
-            add_server(&first, desktop, name);
-            first.wait_until_synced(name);
+            add_server(&first_hub, desktop, name);
+            first_hub.wait_until_synced(name);
         }
-        first.stop(Signal::SIGTERM);
+        first_hub.stop(Signal::SIGTERM);
         let hub = Hub::serve(desktop);
-        let stage = Self {
+        let fixture = Self {
             desktop,
             client: Self::connect_client(&hub),
             hub,
         };
-        stage.add_failing();
-        stage.write_specs();
-        stage.change_tools();
-        stage
+        fixture.add_failing_server();
+        fixture.write_specs();
+        fixture.change_tools();
+        fixture
     }
 
     /// Opens a session as a client with payloads in its `clientInfo`.
     fn connect_client(hub: &Hub<'_>) -> McpClient {
-        let all = all_payloads();
-        let info = json!({"name": all, "title": all, "version": all, "icons": [{"src": all}]});
-        McpClient::connect_as(&hub.url, &hub.add_client("scribbler"), &info)
+        let all_texts = all_payloads();
+        let client_info = json!({"name": all_texts, "title": all_texts, "version": all_texts, "icons": [{"src": all_texts}]});
+        McpClient::connect_as(&hub.url, &hub.add_client("scribbler"), &client_info)
     }
 
     /// Adds a server that answers the handshake with an error, whose text becomes the reason of its
     /// state.
-    fn add_failing(&self) {
+    fn add_failing_server(&self) {
         write_script(
             self.desktop,
             "failing",
@@ -154,23 +154,23 @@ impl<'a> PayloadFixture<'a> {
                 .cli(&["servers", "verify", "failing"])
                 .exit_code(),
             0,
-            "it refuses the handshake"
+            "the server rejects the handshake"
         );
     }
 
     /// Writes spec files as other programs can.
     fn write_specs(&self) {
-        let each = corpus::all_payloads();
-        let spec = json!({"name": all_payloads(), "command": each[0], "args": each, "env": {"A": all_payloads()}, "cwd": each[1]});
+        let payloads = corpus::all_payloads();
+        let spec = json!({"name": all_payloads(), "command": payloads[0], "args": payloads, "env": {"A": all_payloads()}, "cwd": payloads[1]});
         write_spec(self.desktop, "dropped", &spec.to_string());
-        let link = json!({"name": each[7], "url": "https://intruder.test/<img class=intruder>", "headers": {"X-A": each[8]}});
-        write_spec(self.desktop, "linked", &link.to_string());
+        let url_spec = json!({"name": payloads[7], "url": "https://intruder.test/<img class=intruder>", "headers": {"X-A": payloads[8]}});
+        write_spec(self.desktop, "linked", &url_spec.to_string());
         write_spec(
             self.desktop,
             "broken",
-            &format!("{{\"command\": {} {}", json!(each[0]), all_payloads()),
+            &format!("{{\"command\": {} {}", json!(payloads[0]), all_payloads()),
         );
-        wait_until("they are read", || {
+        wait_until("the hub has read the spec files", || {
             let servers = self.hub.run_verb("servers.list", &json!({}));
             some_if(
                 servers["broken"].as_array()?.len() == 1 && servers.to_string().contains("linked"),
@@ -180,8 +180,8 @@ impl<'a> PayloadFixture<'a> {
 
     /// Changes every tool of a server, so that each waits for acceptance with its differences.
     fn change_tools(&self) {
-        let mut offer = server_script("as it is now");
-        let tools = offer["tools/list"]["result"]["tools"]
+        let mut script = server_script("as it is now");
+        let tools = script["tools/list"]["result"]["tools"]
             .as_array_mut()
             .expect("tools");
         for tool in tools.iter_mut() {
@@ -191,14 +191,16 @@ impl<'a> PayloadFixture<'a> {
             )
             .into();
         }
-        write_script(self.desktop, "changing", &offer);
+        write_script(self.desktop, "changing", &script);
         self.desktop.cli(&["servers", "sync", "changing"]);
-        let waits = || {
+        let count_unaccepted = || {
             self.hub.show_server("changing")["unaccepted_tools"]
                 .as_u64()
                 .unwrap_or_default()
         };
-        wait_until("its tools wait", || some_if(waits() >= 200));
+        wait_until("the changed tools wait for acceptance", || {
+            some_if(count_unaccepted() >= 200)
+        });
     }
 
     fn decide_next(&self, verdict: Value) {
@@ -213,21 +215,25 @@ impl<'a> PayloadFixture<'a> {
     /// payloads.
     fn make_calls(&self) {
         let arguments = payload_arguments();
-        let each = corpus::all_payloads();
+        let payloads = corpus::all_payloads();
         for tool in ["answer", "fail", "refuse"] {
             let call = self.client.spawn_call(&format!("loud__{tool}"), &arguments);
             self.decide_next(json!({"kind": "approve_once", "arguments": null}));
             drop(call.join());
         }
         let call = self.client.spawn_call("loud__answer", &arguments);
-        self.decide_next(json!({"kind": "deny", "reason": each[..40].concat()}));
+        self.decide_next(json!({"kind": "deny", "reason": payloads[..40].concat()}));
         drop(call.join());
-        for (effect, text) in [("allow", &each[1]), ("deny", &each[8]), ("ask", &each[170])] {
-            let when = json!([{"pointer": format!("/{text}"), "is": {"equals": text}}]);
-            let life = json!({"kind": "until_revoked"});
+        for (effect, text) in [
+            ("allow", &payloads[1]),
+            ("deny", &payloads[8]),
+            ("ask", &payloads[170]),
+        ] {
+            let conditions = json!([{"pointer": format!("/{text}"), "is": {"equals": text}}]);
+            let lifetime = json!({"kind": "until_deleted"});
             let rule = json!({
-                "server": "loud", "tool": format!("t0-{text}"), "client": null, "read_only": false, "conditions": when,
-                "effect": effect, "result": null, "lifetime": life, "note": text,
+                "server": "loud", "tool": format!("t0-{text}"), "client": null, "read_only": false, "conditions": conditions,
+                "effect": effect, "result": null, "lifetime": lifetime, "note": text,
             });
             self.hub
                 .run_verb("policy.save", &json!({"id": null, "rule": rule}));
@@ -247,7 +253,7 @@ impl<'a> PayloadFixture<'a> {
         assert_eq!(
             missed.as_array().map(Vec::len),
             Some(1),
-            "it can be allowed for a retry"
+            "the call is listed under Missed"
         );
     }
 }
@@ -263,7 +269,7 @@ fn payload_arguments() -> String {
         corpus::INVALID_STRINGS
             .iter()
             .enumerate()
-            .map(|(number, half)| format!("\"half-{number}\":{half}")),
+            .map(|(number, json)| format!("\"half-{number}\":{json}")),
     );
     format!("{{{}}}", members.join(","))
 }
@@ -365,13 +371,13 @@ fn visit_prompt(place: &str) -> Vec<Value> {
 
 #[track_caller]
 fn run_steps(desktop: &DesktopSession, steps: Vec<Value>) -> BrowserReport {
-    let seen = browser::take_steps(
+    let report = browser::take_steps(
         desktop,
         &create_login_link(desktop),
         &json!([log_in(), steps].concat()),
     );
-    seen.assert_no_problems();
-    seen
+    report.assert_no_problems();
+    report
 }
 
 #[test]
@@ -382,11 +388,11 @@ fn text_from_servers_and_clients_is_plain_text_on_every_screen() {
         corpus::all_payloads().len()
     );
     let desktop = DesktopSession::without_screen();
-    let stage = PayloadFixture::new(&desktop);
-    let names = stage.client.list_tools();
+    let fixture = PayloadFixture::new(&desktop);
+    let names = fixture.client.list_tools();
     assert!(
         names.len() >= 200,
-        "tools with impossible names are there under names of their own: {}",
+        "tools with invalid names are listed under valid names: {}",
         names.len()
     );
     let is_plain = |name: &String| {
@@ -394,47 +400,49 @@ fn text_from_servers_and_clients_is_plain_text_on_every_screen() {
             .all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
     };
     assert!(names.iter().all(is_plain), "{names:?}");
-    stage.hub.set_approval_timeout(APPROVAL_TIMEOUT_S);
-    stage.make_calls();
+    fixture.hub.set_approval_timeout(APPROVAL_TIMEOUT_S);
+    fixture.make_calls();
     run_steps(&desktop, [visit_servers(), visit_pages()].concat());
 }
 
 #[test]
 fn a_call_is_plain_text_in_each_step_of_its_prompt() {
     let desktop = DesktopSession::without_screen();
-    let stage = PayloadFixture::new(&desktop);
-    stage.let_call_time_out();
+    let fixture = PayloadFixture::new(&desktop);
+    fixture.let_call_time_out();
     desktop
         .cli(&["policy", "add", "loud/hold", "allow", "--result", "hold"])
         .expect_success();
-    let named = corpus::all_payloads()
+    let tool_index = corpus::all_payloads()
         .iter()
         .position(|text| text.contains("<button"))
         .expect("a payload that is a button");
-    let exposed = stage.hub.show_server("loud")["tools"][named]["exposed_name"]
+    let exposed_name = fixture.hub.show_server("loud")["tools"][tool_index]["exposed_name"]
         .as_str()
         .expect("a name")
         .to_owned();
-    let _waiting = stage
+    let _first_call = fixture
         .client
-        .spawn_call(&exposed, &arguments_for_tool(named));
-    let _more = stage
+        .spawn_call(&exposed_name, &arguments_for_tool(tool_index));
+    let _second_call = fixture
         .client
         .spawn_call("loud__answer", &payload_arguments());
-    let waits = |count: usize| {
-        wait_until(format!("{count} wait"), || {
+    let wait_for_pending = |count: usize| {
+        wait_until(format!("{count} approvals are pending"), || {
             some_if(
-                stage
+                fixture
                     .hub
                     .run_verb("approvals.list", &json!({}))
                     .as_array()
-                    .is_some_and(|waiting| waiting.len() == count),
+                    .is_some_and(|approvals| approvals.len() == count),
             )
         });
     };
-    waits(2);
-    let _held = stage.client.spawn_call("loud__hold", &payload_arguments());
-    waits(3);
+    wait_for_pending(2);
+    let _held_call = fixture
+        .client
+        .spawn_call("loud__hold", &payload_arguments());
+    wait_for_pending(3);
     let mut steps = vec![click("nav-approvals"), steps::wait_for("missed")];
     steps.extend(check_plain_text("approvals"));
     steps.push(json!({"do": "set_size", "width": 460, "height": 700}));
@@ -466,25 +474,25 @@ fn arguments_for_tool(number: usize) -> String {
 /// reorder.
 #[track_caller]
 fn assert_prints_plain_text(desktop: &DesktopSession, arguments: &[&str]) {
-    let human = desktop.cli(arguments);
-    for (stream, text) in [("stdout", human.stdout()), ("stderr", human.stderr())] {
-        let raw = text.chars().find(|c| corpus::must_be_escaped(*c));
+    let output = desktop.cli(arguments);
+    for (stream, text) in [("stdout", output.stdout()), ("stderr", output.stderr())] {
+        let unescaped = text.chars().find(|c| corpus::must_be_escaped(*c));
         assert!(
-            raw.is_none(),
-            "{arguments:?} writes {raw:?} as it is to {stream}: {text}"
+            unescaped.is_none(),
+            "{arguments:?} writes {unescaped:?} unescaped to {stream}: {text}"
         );
     }
-    let words = [arguments, &["--json"]].concat();
-    let json = desktop.cli(&words);
-    if json.exit_code() == 0 {
-        let text = json.stdout();
+    let json_arguments = [arguments, &["--json"]].concat();
+    let json_output = desktop.cli(&json_arguments);
+    if json_output.exit_code() == 0 {
+        let text = json_output.stdout();
         assert!(
             !text.trim_end().contains(corpus::must_be_escaped),
-            "{words:?}: {text}"
+            "{json_arguments:?}: {text}"
         );
         assert!(
             serde_json::from_str::<Box<RawValue>>(&text).is_ok(),
-            "{words:?} prints JSON: {text}"
+            "{json_arguments:?} prints no JSON: {text}"
         );
     }
 }
@@ -492,16 +500,16 @@ fn assert_prints_plain_text(desktop: &DesktopSession, arguments: &[&str]) {
 #[test]
 fn text_from_servers_and_clients_does_not_control_a_terminal() {
     let desktop = DesktopSession::without_screen();
-    let stage = PayloadFixture::new(&desktop);
-    stage.make_calls();
-    let _waiting = stage
+    let fixture = PayloadFixture::new(&desktop);
+    fixture.make_calls();
+    let _pending_call = fixture
         .client
         .spawn_call("loud__answer", &payload_arguments());
-    let waiting = stage.hub.wait_for_approval()["id"]
+    let pending_id = fixture.hub.wait_for_approval()["id"]
         .as_str()
         .expect("an id")
         .to_owned();
-    let calls = stage.hub.run_verb("calls.list", &json!({}));
+    let calls = fixture.hub.run_verb("calls.list", &json!({}));
     let calls: Vec<&str> = calls
         .as_array()
         .expect("calls")
@@ -511,7 +519,7 @@ fn text_from_servers_and_clients_does_not_control_a_terminal() {
     for id in calls {
         assert_prints_plain_text(&desktop, &["calls", "show", id]);
     }
-    let named = format!("t0-{}", corpus::all_payloads()[0]);
+    let tool_name = format!("t0-{}", corpus::all_payloads()[0]);
     for arguments in [
         &["servers", "list"][..],
         &["servers", "show", "loud"],
@@ -519,13 +527,13 @@ fn text_from_servers_and_clients_does_not_control_a_terminal() {
         &["servers", "show", "failing"],
         &["servers", "show", "dropped"],
         &["servers", "show", "linked"],
-        &["servers", "history", "changing", &named],
+        &["servers", "history", "changing", &tool_name],
         &["servers", "verify", "loud"],
         &["servers", "verify", "failing"],
         &["tools", "list"],
         &["tools", "list", "--format", "openai"],
         &["approvals", "list"],
-        &["approvals", "show", &waiting],
+        &["approvals", "show", &pending_id],
         &["approvals", "missed"],
         &["calls", "list"],
         &["clients", "list"],
@@ -539,10 +547,13 @@ fn text_from_servers_and_clients_does_not_control_a_terminal() {
     let folder = desktop.data_dir().join("logs");
     for entry in fs::read_dir(&folder).expect("the folder of logs") {
         let text = fs::read_to_string(entry.expect("a log").path()).expect("a log in UTF-8");
-        let raw = text
+        let unescaped_line = text
             .lines()
             .find(|line| line.replace('\t', "").contains(corpus::must_be_escaped));
-        assert!(raw.is_none(), "the log holds {raw:?}");
+        assert!(
+            unescaped_line.is_none(),
+            "the log contains {unescaped_line:?} unescaped"
+        );
         assert!(text.contains(corpus::MARK), "the payloads are in the log");
     }
 }

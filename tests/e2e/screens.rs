@@ -1,8 +1,8 @@
 //! Every screen in light and dark, full and empty: screenshots and accessibility checks.
 
 use drawbridge_tests::{
-    DesktopSession, Hub, McpClient, browser, hub::write_spec, paths,
-    protected_server::ProtectedServer, wait::some_if, wait_until,
+    DesktopSession, Hub, McpClient, browser, hub::write_spec, protected_server::ProtectedServer,
+    wait::some_if, wait_until,
 };
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ const SCREENS: &[&str] = &[
 ];
 
 /// Returns the steps that visit every screen, and the popup at its own size, in both themes.
-fn visit_screens(what: &str, popup_shows: &str) -> Vec<Value> {
+fn visit_screens(state: &str, popup_part: &str) -> Vec<Value> {
     let mut steps = vec![
         json!({"do": "log_in"}),
         json!({"do": "wait_for", "part": "nav-servers"}),
@@ -28,13 +28,13 @@ fn visit_screens(what: &str, popup_shows: &str) -> Vec<Value> {
         steps.push(json!({"do": "set_theme", "theme": theme}));
         steps.push(json!({"do": "set_size", "width": 1280, "height": 800}));
         for screen in SCREENS {
-            let name = format!("{what}-{screen}-{theme}");
+            let name = format!("{state}-{screen}-{theme}");
             steps.push(json!({"do": "click", "part": format!("nav-{screen}")}));
-            if what == "full" && *screen == "servers" {
+            if state == "full" && *screen == "servers" {
                 steps.push(json!({"do": "click", "part": "server-row[data-server=everything]"}));
                 steps.push(json!({"do": "wait_for", "part": "server-detail tool-row"}));
             }
-            if what == "full" && *screen == "approvals" {
+            if state == "full" && *screen == "approvals" {
                 steps.push(json!({"do": "wait_until_enabled", "part": "approve-once"}));
             }
             steps.push(json!({"do": "wait_until_settled"}));
@@ -42,12 +42,12 @@ fn visit_screens(what: &str, popup_shows: &str) -> Vec<Value> {
             steps.push(json!({"do": "check_layout", "where": name}));
             steps.push(json!({"do": "check_accessibility", "where": name}));
         }
-        let name = format!("{what}-popup-{theme}");
+        let name = format!("{state}-popup-{theme}");
         steps.push(json!({"do": "set_size", "width": 460, "height": 700}));
         steps.push(json!({"do": "open_route", "hash": "#/popup"}));
-        steps.push(json!({"do": "wait_for", "part": popup_shows}));
+        steps.push(json!({"do": "wait_for", "part": popup_part}));
         steps.push(json!({"do": "wait_until_gone", "part": "nav-servers"}));
-        if what == "full" {
+        if state == "full" {
             steps.push(json!({"do": "wait_until_enabled", "part": "approve-once"}));
         }
         steps.push(json!({"do": "wait_until_settled"}));
@@ -65,13 +65,13 @@ fn visit_screens(what: &str, popup_shows: &str) -> Vec<Value> {
 fn every_screen_of_an_empty_hub_has_no_problems() {
     let desktop = DesktopSession::without_screen();
     let _hub = Hub::serve(&desktop);
-    let seen = browser::take_steps(
+    let report = browser::take_steps(
         &desktop,
         &create_login_link(&desktop),
         &json!(visit_screens("empty", "popup-empty")),
     );
-    seen.assert_no_problems();
-    assert_eq!(seen.screenshots().len(), 16);
+    report.assert_no_problems();
+    assert_eq!(report.screenshots().len(), 16);
 }
 
 #[test]
@@ -84,25 +84,25 @@ fn every_screen_of_a_busy_hub_has_no_problems() {
     let arguments = json!({"path": "/home/me/projects/drawbridge/README.md", "edits": [
         {"oldText": "# Drawbridge\n\nOne endpoint.", "newText": "# Drawbridge\n\nOne local endpoint between every client\u{202e} and every server."}
     ], "dryRun": false});
-    let _waiting = client.spawn_call("filesystem__edit_file", &arguments.to_string());
+    let _first_call = client.spawn_call("filesystem__edit_file", &arguments.to_string());
     wait_until("a call waits", || {
         some_if(!hub.wait_for_approval().is_null())
     });
-    let _more = client.spawn_call("everything__echo", r#"{"message":"and another one"}"#);
+    let _second_call = client.spawn_call("everything__echo", r#"{"message":"and another one"}"#);
     wait_until("two calls wait", || {
         some_if(
             desktop
                 .cli(&["approvals", "list", "--json"])
                 .expect_json()
                 .as_array()
-                .is_some_and(|waiting| waiting.len() == 2),
+                .is_some_and(|approvals| approvals.len() == 2),
         )
     });
     let mut steps = visit_screens("full", "popup-position");
     steps.extend(visit_dialogs());
-    let seen = browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps));
-    seen.assert_no_problems();
-    assert!(seen.screenshots().len() >= 14);
+    let report = browser::take_steps(&desktop, &create_login_link(&desktop), &json!(steps));
+    report.assert_no_problems();
+    assert!(report.screenshots().len() >= 14);
 }
 
 #[test]
@@ -160,15 +160,15 @@ fn set_up_hub(desktop: &DesktopSession, hub: &Hub<'_>) {
         ("everything", app::everything_command()),
         ("filesystem", app::filesystem_command(&folder)),
     ] {
-        let words: Vec<&str> = command.iter().map(String::as_str).collect();
-        hub.add_server(name, &[], &words);
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        hub.add_server(name, &[], &command);
         hub.wait_until_synced(name);
     }
-    let probe = paths::path_text(paths::built_binary("upstream-probe"));
+    desktop.install_program("upstream-probe", "notes-mcp");
     hub.add_server(
         "notes",
         &["--secret", "API_KEY=not a secret"],
-        &[&probe, "--noisy"],
+        &["notes-mcp", "--noisy"],
     );
     hub.add_server(
         "broken-path",

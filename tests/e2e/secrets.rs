@@ -30,7 +30,7 @@ fn a_secret_is_only_in_the_keyring_and_in_its_server() {
             .call("probe__variable", r#"{"name":"API_TOKEN"}"#)
             .text(),
         canary.value(),
-        "the server has it"
+        "the server gets the secret"
     );
     assert!(
         desktop
@@ -38,15 +38,15 @@ fn a_secret_is_only_in_the_keyring_and_in_its_server() {
             .items()
             .iter()
             .any(|item| item.value == canary.value()),
-        "the keyring keeps it"
+        "the keyring contains the secret"
     );
     client.call("probe__crash", "{}");
-    let shown = desktop
+    let details = desktop
         .cli(&["servers", "show", "probe", "--json"])
         .stdout();
     assert!(
-        shown.contains("${keyring:"),
-        "the spec refers to it: {shown}"
+        details.contains("${keyring:"),
+        "the spec refers to the keyring: {details}"
     );
     for arguments in [
         ["servers", "list"],
@@ -55,11 +55,11 @@ fn a_secret_is_only_in_the_keyring_and_in_its_server() {
         ["logs", "--json"],
         ["policy", "list"],
     ] {
-        let ran = desktop.cli(&arguments).expect_success();
+        let output = desktop.cli(&arguments).expect_success();
         assert_eq!(
-            canary.find_in(&ran.output.stdout),
+            canary.find_in(&output.output.stdout),
             None,
-            "`drawbridge {}` does not tell it",
+            "`drawbridge {}` does not print the secret",
             arguments.join(" ")
         );
     }
@@ -76,14 +76,14 @@ fn a_secret_is_only_in_the_keyring_and_in_its_server() {
     assert_eq!(
         canary.find_in(health.expect("a body").as_bytes()),
         None,
-        "health does not tell it"
+        "/health does not contain the secret"
     );
     assert!(
         desktop
             .processes()
             .iter()
             .all(|process| canary.find_in(process.command.as_bytes()).is_none()),
-        "no command line has it"
+        "no process has the secret in its command line"
     );
     hub.stop(Signal::SIGKILL);
     canary.assert_absent_below(&desktop.data_dir());
@@ -96,7 +96,7 @@ fn a_secret_is_only_in_the_keyring_and_in_its_server() {
     assert_eq!(
         answer.text(),
         canary.value(),
-        "after a restart the server still gets it"
+        "the server still gets the secret after a restart"
     );
     desktop
         .cli(&["servers", "remove", "probe"])
@@ -107,7 +107,7 @@ fn a_secret_is_only_in_the_keyring_and_in_its_server() {
             .items()
             .iter()
             .all(|item| item.value != canary.value()),
-        "it goes with its server"
+        "the secret is deleted together with its server"
     );
 }
 
@@ -118,7 +118,7 @@ fn without_a_keyring_only_servers_with_secrets_do_not_start() {
     hub.add_probe(&[]);
     let program = paths::path_text(paths::built_binary("upstream-probe"));
     let canary = Canary::new("absent");
-    let refused = home.cli(&[
+    let rejected = home.cli(&[
         "servers",
         "add",
         "needy",
@@ -127,18 +127,22 @@ fn without_a_keyring_only_servers_with_secrets_do_not_start() {
         "--",
         &program,
     ]);
-    assert_eq!(refused.exit_code(), 1, "there is nowhere to keep a secret");
+    assert_eq!(
+        rejected.exit_code(),
+        1,
+        "a secret cannot be stored without a keyring"
+    );
     assert!(
-        refused.stderr().to_lowercase().contains("keyring"),
-        "it says why: {}",
-        refused.stderr()
+        rejected.stderr().to_lowercase().contains("keyring"),
+        "the error names the keyring: {}",
+        rejected.stderr()
     );
     drawbridge_tests::hub::write_spec(
         &home,
         "waiting",
         &serde_json::json!({"command": program, "env": {"K": "${keyring:waiting_K}"}}).to_string(),
     );
-    drawbridge_tests::wait_until("the spec is read", || {
+    drawbridge_tests::wait_until("the hub has read the spec", || {
         home.cli(&["servers", "accept", "waiting"])
             .exit_code()
             .eq(&0)
@@ -150,14 +154,14 @@ fn without_a_keyring_only_servers_with_secrets_do_not_start() {
             .call("probe__echo", r#"{"a":1}"#)
             .text(),
         r#"{"a":1}"#,
-        "the others work"
+        "the other servers work"
     );
     assert_eq!(hub.show_server("waiting")["state"], "needs_secret");
     canary.assert_absent_below(&home.data_dir());
-    let folder = fs::metadata(home.data_dir()).expect("the data folder");
+    let metadata = fs::metadata(home.data_dir()).expect("the data folder");
     assert_eq!(
-        std::os::unix::fs::PermissionsExt::mode(&folder.permissions()) & 0o777,
+        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777,
         0o700,
-        "and it is private"
+        "only the owner can access the data folder"
     );
 }

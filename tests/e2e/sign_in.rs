@@ -27,11 +27,11 @@ fn window_signs_in_to_a_server_in_the_system_browser() {
     let opened = wait_until("the browser is opened", || {
         Some(launcher.recorded_runs()).filter(|opened| opened.len() >= 2)
     });
-    assert_eq!(opened[0], "1", "with the URL alone: {opened:?}");
+    assert_eq!(opened[0], "1", "the browser gets only the URL: {opened:?}");
     assert_eq!(
         app.driver.text("sign-in-url"),
         opened[1],
-        "the one that the screen shows"
+        "the browser gets the URL that the screen shows"
     );
     sign_in_as_browser(&desktop, &opened[1]);
     app.driver.wait_for("signed-in");

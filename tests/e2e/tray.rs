@@ -31,11 +31,11 @@ fn the_tray_shows_pending_calls_and_opens_the_window() {
     let labels = desktop.tray.all_labels();
     for label in ["Open Drawbridge", "Quit Drawbridge"] {
         assert!(
-            labels.iter().any(|shown| shown == label),
+            labels.iter().any(|item| item == label),
             "the menu has '{label}': {labels:?}"
         );
     }
-    assert!(!app.driver.is_visible(), "nothing is on the screen");
+    assert!(!app.driver.is_visible(), "no window is visible");
 
     let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "knock"}));
     desktop.tray.wait_for_item("1 call waits for you");
@@ -50,7 +50,7 @@ fn the_tray_shows_pending_calls_and_opens_the_window() {
     app.driver.click("approve-always-confirm");
     assert_eq!(call.wait_for_result().text, "Echo: knock");
     app.wait_until_popup_hides();
-    wait_until("the tray shows that nothing waits", || {
+    wait_until("the tray shows no pending call", || {
         some_if(
             !desktop
                 .tray
@@ -65,7 +65,7 @@ fn the_tray_shows_pending_calls_and_opens_the_window() {
         "Echo: again"
     );
 
-    assert_eq!(app.driver.windows().len(), 1, "only the popup is there");
+    assert_eq!(app.driver.windows().len(), 1, "only the popup exists");
     desktop.tray.click("Open Drawbridge");
     app.switch_to_main();
     wait_until("the window is on the screen", || {
@@ -93,25 +93,22 @@ fn a_short_call_is_approved_in_the_menu() {
             "Approve once"
         ]
     );
-    assert!(
-        !menu.children[0].enabled,
-        "the arguments are there to be read"
-    );
+    assert!(!menu.children[0].enabled, "the arguments cannot be clicked");
     desktop.tray.click("Approve once");
     assert_eq!(call.wait_for_result().text, "Echo: knock_knock & wait");
     app.wait_until_popup_hides();
 
-    let again = app.begin_call(
+    let second_call = app.begin_call(
         &endpoint,
         "everything__echo",
         &json!({"message": "knock_knock & wait"}),
     );
     desktop.tray.wait_for_item("typescript → everything · echo");
     desktop.tray.click("Deny");
-    let result = again.wait_for_result();
+    let result = second_call.wait_for_result();
     assert!(
         result.is_error && result.text.contains("The user denied this call"),
-        "it was approved once: {result:?}"
+        "the approval covers only one call: {result:?}"
     );
 }
 
@@ -129,18 +126,21 @@ fn a_call_too_long_for_the_menu_is_not_approved_there() {
         menu.child_labels(),
         ["314 characters of arguments", "Show…", "Deny"]
     );
-    let shown = desktop
+    let notification = desktop
         .notifications
         .wait_for_summary("typescript wants to call echo of everything");
-    assert_eq!(shown.body, "Open to see the arguments");
+    assert_eq!(notification.body, "Open to see the arguments");
     assert!(
-        !shown.actions.iter().any(|action| action == "approve"),
-        "{shown:?}"
+        !notification
+            .actions
+            .iter()
+            .any(|action| action == "approve"),
+        "{notification:?}"
     );
     desktop.tray.click("Deny");
     assert!(call.wait_for_result().is_error);
 
-    let hiding = app.begin_call(
+    let bidi_call = app.begin_call(
         &endpoint,
         "everything__echo",
         &json!({"message": "a\u{202e}b"}),
@@ -153,7 +153,7 @@ fn a_call_too_long_for_the_menu_is_not_approved_there() {
     desktop.tray.click("Show…");
     app.switch_to_popup();
     desktop.tray.click("Deny");
-    assert!(hiding.wait_for_result().is_error);
+    assert!(bidi_call.wait_for_result().is_error);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn while_paused_no_call_runs_until_resumed() {
     let result = call.wait_for_result();
     assert!(
         result.is_error && result.text.contains("All calls are paused"),
-        "what waits is denied: {result:?}"
+        "a pending call is denied: {result:?}"
     );
     desktop.tray.wait_for_item("All calls are paused");
     app.wait_until_popup_hides();
@@ -176,7 +176,7 @@ fn while_paused_no_call_runs_until_resumed() {
     assert!(
         app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "x"}))
             .is_error,
-        "no rule allows it"
+        "no rule allows a call during a pause"
     );
     desktop.tray.click("Resume calls");
     desktop.tray.wait_for_item("Pause all calls");
@@ -193,10 +193,10 @@ fn a_call_is_decided_in_its_notification() {
     let (app, endpoint) = start_hidden(&desktop);
     let title = "typescript wants to call echo of everything";
     let denied = app.begin_call(&endpoint, "everything__echo", &json!({"message": "one"}));
-    let shown = desktop.notifications.wait_for_summary(title);
-    assert_eq!(shown.body, r#"{"message":"one"}"#);
-    assert_eq!(shown.actions, ["show", "deny", "approve", "default"]);
-    desktop.notifications.click(shown.id, "deny");
+    let notification = desktop.notifications.wait_for_summary(title);
+    assert_eq!(notification.body, r#"{"message":"one"}"#);
+    assert_eq!(notification.actions, ["show", "deny", "approve", "default"]);
+    desktop.notifications.click(notification.id, "deny");
     let result = denied.wait_for_result();
     assert!(
         result.is_error && result.text.contains("The user denied this call"),
@@ -205,8 +205,8 @@ fn a_call_is_decided_in_its_notification() {
     app.wait_until_popup_hides();
 
     let approved = app.begin_call(&endpoint, "everything__echo", &json!({"message": "two"}));
-    let shown = desktop.notifications.wait_for_summary(title);
-    desktop.notifications.click(shown.id, "approve");
+    let notification = desktop.notifications.wait_for_summary(title);
+    desktop.notifications.click(notification.id, "approve");
     assert_eq!(approved.wait_for_result().text, "Echo: two");
 }
 
@@ -215,15 +215,15 @@ fn a_late_click_decides_nothing() {
     let desktop = DesktopSession::new();
     let (app, endpoint) = start_hidden(&desktop);
     let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "one"}));
-    let shown = desktop
+    let notification = desktop
         .notifications
         .wait_for_summary("typescript wants to call echo of everything");
     desktop.tray.click("Deny");
     assert!(call.wait_for_result().is_error);
-    let next = app.begin_call(&endpoint, "everything__echo", &json!({"message": "one"}));
+    let second_call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "one"}));
     desktop.tray.wait_for_item("Approve once");
-    desktop.notifications.click(shown.id, "approve");
-    wait_until("the log says so", || {
+    desktop.notifications.click(notification.id, "approve");
+    wait_until("the log reports the late click", || {
         some_if(is_logged(
             &desktop.data_dir(),
             "too late for approvals.decide",
@@ -231,7 +231,7 @@ fn a_late_click_decides_nothing() {
     });
     desktop.tray.click("Deny");
     assert!(
-        next.wait_for_result().is_error,
+        second_call.wait_for_result().is_error,
         "the click on the first did not approve the second"
     );
 }
@@ -241,18 +241,18 @@ fn pending_calls_share_one_notification() {
     let desktop = DesktopSession::new();
     let (app, endpoint) = start_hidden(&desktop);
     let calls: Vec<_> = (0..3)
-        .map(|i| {
+        .map(|number| {
             app.begin_call(
                 &endpoint,
                 "everything__echo",
-                &json!({"message": format!("call {i}")}),
+                &json!({"message": format!("call {number}")}),
             )
         })
         .collect();
-    let shown = desktop
+    let notification = desktop
         .notifications
         .wait_for_summary("3 calls wait for you");
-    assert_eq!(shown.actions, ["show", "default"]);
+    assert_eq!(notification.actions, ["show", "default"]);
     desktop.tray.click("Pause all calls");
     for call in calls {
         assert!(call.wait_for_result().is_error);
@@ -282,7 +282,7 @@ fn the_shortcut_opens_the_pending_calls_or_else_the_window() {
         .wait_for_summary("typescript wants to call echo of everything");
     desktop.press("ctrl+alt+d");
     desktop.notifications.wait_until_none();
-    wait_until("the popup has the keyboard", || {
+    wait_until("the popup has the focus", || {
         some_if(app.driver.run_script("return document.hasFocus()") == true)
     });
     desktop.tray.click("Approve once");
@@ -293,21 +293,21 @@ fn the_shortcut_opens_the_pending_calls_or_else_the_window() {
 fn if_the_shortcut_is_unavailable_the_app_logs_it_and_continues() {
     let desktop = DesktopSession::new();
     let (_app, _) = start_hidden(&desktop);
-    let other = |name: &str, why: &str, variables: &[(&str, &str)]| {
+    let assert_runs_and_logs = |name: &str, message: &str, variables: &[(&str, &str)]| {
         let mut command = desktop.command(paths::built_binary("drawbridge-desktop"));
         command
             .arg("--data-dir")
             .arg(desktop.file(name))
             .args(["--port", "0", "--hidden"]);
         command.envs(variables.iter().copied());
-        let mut other = process::Process::start(&desktop, name, &mut command);
-        wait_until(format!("the log says '{why}'"), || {
-            some_if(is_logged(&desktop.file(name), why))
+        let mut app = process::Process::start(&desktop, name, &mut command);
+        wait_until(format!("the log contains '{message}'"), || {
+            some_if(is_logged(&desktop.file(name), message))
         });
-        assert!(other.exit_status().is_none(), "{}", other.stderr());
+        assert!(app.exit_status().is_none(), "{}", app.stderr());
     };
-    other("taken", "no Ctrl+Alt+D: the shortcut is not available", &[]);
-    other(
+    assert_runs_and_logs("taken", "no Ctrl+Alt+D: the shortcut is not available", &[]);
+    assert_runs_and_logs(
         "wayland",
         "no Ctrl+Alt+D: on Wayland an app cannot register a global shortcut",
         &[("WAYLAND_DISPLAY", "wayland-0")],
@@ -366,7 +366,7 @@ fn no_process_is_left_after_the_app_quits() {
     app.call_and_wait(&endpoint, "everything__echo", &json!({"message": "x"}));
     assert!(!desktop.server_processes().is_empty(), "the server runs");
     desktop.tray.click("Quit Drawbridge");
-    wait_until("the app is gone", || some_if(!is_app_running(&desktop)));
+    wait_until("the app has exited", || some_if(!is_app_running(&desktop)));
     desktop.assert_no_survivors();
 }
 
@@ -381,7 +381,7 @@ fn no_process_is_left_after_the_app_is_killed() {
     assert!(!desktop.server_processes().is_empty(), "the server runs");
     process::signal_process(app.find_process().pid, Signal::SIGKILL);
     desktop.assert_no_survivors();
-    wait_until("the app is gone", || some_if(!is_app_running(&desktop)));
+    wait_until("the app has exited", || some_if(!is_app_running(&desktop)));
 }
 
 #[test]
@@ -397,7 +397,7 @@ fn a_second_start_shows_the_window_of_the_first() {
     let (status, _) = second.wait_until_exit(Duration::from_secs(15));
     assert!(
         status.success(),
-        "the second ends well: {status}\n{}",
+        "the second app exits without an error: {status}\n{}",
         second.stderr()
     );
     app.switch_to_main();

@@ -18,8 +18,8 @@ fn a_person_adds_servers_connects_a_client_and_decides_its_calls() {
     let app = App::open(&desktop);
     app.driver.save_screenshot("01-first-start");
     let canary = Canary::new("form");
-    add_by_form(&app, &canary);
-    add_by_paste(&app, &folder);
+    add_server_by_form(&app, &canary);
+    add_server_by_paste(&app, &folder);
     let endpoint = app.add_client("typescript");
     let tools = Client::list_tools(&desktop, Sdk::TypeScript, &endpoint);
     for tool in [
@@ -40,7 +40,7 @@ fn a_person_adds_servers_connects_a_client_and_decides_its_calls() {
 }
 
 /// Adds a server with a secret variable through the form.
-fn add_by_form(app: &App<'_>, canary: &Canary) {
+fn add_server_by_form(app: &App<'_>, canary: &Canary) {
     let driver = &app.driver;
     driver.click("nav-servers");
     driver.click("add-server");
@@ -73,7 +73,7 @@ fn add_by_form(app: &App<'_>, canary: &Canary) {
 }
 
 /// Adds a server by pasting another client's settings.
-fn add_by_paste(app: &App<'_>, folder: &str) {
+fn add_server_by_paste(app: &App<'_>, folder: &str) {
     let driver = &app.driver;
     let command = app::filesystem_command(folder);
     let pasted =
@@ -101,8 +101,8 @@ fn approve_once(app: &App<'_>, endpoint: &Endpoint, folder: &str) {
         &json!({"path": path}),
     );
     app.switch_to_popup();
-    for told in ["typescript", "filesystem", "read_text_file", &path] {
-        app.driver.wait_for_text("approval-card", told);
+    for shown_text in ["typescript", "filesystem", "read_text_file", &path] {
+        app.driver.wait_for_text("approval-card", shown_text);
     }
     assert!(
         app.driver.text("arguments").contains(&path),
@@ -167,9 +167,9 @@ fn let_a_call_time_out(app: &App<'_>, endpoint: &Endpoint) {
 
 fn check_calls_screen(app: &App<'_>) {
     app.driver.click("nav-calls");
-    for decided in ["allowed", "denied", "timed_out"] {
+    for decision in ["allowed", "denied", "timed_out"] {
         app.driver
-            .wait_for(&format!("call-row[data-decision={decided}]"));
+            .wait_for(&format!("call-row[data-decision={decision}]"));
     }
     app.driver
         .wait_for("call-row[data-decision=allowed][data-outcome=ok]");
@@ -188,7 +188,7 @@ fn assert_secret_only_in_keyring(app: &App<'_>, endpoint: &Endpoint, canary: &Ca
         "server-detail tool-row[data-tool=get-env] tool-policy",
         "allow",
     );
-    wait_until("the tool may be called", || {
+    wait_until("the tool is allowed", || {
         let rules = app.desktop.cli(&["policy", "list", "--json"]).expect_json();
         some_if(rules.to_string().contains("get-env"))
     });
@@ -206,14 +206,14 @@ fn assert_secret_only_in_keyring(app: &App<'_>, endpoint: &Endpoint, canary: &Ca
             .items()
             .iter()
             .any(|item| item.value == canary.value()),
-        "the keyring keeps it"
+        "the keyring contains the secret"
     );
     assert!(
         !app.driver
             .run_script("return document.documentElement.outerHTML")
             .to_string()
             .contains("canary/"),
-        "no screen shows it"
+        "no screen shows the secret"
     );
     canary.assert_absent_below(&app.desktop.data_dir());
     canary.assert_absent_below(&app.desktop.file("."));

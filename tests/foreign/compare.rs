@@ -1,4 +1,4 @@
-//! Everything that a client sees of a server, as text.
+//! Records everything that a client receives from a server, as text.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,37 @@ use crate::{
     servers::Server,
 };
 
-/// The list methods, with the member that holds the definitions and the member that identifies one.
-const LISTS: [(&str, &str, &str); 4] = [
-    ("tools/list", "tools", "name"),
-    ("prompts/list", "prompts", "name"),
-    ("resources/list", "resources", "uri"),
-    (
+/// A method that lists definitions.
+struct ListMethod {
+    method: &'static str,
+    /// The member of the result that holds the definitions.
+    key: &'static str,
+    /// The member of a definition that identifies it.
+    identifier: &'static str,
+}
+
+const LISTS: [ListMethod; 4] = [
+    list_method("tools/list", "tools", "name"),
+    list_method("prompts/list", "prompts", "name"),
+    list_method("resources/list", "resources", "uri"),
+    list_method(
         "resources/templates/list",
         "resourceTemplates",
         "uriTemplate",
     ),
 ];
+
+const fn list_method(
+    method: &'static str,
+    key: &'static str,
+    identifier: &'static str,
+) -> ListMethod {
+    ListMethod {
+        method,
+        key,
+        identifier,
+    }
+}
 
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -40,19 +60,25 @@ impl ClientView {
     #[track_caller]
     pub(crate) fn read(server: &Server, peer: &mut Peer) -> Self {
         let mut texts = BTreeMap::new();
-        for (method, key, identifier) in LISTS {
+        for ListMethod {
+            method,
+            key,
+            identifier,
+        } in LISTS
+        {
             for definition in list_definitions(peer, method, key) {
                 let value: Value = serde_json::from_str(&definition).expect("a definition is JSON");
-                let name = value[identifier]
-                    .as_str()
-                    .unwrap_or_else(|| panic!("no {identifier}: {definition}"));
-                let twice = texts.insert(format!("{method} {name}"), definition);
-                assert!(twice.is_none(), "{method} has {name} twice");
+                let name = value[identifier].as_str().unwrap_or_else(|| {
+                    panic!("{method} lists a definition without {identifier}: {definition}")
+                });
+                let previous = texts.insert(format!("{method} {name}"), definition);
+                assert!(previous.is_none(), "{method} lists {name} twice");
             }
         }
         let definitions = texts.len();
-        for ask in server.requests {
-            texts.insert(ask.title(), result_text(&peer.send(ask)));
+        for request in server.requests {
+            let answer = peer.send_table_request(request);
+            texts.insert(request.title(), result_or_error(&answer));
         }
         Self { texts, definitions }
     }
@@ -97,7 +123,7 @@ fn list_definitions(peer: &mut Peer, method: &str, key: &str) -> Vec<String> {
 }
 
 /// Returns the result byte for byte, or the error.
-fn result_text(answer: &Answer) -> String {
+fn result_or_error(answer: &Answer) -> String {
     answer.error().map_or_else(
         || answer.result_text().to_owned(),
         |error| format!("error {error}"),
@@ -114,7 +140,7 @@ fn canonical_text(text: &str) -> String {
         if meta.is_empty() {
             value
                 .as_object_mut()
-                .expect("it has a member")
+                .expect("a value with a member is an object")
                 .remove("_meta");
         }
     }

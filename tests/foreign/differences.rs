@@ -1,4 +1,4 @@
-//! The deliberate differences between Drawbridge's answers and those of the server behind it.
+//! The deliberate differences between Drawbridge's answers and the server's own.
 
 use crate::{compare::ClientView, peer::Era, servers::Server};
 
@@ -11,7 +11,7 @@ pub(crate) struct Difference {
     /// A definition or a request, as [`ClientView`] names it.
     pub(crate) entry: &'static str,
     /// A part of Drawbridge's answer.
-    pub(crate) through: &'static str,
+    pub(crate) answer_part: &'static str,
     /// The reason why the difference is correct.
     pub(crate) reason: &'static str,
 }
@@ -47,15 +47,15 @@ pub(crate) const ALL: &[Difference] = &[
 const fn invalid_call(
     servers: &'static [&'static str],
     eras: &'static [Era],
-    what: &'static str,
+    request: &'static str,
 ) -> Difference {
     Difference {
         servers,
         eras,
-        entry: what,
-        through: "This call was not run: its arguments do not match the schema",
-        reason: "Drawbridge does not send arguments that break the tool's schema. Its error names the member and the \
-                  rule.",
+        entry: request,
+        answer_part: "This call was not run: its arguments do not match the schema",
+        reason: "Drawbridge does not send a call whose arguments do not match the tool's schema. Its error names the argument \
+                  and the rule of the schema.",
     }
 }
 
@@ -64,44 +64,48 @@ const fn invalid_call(
 pub(crate) fn find_unexplained(
     server: &Server,
     era: Era,
-    direct: &ClientView,
-    through: &ClientView,
+    direct_view: &ClientView,
+    drawbridge_view: &ClientView,
 ) -> Vec<String> {
-    const NONE: &str = "nothing";
-    let known = ALL
+    let expected = ALL
         .iter()
         .filter(|row| row.servers.contains(&server.name) && row.eras.contains(&era));
-    let known: Vec<&Difference> = known.collect();
-    let mut stale: Vec<&str> = known.iter().map(|row| row.entry).collect();
-    let mut wrong = vec![];
-    let mut names: Vec<&String> = direct.texts.keys().chain(through.texts.keys()).collect();
-    names.sort();
-    names.dedup();
-    for name in names {
-        let side = |seen: &ClientView| {
-            seen.texts
-                .get(name)
+    let expected: Vec<&Difference> = expected.collect();
+    let mut unused_entries: Vec<&str> = expected.iter().map(|row| row.entry).collect();
+    let mut problems = vec![];
+    let mut entries: Vec<&String> = direct_view
+        .texts
+        .keys()
+        .chain(drawbridge_view.texts.keys())
+        .collect();
+    entries.sort();
+    entries.dedup();
+    for entry in entries {
+        let text_in = |view: &ClientView| {
+            view.texts
+                .get(entry)
                 .cloned()
-                .unwrap_or_else(|| NONE.to_owned())
+                .unwrap_or_else(|| "nothing".to_owned())
         };
-        let (before, after) = (side(direct), side(through));
-        if before == after {
+        let (direct_text, drawbridge_text) = (text_in(direct_view), text_in(drawbridge_view));
+        if direct_text == drawbridge_text {
             continue;
         }
-        if known
+        if expected
             .iter()
-            .any(|row| row.entry == name && after.contains(row.through))
+            .any(|row| row.entry == entry && drawbridge_text.contains(row.answer_part))
         {
-            stale.retain(|what| what != name);
+            unused_entries.retain(|unused| unused != entry);
             continue;
         }
-        wrong.push(format!(
-            "  {era:?}, {name}:\n    directly {before}\n    through  {after}"
+        problems.push(format!(
+            "  {era:?}, {entry}:\n    directly:           {direct_text}\n    through Drawbridge: {drawbridge_text}"
         ));
     }
-    let stale = stale
-        .into_iter()
-        .map(|what| format!("  {era:?}, {what}: is as the table says no longer: remove its row"));
-    wrong.extend(stale);
-    wrong
+    problems.extend(unused_entries.into_iter().map(|entry| {
+        format!(
+            "  {era:?}, {entry}: no longer differs as the table says: remove its row from differences.rs"
+        )
+    }));
+    problems
 }

@@ -1,5 +1,5 @@
-//! Third-party servers, and servers on third-party SDKs, once directly and once through Drawbridge:
-//! each definition and each result must be the same.
+//! Compares third-party servers, and servers that use third-party SDKs, with the same servers behind
+//! Drawbridge: each definition and each result must be identical.
 
 mod compare;
 mod differences;
@@ -22,11 +22,11 @@ macro_rules! servers {
     ($($name:ident),* $(,)?) => {
         const TESTED: &[&str] = &[$(stringify!($name)),*];
 
-        mod the_same_arrives_from {
+        mod results_are_identical_from {
             $(
                 #[test]
                 fn $name() {
-                    super::compare_with_direct(stringify!($name));
+                    super::assert_identical_through_drawbridge(stringify!($name));
                 }
             )*
         }
@@ -65,8 +65,8 @@ servers! {
 
 #[test]
 fn every_server_of_the_table_has_a_test() {
-    let known: Vec<&str> = servers::ALL.iter().map(|server| server.name).collect();
-    assert_eq!(known, TESTED);
+    let names: Vec<&str> = servers::ALL.iter().map(|server| server.name).collect();
+    assert_eq!(names, TESTED);
 }
 
 #[test]
@@ -76,11 +76,11 @@ fn the_docs_list_the_tested_servers() {
 
 /// Compares a server with the same server behind Drawbridge, in each era that it supports.
 #[track_caller]
-fn compare_with_direct(name: &str) {
+fn assert_identical_through_drawbridge(name: &str) {
     let server = servers::ALL
         .iter()
         .find(|server| server.name == name)
-        .expect("a server of the table");
+        .expect("every test has the name of a server in the table");
     if !server.is_available() {
         return;
     }
@@ -89,29 +89,39 @@ fn compare_with_direct(name: &str) {
     let running = server.start(&home);
     let token = hub.add_client("desk");
     server.add(&hub, &running);
-    let mut wrong = vec![];
+    let mut problems = vec![];
     for era in server.eras {
-        let mut direct = ClientView::read(server, &mut Peer::direct(&home, server, &running, *era));
+        let mut direct_view = ClientView::read(
+            server,
+            &mut Peer::connect_directly(&home, server, &running, *era),
+        );
         // The server is tested directly first, so that a failure of the fixture is not attributed
         // to Drawbridge.
         assert_eq!(
-            direct.definition_count(),
+            direct_view.definition_count(),
             server.definitions,
-            "definitions of {name}: {:?}",
-            direct.texts.keys()
+            "the number of definitions of {name}: {:?}",
+            direct_view.texts.keys()
         );
         hub.wait_until_synced(&server.id());
-        let mut through = ClientView::read(server, &mut Peer::through(&hub, server, &token, *era));
+        let mut drawbridge_view = ClientView::read(
+            server,
+            &mut Peer::connect_through_drawbridge(&hub, server, &token, *era),
+        );
         if *era == Era::Legacy && server.eras.contains(&Era::Modern) {
-            (direct, through) = (direct.to_canonical(), through.to_canonical());
+            direct_view = direct_view.to_canonical();
+            drawbridge_view = drawbridge_view.to_canonical();
         }
-        wrong.extend(differences::find_unexplained(
-            server, *era, &direct, &through,
+        problems.extend(differences::find_unexplained(
+            server,
+            *era,
+            &direct_view,
+            &drawbridge_view,
         ));
     }
     assert!(
-        wrong.is_empty(),
-        "{name} through Drawbridge:\n{}",
-        wrong.join("\n")
+        problems.is_empty(),
+        "{name} differs through Drawbridge:\n{}",
+        problems.join("\n")
     );
 }

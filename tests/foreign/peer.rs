@@ -1,4 +1,4 @@
-//! A client that sends and keeps plain text, so that two answers can be compared byte by byte.
+//! A client that keeps the text of each answer, so that two answers can be compared byte by byte.
 //! Supports stdio, streamable HTTP and HTTP+SSE.
 
 use std::{
@@ -52,7 +52,12 @@ pub(crate) struct Peer {
 impl Peer {
     /// Connects to the server itself.
     #[track_caller]
-    pub(crate) fn direct(home: &Home, server: &Server, running: &Running, era: Era) -> Self {
+    pub(crate) fn connect_directly(
+        home: &Home,
+        server: &Server,
+        running: &Running,
+        era: Era,
+    ) -> Self {
         let wire = match (&server.transport, &running.url) {
             (Transport::Stdio, _) => {
                 let mut command = server.command(home, "direct", None);
@@ -74,7 +79,12 @@ impl Peer {
 
     /// Connects to Drawbridge's endpoint for the server.
     #[track_caller]
-    pub(crate) fn through(hub: &Hub<'_>, server: &Server, token: &str, era: Era) -> Self {
+    pub(crate) fn connect_through_drawbridge(
+        hub: &Hub<'_>,
+        server: &Server,
+        token: &str,
+        era: Era,
+    ) -> Self {
         let url = Url::parse(&format!("{}/{}", hub.url, server.id()));
         Self::initialize(
             Wire::Http {
@@ -93,16 +103,16 @@ impl Peer {
             last_id: 0,
         };
         if era == Era::Legacy {
-            let hello = json!({
+            let params = json!({
                 "protocolVersion": LEGACY_REVISION, "capabilities": {}, "clientInfo": {"name": "foreign", "version": "1"}
             });
-            let answer = peer.request("initialize", None, &hello.to_string());
-            let spoken = answer.result()["protocolVersion"]
+            let answer = peer.request("initialize", None, &params.to_string());
+            let revision = answer.result()["protocolVersion"]
                 .as_str()
-                .expect("a revision")
+                .expect("the result of initialize has a protocolVersion")
                 .to_owned();
             if let Wire::Http { headers, .. } = &mut peer.wire {
-                headers.push(("MCP-Protocol-Version", spoken));
+                headers.push(("MCP-Protocol-Version", revision));
             }
             peer.wire
                 .notify(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
@@ -112,8 +122,8 @@ impl Peer {
 
     /// Makes a request of the table.
     #[track_caller]
-    pub(crate) fn send(&mut self, ask: &TableRequest) -> Answer {
-        self.request(ask.method, ask.name(), ask.params)
+    pub(crate) fn send_table_request(&mut self, request: &TableRequest) -> Answer {
+        self.request(request.method, request.name(), request.params)
     }
 
     /// Sends a request; `params` is the text of a JSON object.
@@ -129,9 +139,12 @@ impl Peer {
                 "io.modelcontextprotocol/clientInfo": {"name": "foreign", "version": "1"},
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
-            let rest = params.strip_prefix('{').expect("an object").trim_start();
-            let comma = if rest == "}" { "" } else { "," };
-            params = format!(r#"{{"_meta":{meta}{comma}{rest}"#);
+            let members = params
+                .strip_prefix('{')
+                .expect("the params are an object")
+                .trim_start();
+            let comma = if members == "}" { "" } else { "," };
+            params = format!(r#"{{"_meta":{meta}{comma}{members}"#);
             headers = vec![
                 ("MCP-Protocol-Version", MODERN_REVISION),
                 ("Mcp-Method", method),
@@ -154,13 +167,15 @@ impl Wire {
             headers: &[("Accept", "text/event-stream")],
             body: &[],
         };
-        let mut events = Events::new(
-            request
-                .send()
-                .unwrap_or_else(|e| panic!("open the stream: {e}")),
+        let mut events =
+            Events::new(request.send().unwrap_or_else(|e| {
+                panic!("cannot open the event stream of {}: {e}", url.authority)
+            }));
+        let first = events.next().expect("the stream has an event");
+        assert_eq!(
+            first.name, "endpoint",
+            "the first event names the endpoint: {first:?}"
         );
-        let first = events.next().expect("a first event");
-        assert_eq!(first.name, "endpoint", "{first:?}");
         Self::Sse {
             post: url.with_path(&first.data),
             events,
@@ -170,12 +185,14 @@ impl Wire {
     #[track_caller]
     fn notify(&mut self, body: &str) {
         match self {
-            Self::Stdio { stdin, .. } => writeln!(stdin, "{body}").expect("speak to the server"),
+            Self::Stdio { stdin, .. } => {
+                writeln!(stdin, "{body}").expect("the server reads its stdin")
+            }
             Self::Http { url, headers } => {
                 assert_eq!(
                     post(url, headers, &[], body).status,
                     202,
-                    "a notification is accepted"
+                    "the server accepts the notification {body}"
                 );
             }
             Self::Sse { post: url, .. } => drop(post(url, &[], &[], body)),
@@ -183,27 +200,27 @@ impl Wire {
     }
 
     #[track_caller]
-    fn exchange(&mut self, body: &str, id: u64, more: &[(&str, &str)]) -> Answer {
+    fn exchange(&mut self, body: &str, id: u64, extra_headers: &[(&str, &str)]) -> Answer {
         match self {
             Self::Stdio { process, stdin } => {
-                writeln!(stdin, "{body}").expect("speak to the server");
+                writeln!(stdin, "{body}").expect("the server reads its stdin");
                 loop {
                     // Programs print other lines on stdout too.
                     let line = process.read_line();
                     if let Some(answer) = line
                         .starts_with('{')
                         .then(|| Answer::parse(line))
-                        .filter(|it| it.has_id(id))
+                        .filter(|answer| answer.has_id(id))
                     {
                         return answer;
                     }
                 }
             }
             Self::Http { url, headers } => {
-                let response = post(url, headers, more, body);
+                let response = post(url, headers, extra_headers, body);
                 if let Some(session) = response.header("Mcp-Session-Id") {
-                    let is_known = headers.iter().any(|(name, _)| *name == "Mcp-Session-Id");
-                    if !is_known {
+                    let is_stored = headers.iter().any(|(name, _)| *name == "Mcp-Session-Id");
+                    if !is_stored {
                         headers.push(("Mcp-Session-Id", session.to_owned()));
                     }
                 }
@@ -215,7 +232,7 @@ impl Wire {
                 answers
                     .into_iter()
                     .find(|answer| answer.has_id(id))
-                    .expect("an answer on the stream")
+                    .expect("the stream contains the answer")
             }
         }
     }
@@ -225,19 +242,19 @@ impl Wire {
 fn post(
     url: &Url,
     headers: &[(&'static str, String)],
-    more: &[(&str, &str)],
+    extra_headers: &[(&str, &str)],
     body: &str,
 ) -> Response {
-    let mut all = vec![
+    let mut all_headers = vec![
         ("Content-Type", "application/json"),
         ("Accept", "application/json, text/event-stream"),
     ];
-    all.extend(headers.iter().map(|(name, value)| (*name, value.as_str())));
-    all.extend(more);
+    all_headers.extend(headers.iter().map(|(name, value)| (*name, value.as_str())));
+    all_headers.extend(extra_headers);
     let request = Request {
         method: "POST",
         url,
-        headers: &all,
+        headers: &all_headers,
         body: body.as_bytes(),
     };
     request.send().unwrap_or_else(|e| panic!("{body}: {e}"))

@@ -1,4 +1,4 @@
-//! The servers: how each is started and reached, and the requests that are compared.
+//! The servers: how each one is started and reached, and the requests whose answers are compared.
 
 use std::{fs, net::TcpStream, process::Command};
 
@@ -8,7 +8,7 @@ use drawbridge_tests::{
 
 use crate::peer::Era;
 
-/// A server, and the requests that are compared.
+/// A server, and the requests whose answers are compared.
 pub(crate) struct Server {
     /// The name of the test.
     pub(crate) name: &'static str,
@@ -17,8 +17,8 @@ pub(crate) struct Server {
     pub(crate) sdk: Label,
     pub(crate) transport: Transport,
     program: Program,
-    /// The arguments. `{port}` stands for the port to listen on, `{folder}` for a private folder of
-    /// the run.
+    /// The arguments. `{port}` stands for the port to listen on, `{folder}` for a private folder
+    /// of the process.
     arguments: &'static [&'static str],
     environment: &'static [(&'static str, &'static str)],
     pub(crate) eras: &'static [Era],
@@ -116,28 +116,28 @@ impl TableRequest {
     }
 }
 
-/// Returns a request whose params are `{"NAMED":NAME,MORE}`.
-macro_rules! ask {
-    ($method:literal, $named:literal, $name:literal $(, $more:literal)?) => {
-        TableRequest { method: $method, name: $name, params: concat!("{\"", $named, "\":\"", $name, "\"" $(, ",", $more)?, "}") }
+/// Returns a request whose params are `{"KEY":"NAME",MEMBERS}`.
+macro_rules! request {
+    ($method:literal, $key:literal, $name:literal $(, $members:literal)?) => {
+        TableRequest { method: $method, name: $name, params: concat!("{\"", $key, "\":\"", $name, "\"" $(, ",", $members)?, "}") }
     };
 }
 
 macro_rules! call {
     ($tool:literal, $arguments:literal) => {
-        ask!("tools/call", "name", $tool, $arguments)
+        request!("tools/call", "name", $tool, $arguments)
     };
 }
 
 macro_rules! read {
     ($uri:literal) => {
-        ask!("resources/read", "uri", $uri)
+        request!("resources/read", "uri", $uri)
     };
 }
 
 macro_rules! prompt {
     ($name:literal, $arguments:literal) => {
-        ask!("prompts/get", "name", $name, $arguments)
+        request!("prompts/get", "name", $name, $arguments)
     };
 }
 
@@ -158,10 +158,10 @@ impl Server {
         !matches!(self.program, Program::Binary(_)) || cfg!(target_arch = "x86_64")
     }
 
-    fn command_line(&self, home: &Home, run: &str, port: Option<u16>) -> Vec<String> {
+    fn command_line(&self, home: &Home, folder_name: &str, port: Option<u16>) -> Vec<String> {
         let script =
             |name: &str| paths::path_text(paths::pinned_packages_dir().join("foreign").join(name));
-        let mut line = match self.program {
+        let mut command_line = match self.program {
             Program::Python(environment, file) => {
                 vec![
                     paths::path_text(paths::python_env_program(environment, "python")),
@@ -189,27 +189,32 @@ impl Server {
                 )]
             }
         };
-        line.extend(
+        command_line.extend(
             self.arguments
                 .iter()
-                .map(|argument| fill_placeholders(argument, home, run, port)),
+                .map(|argument| fill_placeholders(argument, home, folder_name, port)),
         );
-        line
+        command_line
     }
 
-    fn environment_variables(&self, home: &Home, run: &str) -> Vec<String> {
+    fn environment_variables(&self, home: &Home, folder_name: &str) -> Vec<String> {
         self.environment
             .iter()
-            .map(|(name, value)| format!("{name}={}", fill_placeholders(value, home, run, None)))
+            .map(|(name, value)| {
+                format!(
+                    "{name}={}",
+                    fill_placeholders(value, home, folder_name, None)
+                )
+            })
             .collect()
     }
 
     /// Returns the command that starts the server.
-    pub(crate) fn command(&self, home: &Home, run: &str, port: Option<u16>) -> Command {
-        let line = self.command_line(home, run, port);
-        let mut command = home.command(&line[0]);
-        let variables = self.environment_variables(home, run);
-        command.args(&line[1..]).envs(
+    pub(crate) fn command(&self, home: &Home, folder_name: &str, port: Option<u16>) -> Command {
+        let command_line = self.command_line(home, folder_name, port);
+        let mut command = home.command(&command_line[0]);
+        let variables = self.environment_variables(home, folder_name);
+        command.args(&command_line[1..]).envs(
             variables
                 .iter()
                 .filter_map(|variable| variable.split_once('=')),
@@ -227,12 +232,15 @@ impl Server {
             };
         };
         let port = find_free_port();
-        let mut process =
-            Process::start(home, self.name, &mut self.command(home, "both", Some(port)));
+        let mut process = Process::start(
+            home,
+            self.name,
+            &mut self.command(home, "listening", Some(port)),
+        );
         wait_until(format!("{} listens", self.name), || {
             assert!(
                 process.exit_status().is_none(),
-                "{} ended:\n{}",
+                "{} exited before it listened:\n{}",
                 self.name,
                 process.stderr()
             );
@@ -261,7 +269,7 @@ impl Server {
                 ])
                 .expect_success();
         } else {
-            let line = self.command_line(hub.home, "through", None);
+            let command_line = self.command_line(hub.home, "through", None);
             let variables = self.environment_variables(hub.home, "through");
             let options: Vec<&str> = variables
                 .iter()
@@ -270,17 +278,18 @@ impl Server {
             hub.add_server(
                 &id,
                 &options,
-                &line.iter().map(String::as_str).collect::<Vec<_>>(),
+                &command_line.iter().map(String::as_str).collect::<Vec<_>>(),
             );
         }
         hub.set_policy(&id, "allow");
     }
 }
 
-fn fill_placeholders(text: &str, home: &Home, run: &str, port: Option<u16>) -> String {
+fn fill_placeholders(text: &str, home: &Home, folder_name: &str, port: Option<u16>) -> String {
     if text.contains("{folder}") {
-        let folder = home.file(run);
-        fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("make {}: {e}", folder.display()));
+        let folder = home.file(folder_name);
+        fs::create_dir_all(&folder)
+            .unwrap_or_else(|e| panic!("cannot create {}: {e}", folder.display()));
         return text.replace("{folder}", &paths::path_text(folder));
     }
     text.replace(
@@ -712,7 +721,7 @@ pub(crate) const ALL: &[Server] = &[
     Server {
         name: "mcp_time_over_http",
         title: Label::Npm("mcp-time-linux-x64"),
-        sdk: Label::Plain("mcp-go 0.33, not an official SDK (Go)"),
+        sdk: Label::Plain("mcp-go 0.33, an unofficial Go SDK"),
         transport: Transport::Http,
         program: Program::Binary("mcp-time-linux-x64/bin/mcp-time"),
         arguments: &[

@@ -1,40 +1,40 @@
-//! The servers as a part of docs/compatibility.md.
+//! Renders the servers as a part of docs/compatibility.md.
 
 use crate::{differences, servers::ALL};
 
-const BEFORE: &str = "\
-## Servers tried
+const INTRODUCTION: &str = "\
+## Tested servers
 
-Servers that other people wrote, and small servers of `tests/real/foreign` on other people's SDKs. A test compares each
-with itself behind Drawbridge: every definition and every answer must be the same text. A server that speaks 2026-07-28
-is compared in that revision and in one with sessions.
+The table lists servers that other people wrote, and small servers from `tests/real/foreign` that use other people's
+SDKs. A test connects to each server directly and through Drawbridge, and compares the texts of all definitions (tools,
+prompts, resources and resource templates) and of the answers to some requests. If a server supports 2026-07-28 and an
+older revision, the test does so in both.
 
-`mcp` is the official SDK for Python; `@modelcontextprotocol/sdk` and `@modelcontextprotocol/server` are the official
-SDKs for TypeScript.
+`mcp` is the official Python SDK. `@modelcontextprotocol/sdk` and `@modelcontextprotocol/server` are the official
+TypeScript SDKs.
 
-| server | built on | reached over | definitions | requests | result |
+| server | SDK | transport | definitions | requests | answers through Drawbridge |
 | --- | --- | --- | --- | --- | --- |
 ";
 
-/// The text after the table.
-const AFTER: &str = "
-Drawbridge speaks 2026-07-28 with a server that can. Such a server names itself in the `_meta` of each result, and
-a client with a session sees that too.
+const SERVER_NAME_NOTE: &str = "
+Drawbridge speaks 2026-07-28 with every server that supports it. Such a server adds its name to the `_meta` of each
+result, and clients with sessions receive this name too. For these clients, the test ignores the name, and compares JSON
+values instead of texts.
 ";
 
 /// Returns the part of the page.
 pub(crate) fn render() -> String {
-    let mut part = BEFORE.to_owned();
+    let mut part = INTRODUCTION.to_owned();
     for server in ALL {
-        let known = || {
-            differences::ALL
-                .iter()
-                .filter(|row| row.servers.contains(&server.name))
-        };
-        let result = match known().count() {
-            0 => "the same".to_owned(),
-            1 => "the same, but for 1 answer".to_owned(),
-            more => format!("the same, but for {more} answers"),
+        let difference_count = differences::ALL
+            .iter()
+            .filter(|row| row.servers.contains(&server.name))
+            .count();
+        let result = match difference_count {
+            0 => "identical".to_owned(),
+            1 => "identical except for 1".to_owned(),
+            count => format!("identical except for {count}"),
         };
         part += &format!(
             "| {} | {} | {} | {} | {} | {result} |\n",
@@ -45,19 +45,24 @@ pub(crate) fn render() -> String {
             server.requests.len(),
         );
     }
-    part += AFTER;
+    part += SERVER_NAME_NOTE;
     let mut reasons: Vec<&str> = differences::ALL.iter().map(|row| row.reason).collect();
     reasons.dedup();
     for reason in reasons {
-        part += &format!("\n{reason} These answers differ:\n\n");
+        part += &format!("\n{reason} The answers to these requests therefore differ:\n\n");
         for row in differences::ALL.iter().filter(|row| row.reason == reason) {
-            let servers: Vec<String> = row
-                .servers
-                .iter()
-                .map(|name| name.replace('_', " "))
-                .collect();
-            part += &format!("- `{}` ({})\n", row.entry, servers.join(", "));
+            let servers: Vec<String> = row.servers.iter().map(|name| describe(name)).collect();
+            part += &format!("- `{}`, sent to {}\n", row.entry, servers.join(", "));
         }
     }
     part
+}
+
+/// Returns the program and the transport of a server of the table.
+fn describe(name: &str) -> String {
+    let server = ALL
+        .iter()
+        .find(|server| server.name == name)
+        .expect("every difference names servers of the table");
+    format!("{} over {}", server.title.text(), server.transport.title())
 }

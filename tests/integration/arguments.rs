@@ -56,45 +56,45 @@ fn arguments_that_a_server_coerces_are_forwarded_unchanged() {
     ] {
         let answer = client.call("thinking__plan", arguments);
         assert!(!answer.is_error(), "{arguments}: {}", answer.raw);
-        let sent: Value = serde_json::from_str(arguments).expect("JSON");
+        let expected: Value = serde_json::from_str(arguments).expect("JSON");
         assert_eq!(
             last_call_params(&server)["arguments"],
-            sent,
-            "nothing is converted on the way"
+            expected,
+            "the arguments are forwarded unchanged"
         );
     }
-    let sent = server.received_calls("plan").len();
-    let refused = client
+    let sent_calls = server.received_calls("plan").len();
+    let rejection = client
         .call("thinking__plan", r#"{"thoughtNumber":"two"}"#)
         .text();
     assert!(
-        refused.contains("/thoughtNumber: ") && refused.contains("rule 'type'"),
-        "{refused}"
+        rejection.contains("/thoughtNumber: ") && rejection.contains("rule 'type'"),
+        "{rejection}"
     );
     set_field(&home, "thinking", "validate=strict");
-    let refused = client
+    let rejection = client
         .call("thinking__plan", r#"{"thoughtNumber":"2"}"#)
         .text();
     assert!(
-        refused.contains("/thoughtNumber: ") && refused.contains("was not run"),
-        "{refused}"
+        rejection.contains("/thoughtNumber: ") && rejection.contains("was not run"),
+        "{rejection}"
     );
     assert_eq!(
         server.received_calls("plan").len(),
-        sent,
-        "what does not fit is not sent"
+        sent_calls,
+        "a call with invalid arguments is not sent"
     );
     set_field(&home, "thinking", "validate=off");
     assert!(
         !client
             .call("thinking__plan", r#"{"thoughtNumber":"two"}"#)
             .is_error(),
-        "the server checks alone"
+        "only the server validates the arguments"
     );
     assert_eq!(
         server.show()["identity"],
         identity,
-        "how arguments are checked is no other server"
+        "the validation setting does not change the server's identity"
     );
 }
 
@@ -111,14 +111,15 @@ fn edited_arguments_are_validated_like_those_of_the_client() {
         .as_str()
         .expect("an id")
         .to_owned();
-    let edit = |arguments: &str| home.cli(&["approvals", "approve", &id, "--arguments", arguments]);
-    let refused = edit(r#"{"thoughtNumber":"two"}"#);
+    let approve_with =
+        |arguments: &str| home.cli(&["approvals", "approve", &id, "--arguments", arguments]);
+    let rejected = approve_with(r#"{"thoughtNumber":"two"}"#);
     assert!(
-        refused.exit_code() == 1 && refused.stderr().contains("/thoughtNumber"),
+        rejected.exit_code() == 1 && rejected.stderr().contains("/thoughtNumber"),
         "{}",
-        refused.stderr()
+        rejected.stderr()
     );
-    edit(r#"{"thoughtNumber":"2"}"#).expect_success();
+    approve_with(r#"{"thoughtNumber":"2"}"#).expect_success();
     assert!(!call.join().expect("the call ends").is_error());
     assert_eq!(
         last_call_params(&server)["arguments"],
@@ -127,7 +128,7 @@ fn edited_arguments_are_validated_like_those_of_the_client() {
 }
 
 #[test]
-fn equivalent_spellings_of_arguments_evade_no_deny_and_widen_no_allow() {
+fn other_spellings_of_arguments_do_not_evade_a_deny_or_widen_an_allow() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let schema = json!({"type": "object", "properties": {
@@ -150,10 +151,10 @@ fn equivalent_spellings_of_arguments_evade_no_deny_and_widen_no_allow() {
         r#"{"options":{"path":"/etc/passwd"}}"#,
         r#"{"options":"{\"path\":\"/etc/passwd\"}"}"#,
     ] {
-        let denied = client.call("bank__plan", arguments).text();
+        let answer = client.call("bank__plan", arguments).text();
         assert!(
-            denied.contains("The policy denied this call"),
-            "{arguments}: {denied}"
+            answer.contains("The policy denied this call"),
+            "{arguments}: {answer}"
         );
     }
     assert_eq!(server.received_calls("plan").len(), 0);
@@ -166,7 +167,7 @@ fn equivalent_spellings_of_arguments_evade_no_deny_and_widen_no_allow() {
             .is_error()
     );
     hub.set_policy("bank", "deny");
-    let work = paths::path_text(home.file("home"));
+    let allowed_folder = paths::path_text(home.file("home"));
     home.cli(&["policy", "remove", "bank"]).expect_success();
     home.cli(&["policy", "default", "deny"]).expect_success();
     home.cli(&[
@@ -175,24 +176,24 @@ fn equivalent_spellings_of_arguments_evade_no_deny_and_widen_no_allow() {
         "bank/plan",
         "allow",
         "--when",
-        &format!("/paths in {work}"),
+        &format!("/paths in {allowed_folder}"),
     ])
     .expect_success();
     assert!(
         !client
             .call(
                 "bank__plan",
-                &json!({"paths": [format!("{work}/a")]}).to_string()
+                &json!({"paths": [format!("{allowed_folder}/a")]}).to_string()
             )
             .is_error()
     );
     for paths in [r#"["/opt/passwd"]"#, r#"["a","/opt/passwd"]"#] {
-        let denied = client
+        let answer = client
             .call("bank__plan", &json!({"paths": paths}).to_string())
             .text();
         assert!(
-            denied.contains("The policy denied this call"),
-            "a list in a text is no path in the folder: {denied}"
+            answer.contains("The policy denied this call"),
+            "a list encoded as a string matches no path of the folder: {answer}"
         );
     }
 }
@@ -211,19 +212,22 @@ fn null_arguments_are_accepted_and_forwarded_as_null() {
     assert_eq!(
         last_call_params(&server),
         json!({"name": "plan", "arguments": null}),
-        "null stays null"
+        "null is forwarded as null"
     );
     let record = home.cli(&["calls", "list", "--json"]).expect_json();
     let id = record[0]["id"].as_str().expect("an id");
     assert_eq!(
         home.cli(&["calls", "show", id, "--json"]).expect_json()["arguments"],
         "{}",
-        "it is recorded as what it means"
+        "null arguments are recorded as an empty object"
     );
     hub.set_policy("plain", "ask");
     let call = client.spawn_call("plain__plan", "null");
     let request = hub.wait_for_approval();
-    assert_eq!(request["arguments"], "{}", "and shown so");
+    assert_eq!(
+        request["arguments"], "{}",
+        "the approval shows null arguments as an empty object"
+    );
     let id = request["id"].as_str().expect("an id");
     home.cli(&["approvals", "approve", id, "--arguments", r#"{"n":1}"#])
         .expect_success();
@@ -231,7 +235,7 @@ fn null_arguments_are_accepted_and_forwarded_as_null() {
     assert_eq!(
         last_call_params(&server)["arguments"],
         json!({"n": 1}),
-        "what a person wrote takes its place"
+        "the edited arguments replace null"
     );
     assert_eq!(client.call("plain__plan", "[]").error_code(), Some(-32602));
     assert_eq!(
@@ -244,14 +248,14 @@ fn null_arguments_are_accepted_and_forwarded_as_null() {
 fn a_prompt_request_accepts_null_arguments() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let offer = json!({
+    let script = json!({
         "initialize": {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}, "prompts": {}},
             "serverInfo": {"name": "s", "version": "1"}}},
         "prompts/list": {"result": {"prompts": [{"name": "greet"}]}},
         "prompts/get": {"result": {"messages": []}},
     });
-    let file = home.file("offer");
-    fs::write(&file, offer.to_string()).expect("write the offer");
+    let file = home.file("script");
+    fs::write(&file, script.to_string()).expect("write the script");
     let server = FaultyServer::add(
         &hub,
         "polite",
@@ -264,61 +268,67 @@ fn a_prompt_request_accepts_null_arguments() {
         r#"{"name":"polite__greet","arguments":null}"#,
     );
     assert_eq!(answer.result(), json!({"messages": []}));
-    let asked = server
+    let request = server
         .received_by_method("prompts/get")
         .pop()
-        .expect("it was asked");
-    assert_eq!(asked["params"], json!({"name": "greet", "arguments": null}));
+        .expect("the server receives the request");
+    assert_eq!(
+        request["params"],
+        json!({"name": "greet", "arguments": null})
+    );
 }
 
 #[test]
 fn a_fallback_is_decided_by_and_receives_the_edited_arguments() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let spare = add_plan_server(&hub, "spare", &json!({"type": "object"}));
+    let spare_server = add_plan_server(&hub, "spare", &json!({"type": "object"}));
     drop(add_plan_server(&hub, "main", &json!({"type": "object"})));
     let mut spec = hub.show_server("main")["spec"].clone();
-    let copy = home.file("program");
-    fs::copy(spec["command"].as_str().expect("a command"), &copy).expect("copy it");
-    spec["command"] = json!(paths::path_text(&copy));
+    let program = home.file("program");
+    fs::copy(spec["command"].as_str().expect("a command"), &program).expect("copy the program");
+    spec["command"] = json!(paths::path_text(&program));
     spec["timeouts"] = json!({"idle_ms": 1});
     (spec["fallback"], spec["retries"]) = (json!(["spare"]), json!(0));
     hub.run_verb("servers.update", &json!({"id": "main", "spec": spec}));
     home.cli(&["servers", "sync", "main"]).expect_success();
-    wait_until("it has ended", || {
+    wait_until("the server is idle", || {
         some_if(hub.show_server("main")["state"] == "idle")
     });
-    fs::remove_file(&copy).expect("remove it");
+    fs::remove_file(&program).expect("remove the program");
     hub.set_policy("main", "ask");
     hub.set_policy("spare", "ask");
     let call = hub
         .connect_client("desk")
         .spawn_call("main__plan", r#"{"n":1}"#);
-    let first = hub.wait_for_approval();
-    assert_eq!(first["server"], "main");
+    let main_approval = hub.wait_for_approval();
+    assert_eq!(main_approval["server"], "main");
     home.cli(&[
         "approvals",
         "approve",
-        first["id"].as_str().expect("an id"),
+        main_approval["id"].as_str().expect("an id"),
         "--arguments",
         r#"{"n":2}"#,
     ])
     .expect_success();
-    let second = wait_until("the fallback is asked about", || {
-        Some(hub.wait_for_approval()).filter(|one| one["server"] == "spare")
+    let spare_approval = wait_until("the call of the fallback is pending", || {
+        Some(hub.wait_for_approval()).filter(|request| request["server"] == "spare")
     });
     assert_eq!(
-        second["arguments"], r#"{"n":2}"#,
-        "what would be sent is what is shown"
+        spare_approval["arguments"], r#"{"n":2}"#,
+        "the approval shows the edited arguments"
     );
     home.cli(&[
         "approvals",
         "approve",
-        second["id"].as_str().expect("an id"),
+        spare_approval["id"].as_str().expect("an id"),
     ])
     .expect_success();
     assert!(!call.join().expect("the call ends").is_error());
-    assert_eq!(last_call_params(&spare)["arguments"], json!({"n": 2}));
+    assert_eq!(
+        last_call_params(&spare_server)["arguments"],
+        json!({"n": 2})
+    );
 }
 
 #[test]
@@ -339,7 +349,7 @@ fn a_tool_with_a_self_referencing_schema_is_listed_and_validated() {
             .call("named__plan", r#"{"x":"a"}"#)
             .text()
             .contains("minLength"),
-        "the reference is followed"
+        "the hub resolves the reference"
     );
     assert!(!client.call("named__plan", r#"{"x":"ab"}"#).is_error());
 }

@@ -20,7 +20,7 @@ fn run_sql(home: &Home, sql: &'static str) {
             .execute(&mut connection)
             .await
             .unwrap_or_else(|e| panic!("{sql}: {e}"));
-        connection.close().await.expect("close it");
+        connection.close().await.expect("close the database");
     });
 }
 
@@ -34,15 +34,15 @@ fn verification_finds_the_position_of_a_forged_call() {
     for round in 0..5 {
         client.call("probe__echo", &format!(r#"{{"round":{round}}}"#));
     }
-    let said = home.cli(&["audit", "verify"]).expect_success().stdout();
+    let output = home.cli(&["audit", "verify"]).expect_success().stdout();
     assert!(
-        said.contains("entries from 20") && said.starts_with("Verified"),
-        "{said}"
+        output.contains("entries from 20") && output.starts_with("Verified"),
+        "{output}"
     );
-    let before = home.cli(&["audit", "verify", "--json"]).expect_json();
+    let verified = home.cli(&["audit", "verify", "--json"]).expect_json();
     assert!(
-        before["entries"].as_u64() >= Some(10),
-        "two for each call: {before}"
+        verified["entries"].as_u64() >= Some(10),
+        "each call has two entries: {verified}"
     );
 
     run_sql(
@@ -50,30 +50,30 @@ fn verification_finds_the_position_of_a_forged_call() {
         "UPDATE call SET tool = 'delete' WHERE id = (SELECT id FROM call ORDER BY id LIMIT 1 OFFSET 2)",
     );
     let changed = home.cli(&["audit", "verify"]);
-    assert_eq!(changed.exit_code(), 1, "the hub that runs finds it");
+    assert_eq!(changed.exit_code(), 1, "the running hub finds the change");
     hub.stop(Signal::SIGTERM);
     let offline = home.cli(&["audit", "verify"]);
     assert_eq!(
         (offline.exit_code(), offline.stdout().as_str()),
         (1, ""),
-        "the folder itself is enough"
+        "the change is found without a running hub"
     );
     assert_eq!(offline.stderr(), changed.stderr());
-    let told = home.cli(&["audit", "verify", "--json"]);
+    let json_output = home.cli(&["audit", "verify", "--json"]);
     let report: serde_json::Value =
-        serde_json::from_str(&told.stdout()).expect("one JSON document");
+        serde_json::from_str(&json_output.stdout()).expect("one JSON document");
     let calls = home.cli(&["audit", "export"]).expect_success().stdout();
     let third: serde_json::Value =
-        serde_json::from_str(calls.lines().nth(2).expect("a third")).expect("JSON");
+        serde_json::from_str(calls.lines().nth(2).expect("a third entry")).expect("JSON");
     assert_eq!(
         report["broken"]["seq"], third["seq"],
-        "it says where: {report}"
+        "the report names the changed entry: {report}"
     );
     assert!(
         offline
             .stderr()
             .contains(third["id"].as_str().expect("an id")),
-        "and which call: {}",
+        "the error names the changed call: {}",
         offline.stderr()
     );
 
@@ -83,12 +83,12 @@ fn verification_finds_the_position_of_a_forged_call() {
         &home,
         "DELETE FROM audit WHERE seq = (SELECT max(seq) FROM audit)",
     );
-    let cut = home.cli(&["audit", "verify"]);
-    assert_eq!(cut.exit_code(), 1);
+    let truncated = home.cli(&["audit", "verify"]);
+    assert_eq!(truncated.exit_code(), 1);
     assert!(
-        cut.stderr().contains("cut off at its end"),
+        truncated.stderr().contains("cut off at its end"),
         "{}",
-        cut.stderr()
+        truncated.stderr()
     );
 }
 
@@ -104,7 +104,7 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
         r#"{"path":"/srv/report","password":"hunter2","n":1.50}"#,
     );
     client.call("probe__echo", r#"{"path":"=2+3"}"#);
-    let found = home
+    let calls = home
         .cli(&[
             "calls",
             "list",
@@ -115,11 +115,14 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
             "--json",
         ])
         .expect_json();
-    let [call] = &found.as_array().expect("calls")[..] else {
-        panic!("not one call: {found}")
+    let [call] = &calls.as_array().expect("calls")[..] else {
+        panic!("expected one call: {calls}")
     };
-    assert!(call.get("arguments").is_none(), "a list is light: {call}");
-    let shown = home
+    assert!(
+        call.get("arguments").is_none(),
+        "the list contains no arguments: {call}"
+    );
+    let details = home
         .cli(&[
             "calls",
             "show",
@@ -128,7 +131,7 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
         ])
         .expect_json();
     assert_eq!(
-        shown["arguments"],
+        details["arguments"],
         r#"{"path":"/srv/report","password":"•••","n":1.50}"#
     );
     assert_eq!(
@@ -151,8 +154,12 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
     );
     let lines = home.cli(&["audit", "export"]).expect_success().stdout();
     assert_eq!(lines.lines().count(), 2);
-    let all = home.cli(&["audit", "export", "--json"]).expect_json();
-    assert_eq!(all.as_array().map(Vec::len), Some(2), "one document: {all}");
+    let exported = home.cli(&["audit", "export", "--json"]).expect_json();
+    assert_eq!(
+        exported.as_array().map(Vec::len),
+        Some(2),
+        "the export is one JSON array: {exported}"
+    );
     assert!(
         lines
             .lines()

@@ -16,19 +16,23 @@ fn calls_of_a_stdio_client_need_approval_like_any_other() {
     assert!(tools.to_string().contains("probe__echo"), "{tools}");
     bridge.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call",
         "params": {"name": "probe__echo", "arguments": {"over": "stdio"}}}));
-    let asked = hub.wait_for_approval();
+    let approval = hub.wait_for_approval();
     assert_eq!(
-        asked["client"], "editor",
-        "it is asked about under its name"
+        approval["client"], "editor",
+        "the approval names the client"
     );
     let ping = bridge.request(4, "ping", &json!({}));
     assert_eq!(
         ping["result"],
         json!({}),
-        "others are answered while one waits"
+        "other requests are answered while one is pending"
     );
-    home.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")])
-        .expect_success();
+    home.cli(&[
+        "approvals",
+        "approve",
+        approval["id"].as_str().expect("an id"),
+    ])
+    .expect_success();
     let answer = bridge.read_response(3);
     assert_eq!(
         answer["result"]["content"][0]["text"],
@@ -36,7 +40,10 @@ fn calls_of_a_stdio_client_need_approval_like_any_other() {
     );
     drop(bridge.stdin.take());
     let (status, _) = bridge.process.wait_until_exit(Duration::from_secs(10));
-    assert!(status.success(), "it ends with its client: {status}");
+    assert!(
+        status.success(),
+        "the bridge exits when its client closes stdin: {status}"
+    );
 }
 
 #[test]
@@ -49,7 +56,7 @@ fn the_bridge_starts_a_hub_if_none_runs() {
         .expect_success();
     let mut bridge = Bridge::open(&home, "editor");
     let mut id = 10;
-    wait_until("the tools are there", || {
+    wait_until("the tools are listed", || {
         id += 1;
         some_if(
             bridge
@@ -82,7 +89,7 @@ fn a_stdio_client_gets_an_error_after_the_hub_exits() {
     let answer = bridge.read_response(5);
     assert!(
         answer.get("error").is_some() || answer["result"]["isError"] == true,
-        "one answer, an error: {answer}"
+        "the answer is an error: {answer}"
     );
 }
 
@@ -99,7 +106,10 @@ fn concurrent_requests_to_a_new_hub_share_one_new_session() {
     }
     for _ in 10..30 {
         let line = bridge.process.read_line();
-        assert!(line.contains("probe__echo"), "each is answered: {line}");
+        assert!(
+            line.contains("probe__echo"),
+            "each request is answered: {line}"
+        );
     }
     let clients = hub.run_verb("clients.list", &json!({}));
     let editor = clients
@@ -134,5 +144,5 @@ fn progress_reaches_a_stdio_client_before_the_answer() {
         }
         progress += u32::from(message["params"]["progressToken"] == "mine");
     }
-    assert!(progress >= 1, "it is told how far the call is");
+    assert!(progress >= 1, "the client receives progress");
 }

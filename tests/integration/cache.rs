@@ -9,22 +9,22 @@ fn after_a_restart_the_tools_are_listed_without_starting_the_server() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let token = hub.add_client("desk");
-    let before = McpClient::connect(&hub.url, &token).request("tools/list", "{}");
+    let list_before = McpClient::connect(&hub.url, &token).request("tools/list", "{}");
     assert!(
-        before.tool_names().contains(&"probe__echo".to_owned()),
+        list_before.tool_names().contains(&"probe__echo".to_owned()),
         "{}",
-        before.raw
+        list_before.raw
     );
     hub.stop(Signal::SIGTERM);
     let lines = received_lines(&home).len();
 
     let hub = Hub::serve(&home);
     let client = McpClient::connect(&hub.url, &token);
-    let after = client.request("tools/list", "{}");
+    let list_after = client.request("tools/list", "{}");
     assert_eq!(
-        after.result_text(),
-        before.result_text(),
-        "the same tools, to the byte"
+        list_after.result_text(),
+        list_before.result_text(),
+        "the list of tools is the same, byte for byte"
     );
     assert_eq!(
         hub.show_server("probe")["starts"],
@@ -35,7 +35,7 @@ fn after_a_restart_the_tools_are_listed_without_starting_the_server() {
         home.server_processes()
             .iter()
             .all(|process| !process.command.contains("upstream-probe")),
-        "no process runs"
+        "no server process runs"
     );
     assert_eq!(
         received_lines(&home).len(),
@@ -47,7 +47,7 @@ fn after_a_restart_the_tools_are_listed_without_starting_the_server() {
     assert_eq!(
         client.call("probe__echo", r#"{"a":1}"#).text(),
         r#"{"a":1}"#,
-        "a call starts it"
+        "a call starts the server"
     );
     assert_eq!(hub.show_server("probe")["starts"], 1);
 }
@@ -75,19 +75,15 @@ fn an_unreachable_server_keeps_its_last_known_tools() {
     assert_eq!(
         home.cli(&["servers", "sync", "probe"]).exit_code(),
         1,
-        "it cannot be read anew"
+        "the refresh fails"
     );
     assert_eq!(client.list_tools(), names, "its tools are still listed");
     hub.set_policy("probe", "allow");
     let answer = client.call("probe__echo", "{}");
-    assert!(
-        answer.is_error(),
-        "a call says that it failed: {}",
-        answer.raw
-    );
+    assert!(answer.is_error(), "a call fails: {}", answer.raw);
     assert!(
         answer.text().contains("probe"),
-        "it names the server: {}",
+        "the error names the server: {}",
         answer.text()
     );
 }

@@ -20,7 +20,7 @@ const STEPS: u64 = 3;
 /// Sends calls whose ids and progress tokens all clients use. Returns the messages that belong to
 /// another client.
 fn collect_mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<String> {
-    let mut wrong = Vec::new();
+    let mut mismatches = Vec::new();
     start.wait();
     for id in 1..=CALLS {
         let nonce = format!("{name}/{id}");
@@ -33,21 +33,21 @@ fn collect_mismatches(client: &McpClient, name: usize, start: &Barrier) -> Vec<S
             Some("text/event-stream"),
             "progress comes before the answer"
         );
-        let told: Vec<Value> = Events::new(response).map(|event| event.message()).collect();
-        let (answer, progress) = told.split_last().expect("an answer");
-        let said = answer["result"]["content"][0]["text"].as_str();
-        if answer["id"] != id || said != Some(format!("\"{nonce}\"").as_str()) {
-            wrong.push(format!("{nonce} was answered with {answer}"));
+        let messages: Vec<Value> = Events::new(response).map(|event| event.message()).collect();
+        let (answer, progress) = messages.split_last().expect("an answer");
+        let text = answer["result"]["content"][0]["text"].as_str();
+        if answer["id"] != id || text != Some(format!("\"{nonce}\"").as_str()) {
+            mismatches.push(format!("{nonce} was answered with {answer}"));
         }
-        let is_own = |told: &&Value| {
-            told["params"]["message"] == *nonce && told["params"]["progressToken"] == "token"
+        let is_own = |message: &&Value| {
+            message["params"]["message"] == *nonce && message["params"]["progressToken"] == "token"
         };
-        let own = progress.iter().filter(is_own).count();
-        if own != progress.len() || own as u64 != STEPS {
-            wrong.push(format!("{nonce} heard {progress:?}"));
+        let own_count = progress.iter().filter(is_own).count();
+        if own_count != progress.len() || own_count as u64 != STEPS {
+            mismatches.push(format!("{nonce} received {progress:?}"));
         }
     }
-    wrong
+    mismatches
 }
 
 #[test]
@@ -59,21 +59,22 @@ fn clients_with_the_same_ids_and_progress_tokens_get_their_own_answers_and_progr
         .map(|number| hub.connect_client(&format!("desk-{number}")))
         .collect();
     let start = Barrier::new(CLIENTS);
-    let wrong: Vec<String> = thread::scope(|scope| {
+    let mismatches: Vec<String> = thread::scope(|scope| {
         let start = &start;
-        let all: Vec<_> = (clients.iter().enumerate())
+        let threads: Vec<_> = (clients.iter().enumerate())
             .map(|(name, client)| scope.spawn(move || collect_mismatches(client, name, start)))
             .collect();
-        all.into_iter()
-            .flat_map(|one| one.join().expect("a client"))
+        threads
+            .into_iter()
+            .flat_map(|thread| thread.join().expect("the client's thread ends"))
             .collect()
     });
     assert!(
-        wrong.is_empty(),
+        mismatches.is_empty(),
         "{} of {} calls:\n{}",
-        wrong.len(),
+        mismatches.len(),
         CLIENTS as u64 * CALLS,
-        wrong.join("\n")
+        mismatches.join("\n")
     );
 }
 
@@ -123,37 +124,40 @@ fn each_request_gets_one_response_and_none_after_its_cancellation() {
         };
         group.insert(id);
         bridge.send(&sent);
-        let before = id - 8;
-        if cancelled.contains(&before) || either.contains(&before) {
-            let params = json!({"requestId": before});
+        let earlier_id = id - 8;
+        if cancelled.contains(&earlier_id) || either.contains(&earlier_id) {
+            let params = json!({"requestId": earlier_id});
             bridge.send(
                 &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}),
             );
         }
     }
     // The response to a last request marks that everything before it has arrived.
-    let late: BTreeSet<u64> = (1392..1400).filter(|id| cancelled.contains(id)).collect();
-    for id in &late {
+    let last_cancelled: BTreeSet<u64> = (1392..1400).filter(|id| cancelled.contains(id)).collect();
+    for id in &last_cancelled {
         bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
     }
-    wait_until("the server has heard of every cancelled call", || {
-        let heard: BTreeSet<String> = faulty
+    wait_until("the server has received every cancellation", || {
+        let received: BTreeSet<String> = faulty
             .received_by_method("notifications/cancelled")
             .iter()
-            .map(|told| told["params"]["requestId"].to_string())
+            .map(|notification| notification["params"]["requestId"].to_string())
             .collect();
         some_if(
             faulty
                 .received_calls("hang")
                 .iter()
-                .all(|call| heard.contains(&call["id"].to_string())),
+                .all(|call| received.contains(&call["id"].to_string())),
         )
     });
     drop(bridge.stdin.take());
-    let (status, rest) = bridge.process.wait_until_exit(Duration::from_secs(20));
-    assert!(status.success(), "it ends with its client: {status}");
+    let (status, output) = bridge.process.wait_until_exit(Duration::from_secs(20));
+    assert!(
+        status.success(),
+        "the bridge exits when its client closes stdin: {status}"
+    );
     let mut answers: BTreeMap<u64, usize> = BTreeMap::new();
-    for line in rest.lines() {
+    for line in output.lines() {
         let message: Value =
             serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
         if let Some(id) = message["id"]
@@ -163,8 +167,8 @@ fn each_request_gets_one_response_and_none_after_its_cancellation() {
             *answers.entry(id).or_default() += 1;
         }
     }
-    let more: Vec<_> = answers.iter().filter(|(_, times)| **times > 1).collect();
-    assert!(more.is_empty(), "answered more than once: {more:?}");
+    let repeated: Vec<_> = answers.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(repeated.is_empty(), "answered more than once: {repeated:?}");
     let missing: Vec<_> = expected
         .iter()
         .filter(|id| !answers.contains_key(id))
@@ -174,15 +178,12 @@ fn each_request_gets_one_response_and_none_after_its_cancellation() {
         .iter()
         .filter(|id| answers.contains_key(id))
         .collect();
-    assert!(
-        unwanted.is_empty(),
-        "answered though they were cancelled: {unwanted:?}"
-    );
-    let known = |id: &&u64| !(expected.contains(id) || either.contains(id));
+    assert!(unwanted.is_empty(), "cancelled, but answered: {unwanted:?}");
+    let is_unexpected = |id: &&u64| !(expected.contains(id) || either.contains(id));
     assert_eq!(
-        answers.keys().filter(known).count(),
+        answers.keys().filter(is_unexpected).count(),
         0,
-        "what was never asked is not answered"
+        "every answer belongs to a request"
     );
 }
 
@@ -195,19 +196,19 @@ fn over_http_a_cancelled_request_ends_without_a_result() {
     let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
         "params": {"name": "faulty__hang", "arguments": {}}});
     thread::scope(|scope| {
-        let asked = scope.spawn(|| client.post(&call).and_then(Response::text));
+        let call_thread = scope.spawn(|| client.post(&call).and_then(Response::text));
         wait_until("the call hangs", || {
             some_if(faulty.received_calls("hang").len() == 1)
         });
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
         assert_eq!(client.post(&cancel).expect("an answer").status, 202);
-        let said = asked
+        let body = call_thread
             .join()
-            .expect("it ends")
-            .expect("an end of the answer");
+            .expect("the thread ends")
+            .expect("the response ends");
         assert!(
-            !said.contains("\"result\""),
-            "the server's late answer is not its answer: {said}"
+            !body.contains("\"result\""),
+            "a cancelled request gets no result: {body}"
         );
     });
 }

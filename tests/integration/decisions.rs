@@ -25,19 +25,25 @@ fn deny_pending(home: &Home, hub: &Hub<'_>) {
 
 /// Checks that the call waits for a person, and denies it.
 #[track_caller]
-fn assert_asks(home: &Home, hub: &Hub<'_>, client: &McpClient, tool: &str, arguments: &str) {
+fn assert_needs_approval(
+    home: &Home,
+    hub: &Hub<'_>,
+    client: &McpClient,
+    tool: &str,
+    arguments: &str,
+) {
     let call = client.spawn_call(tool, arguments);
     deny_pending(home, hub);
     assert!(
         call.join().expect("the call ends").is_error(),
-        "{tool} {arguments} was not asked about"
+        "{tool} {arguments} ran without an approval"
     );
 }
 
-fn last_decision(home: &Home) -> (String, String) {
+fn read_last_decision(home: &Home) -> (String, String) {
     let rows = store::read_calls(&home.data_dir()).expect("read the store");
-    let last = rows.last().expect("a call");
-    (last.decision.clone(), last.outcome.clone())
+    let row = rows.last().expect("a call");
+    (row.decision.clone(), row.outcome.clone())
 }
 
 #[test]
@@ -53,7 +59,7 @@ fn without_a_screen_the_denial_states_that_nobody_could_be_asked() {
         answer.raw
     );
     assert_eq!(
-        last_decision(&home),
+        read_last_decision(&home),
         ("no_screen".into(), "not_sent".into())
     );
     assert_eq!(
@@ -78,29 +84,29 @@ fn a_late_approval_runs_nothing_and_covers_one_identical_retry() {
             .text()
             .starts_with("Timed out")
     );
-    let said = home
+    let output = home
         .cli(&["approvals", "approve", &id])
         .expect_success()
         .stdout();
-    assert!(said.contains("identical retry"), "{said}");
+    assert!(output.contains("identical retry"), "{output}");
     assert_eq!(
         received_calls(&home),
         Vec::<String>::new(),
-        "it runs nothing by itself"
+        "a late approval does not run the call"
     );
-    assert_asks(&home, &hub, &client, "probe__echo", r#"{"n":1}"#);
+    assert_needs_approval(&home, &hub, &client, "probe__echo", r#"{"n":1}"#);
     assert_eq!(
         client.call("probe__echo", r#"{"n":1.0}"#).text(),
         r#"{"n":1.0}"#,
-        "the identical one crosses"
+        "the identical retry is forwarded"
     );
     let rows = store::read_calls(&home.data_dir()).expect("read the store");
-    let last = rows.last().expect("a call");
+    let last_row = rows.last().expect("a call");
     assert_eq!(
-        (last.decision.as_str(), last.decided_by.as_str()),
+        (last_row.decision.as_str(), last_row.decided_by.as_str()),
         ("allowed", "person")
     );
-    assert_asks(&home, &hub, &client, "probe__echo", r#"{"n":1.0}"#);
+    assert_needs_approval(&home, &hub, &client, "probe__echo", r#"{"n":1.0}"#);
 }
 
 #[test]
@@ -111,16 +117,16 @@ fn edited_arguments_are_run_and_recorded() {
     let client = hub.connect_client("desk");
     let call = client.spawn_call("probe__echo", r#"{"path":"/etc/passwd"}"#);
     let (_, id) = wait_for_approval(&hub);
-    for (wrong, why) in [
+    for (arguments, expected_text) in [
         ("[1]", "object"),
         ("{", "JSON"),
         (r#"{"a":1,"a":2}"#, "twice"),
     ] {
-        let refused = home.cli(&["approvals", "approve", &id, "--arguments", wrong]);
+        let rejected = home.cli(&["approvals", "approve", &id, "--arguments", arguments]);
         assert!(
-            refused.exit_code() == 1 && refused.stderr().contains(why),
-            "{wrong}: {}",
-            refused.stderr()
+            rejected.exit_code() == 1 && rejected.stderr().contains(expected_text),
+            "{arguments}: {}",
+            rejected.stderr()
         );
     }
     home.cli(&[
@@ -132,7 +138,7 @@ fn edited_arguments_are_run_and_recorded() {
         "/path in /root",
     ])
     .expect_success();
-    let refused = home.cli(&[
+    let rejected = home.cli(&[
         "approvals",
         "approve",
         &id,
@@ -140,14 +146,14 @@ fn edited_arguments_are_run_and_recorded() {
         r#"{"path":"/root/x"}"#,
     ]);
     assert!(
-        refused.exit_code() == 1
-            && refused
+        rejected.exit_code() == 1
+            && rejected
                 .stderr()
                 .contains("denied by the rule: deny echo of probe"),
         "{}",
-        refused.stderr()
+        rejected.stderr()
     );
-    assert_eq!(wait_for_approval(&hub).1, id, "it goes on waiting");
+    assert_eq!(wait_for_approval(&hub).1, id, "the call is still pending");
     home.cli(&[
         "approvals",
         "approve",
@@ -160,13 +166,13 @@ fn edited_arguments_are_run_and_recorded() {
         call.join().expect("the call ends").text(),
         r#"{"n":1.0,"path":"/tmp/notes"}"#
     );
-    let heard = received_calls(&home);
+    let received = received_calls(&home);
     assert!(
-        heard.len() == 1 && heard[0].contains(r#"{"path":"/tmp/notes","n":1.0}"#),
-        "{heard:?}"
+        received.len() == 1 && received[0].contains(r#"{"path":"/tmp/notes","n":1.0}"#),
+        "{received:?}"
     );
-    let shown = home.cli(&["calls", "list", "--json"]).expect_json();
-    assert_eq!(shown[0]["is_edited"], true, "{shown}");
+    let calls = home.cli(&["calls", "list", "--json"]).expect_json();
+    assert_eq!(calls[0]["is_edited"], true, "{calls}");
 }
 
 #[test]
@@ -176,35 +182,35 @@ fn a_rule_tests_arguments_and_a_deny_takes_precedence() {
     hub.add_probe(&[]);
     let client = hub.connect_client("desk");
     let folder = paths::path_text(home.file("notes"));
-    std::fs::create_dir(&folder).expect("a folder");
-    let within = format!("/path in {folder}");
+    std::fs::create_dir(&folder).expect("create the folder");
+    let condition = format!("/path in {folder}");
     home.cli(&[
         "policy",
         "add",
         "probe/echo",
         "allow",
         "--when",
-        &within,
+        &condition,
         "--when",
         "/n between 1 10",
     ])
     .expect_success();
     let arguments = |path: &str, n: &str| format!(r#"{{"path":"{path}","n":{n}}}"#);
-    let inside = format!("{folder}/a.md");
+    let inside_path = format!("{folder}/a.md");
     assert!(
         !client
-            .call("probe__echo", &arguments(&inside, "10.0"))
+            .call("probe__echo", &arguments(&inside_path, "10.0"))
             .is_error(),
-        "it fits"
+        "arguments that match the conditions are allowed"
     );
-    assert_asks(
+    assert_needs_approval(
         &home,
         &hub,
         &client,
         "probe__echo",
-        &arguments(&inside, "11"),
+        &arguments(&inside_path, "11"),
     );
-    assert_asks(
+    assert_needs_approval(
         &home,
         &hub,
         &client,
@@ -226,14 +232,14 @@ fn a_rule_tests_arguments_and_a_deny_takes_precedence() {
     );
     assert!(
         denied.is_error() && denied.text().contains("if /path matches"),
-        "it names the rule: {}",
+        "the error names the rule: {}",
         denied.raw
     );
     let call = &home.cli(&["calls", "list", "--json"]).expect_json()[0];
     let rules = home.cli(&["policy", "list", "--json"]).expect_json();
     assert_eq!(
         call["rule"], rules["rules"][1]["id"],
-        "each call says which rule decided it"
+        "the record names the rule that decided the call"
     );
 }
 
@@ -250,16 +256,16 @@ fn a_counted_approval_is_used_up_across_a_restart() {
     assert!(!call.join().expect("the call ends").is_error());
     assert!(
         !client.call("probe__echo", r#"{"n":1}"#).is_error(),
-        "the first of two"
+        "the second approved call is allowed"
     );
     hub.stop(Signal::SIGKILL);
     let hub = Hub::serve(&home);
     let client = hub.connect_client("desk again");
-    assert_asks(&home, &hub, &client, "probe__echo", r#"{"n":2}"#);
+    assert_needs_approval(&home, &hub, &client, "probe__echo", r#"{"n":2}"#);
     let rules = home.cli(&["policy", "list", "--json"]).expect_json();
     assert_eq!(
         rules["rules"][0]["remaining"], 1,
-        "one is left, for the client it was given to: {rules}"
+        "one approved call remains, for the client that it was approved for: {rules}"
     );
 }
 
@@ -273,12 +279,14 @@ fn a_pause_denies_pending_calls_cancels_running_ones_and_survives_a_restart() {
     let running = hub
         .connect_client("other")
         .spawn_call("probe__slow", r#"{"ms":600000}"#);
-    wait_until("it runs", || some_if(!received_calls(&home).is_empty()));
-    let waiting = client.spawn_call("probe__echo", "{}");
+    wait_until("the call has reached the server", || {
+        some_if(!received_calls(&home).is_empty())
+    });
+    let pending = client.spawn_call("probe__echo", "{}");
     let _ = hub.wait_for_approval();
     // Neither the person nor the server ever answers.
     home.cli(&["pause"]).expect_success();
-    for call in [waiting, running] {
+    for call in [pending, running] {
         let answer = call.join().expect("the call ends");
         assert!(
             answer.is_error() && answer.text().contains("All calls are paused"),
@@ -292,18 +300,18 @@ fn a_pause_denies_pending_calls_cancels_running_ones_and_survives_a_restart() {
             .call("probe__echo", "{}")
             .text()
             .contains("All calls are paused"),
-        "no rule lets it through"
+        "no rule allows a call during a pause"
     );
     assert!(
         client.list_tools().contains(&"probe__echo".to_owned()),
-        "the catalog answers all the same"
+        "the catalog is available during a pause"
     );
     hub.stop(Signal::SIGTERM);
     let hub = Hub::serve(&home);
     let client = hub.connect_client("desk again");
     assert!(
         client.call("probe__echo", "{}").is_error(),
-        "raised over a restart"
+        "the pause survives a restart"
     );
     let decisions: Vec<_> = store::read_calls(&home.data_dir())
         .expect("read the store")
@@ -327,7 +335,7 @@ fn a_result_is_held_for_a_person_or_masked() {
     home.cli(&["policy", "add", "probe/echo", "--result", "hold"])
         .expect_success();
     let client = hub.connect_client("desk");
-    let held = client.spawn_call("probe__echo", r#"{"n":1}"#);
+    let held_call = client.spawn_call("probe__echo", r#"{"n":1}"#);
     let (request, id) = wait_for_approval(&hub);
     assert!(
         request["result"]
@@ -336,8 +344,11 @@ fn a_result_is_held_for_a_person_or_masked() {
         "{request}"
     );
     home.cli(&["approvals", "approve", &id]).expect_success();
-    assert_eq!(held.join().expect("the call ends").text(), r#"{"n":1}"#);
-    let withheld = client.spawn_call("probe__echo", r#"{"n":2}"#);
+    assert_eq!(
+        held_call.join().expect("the call ends").text(),
+        r#"{"n":1}"#
+    );
+    let withheld_call = client.spawn_call("probe__echo", r#"{"n":2}"#);
     let (_, id) = wait_for_approval(&hub);
     assert_eq!(
         home.cli(&["approvals", "approve", &id, "--always"])
@@ -347,7 +358,7 @@ fn a_result_is_held_for_a_person_or_masked() {
     );
     home.cli(&["approvals", "deny", &id, "--reason", "private"])
         .expect_success();
-    let answer = withheld.join().expect("the call ends");
+    let answer = withheld_call.join().expect("the call ends");
     assert!(
         answer.is_error() && answer.text().contains("private"),
         "{}",
@@ -355,11 +366,11 @@ fn a_result_is_held_for_a_person_or_masked() {
     );
     assert!(
         !answer.raw.contains(r#"{\"n\":2}"#),
-        "nothing of the result goes along: {}",
+        "a withheld result does not reach the client: {}",
         answer.raw
     );
-    wait_until("it is written", || {
-        some_if(last_decision(&home) == ("allowed".into(), "withheld".into()))
+    wait_until("the decision is recorded", || {
+        some_if(read_last_decision(&home) == ("allowed".into(), "withheld".into()))
     });
     home.cli(&["policy", "add", "probe/variable", "--result", "mask"])
         .expect_success();
@@ -414,8 +425,8 @@ fn rules_are_exported_and_imported_all_or_none() {
         &file,
         home.cli(&["policy", "export"]).expect_success().stdout(),
     )
-    .expect("write it");
-    let text = std::fs::read_to_string(&file).expect("read it");
+    .expect("write the rules");
+    let text = std::fs::read_to_string(&file).expect("read the rules");
     assert!(text.contains("1.50") && text.contains("halves"), "{text}");
     let path = paths::path_text(&file);
     home.cli(&["policy", "import", "--replace", &path])
@@ -423,14 +434,14 @@ fn rules_are_exported_and_imported_all_or_none() {
     assert_eq!(
         home.cli(&["policy", "export"]).expect_success().stdout(),
         text,
-        "the same comes out again"
+        "an import preserves the exported rules"
     );
-    std::fs::write(&file, text.replace("allow", "allways")).expect("write it");
-    let refused = home.cli(&["policy", "import", "--replace", &path]);
+    std::fs::write(&file, text.replace("allow", "allways")).expect("write the rules");
+    let rejected = home.cli(&["policy", "import", "--replace", &path]);
     assert!(
-        refused.exit_code() == 1 && refused.stderr().contains("line"),
+        rejected.exit_code() == 1 && rejected.stderr().contains("line"),
         "{}",
-        refused.stderr()
+        rejected.stderr()
     );
     assert_eq!(
         home.cli(&["policy", "export"]).expect_success().stdout(),
@@ -446,35 +457,35 @@ fn repeated_approvals_suggest_a_rule_with_its_dry_run() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let client = hub.connect_client("desk");
-    for n in 0..4 {
+    for number in 0..4 {
         let call = client.spawn_call(
             "probe__echo",
-            &format!(r#"{{"path":"/home/me/notes/{n}.md","mode":"r"}}"#),
+            &format!(r#"{{"path":"/home/me/notes/{number}.md","mode":"r"}}"#),
         );
         let (_, id) = wait_for_approval(&hub);
         home.cli(&["approvals", "approve", &id]).expect_success();
         assert!(!call.join().expect("the call ends").is_error());
     }
-    let figures = home.cli(&["policy", "stats", "--json"]).expect_json();
-    let today = figures["days"]
+    let stats = home.cli(&["policy", "stats", "--json"]).expect_json();
+    let today = stats["days"]
         .as_array()
         .and_then(|days| days.last())
         .expect("a day");
     assert_eq!(
         (&today["approved"], &today["denied"]),
         (&json!(4), &json!(0)),
-        "{figures}"
+        "{stats}"
     );
-    let suggestion = &figures["suggestions"][0];
+    let suggestion = &stats["suggestions"][0];
     assert_eq!(
         suggestion["words"],
         r#"allow echo of probe for desk if /mode is "r" and /path is in /home/me/notes"#,
-        "{figures}"
+        "{stats}"
     );
     assert_eq!(
         (&suggestion["approved"], &suggestion["matched"]),
         (&json!(4), &json!(4)),
-        "{figures}"
+        "{stats}"
     );
     let saved = hub.run_verb("policy.save", &json!({"rule": suggestion["rule"]}));
     assert!(saved["id"].is_string(), "{saved}");
@@ -485,9 +496,9 @@ fn repeated_approvals_suggest_a_rule_with_its_dry_run() {
                 r#"{"path":"/home/me/notes/5.md","mode":"r"}"#
             )
             .is_error(),
-        "not asked"
+        "the saved rule allows the call"
     );
-    assert_asks(
+    assert_needs_approval(
         &home,
         &hub,
         &client,
@@ -508,35 +519,38 @@ fn a_retry_with_other_answers_is_another_call() {
         json!({"name": "probe__echo", "arguments": {}, "inputResponses": answers}).to_string()
     };
     thread::scope(|scope| {
-        let call = |answer| {
+        let spawn_call = |answer| {
             let (client, params) = (client.second_handle(), params(answer));
             scope.spawn(move || client.request("tools/call", &params))
         };
-        let first = call("decline");
+        let first_call = spawn_call("decline");
         let (request, id) = wait_for_approval(&hub);
         assert!(
             request["extra"]
                 .as_str()
                 .is_some_and(|extra| extra.contains("decline")),
-            "the prompt shows it: {request}"
+            "the approval shows the answers: {request}"
         );
         assert!(
-            first
+            first_call
                 .join()
                 .expect("the call ends")
                 .text()
                 .starts_with("Timed out")
         );
         home.cli(&["approvals", "approve", &id]).expect_success();
-        let other = call("accept");
+        let other_call = spawn_call("accept");
         deny_pending(&home, &hub);
         assert!(
-            other.join().expect("the call ends").is_error(),
-            "what was approved had other answers"
+            other_call.join().expect("the call ends").is_error(),
+            "the approval does not cover other answers"
         );
         assert!(
-            !call("decline").join().expect("the call ends").is_error(),
-            "it was approved with these"
+            !spawn_call("decline")
+                .join()
+                .expect("the call ends")
+                .is_error(),
+            "the approval covers the same answers"
         );
     });
     assert_eq!(received_calls(&home).len(), 1);
@@ -547,24 +561,24 @@ fn the_read_only_hint_of_a_server_is_trusted_only_if_the_user_says_so() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let schema = json!({"type": "object"});
-    let wipe =
+    let wipe_tool =
         json!({"name": "wipe", "inputSchema": schema, "annotations": {"readOnlyHint": true}});
-    let offered = paths::path_text(home.file("tools.json"));
-    std::fs::write(&offered, json!([wipe]).to_string()).expect("write the tools");
+    let tools_file = paths::path_text(home.file("tools.json"));
+    std::fs::write(&tools_file, json!([wipe_tool]).to_string()).expect("write the tools");
     let faulty =
-        FaultyServer::add(&hub, "sly", &json!({}), &["--tools", &offered]).wait_until_synced();
+        FaultyServer::add(&hub, "sly", &json!({}), &["--tools", &tools_file]).wait_until_synced();
     hub.run_verb("policy.remove", &json!({"server": "sly"}));
     let client = hub.connect_client("desk");
-    assert_asks(&home, &hub, &client, "sly__wipe", "{}");
+    assert_needs_approval(&home, &hub, &client, "sly__wipe", "{}");
     hub.add_probe(&[]);
     home.cli(&["policy", "preset", "ask-writes", "--server", "probe"])
         .expect_success();
-    assert_asks(&home, &hub, &client, "sly__wipe", "{}");
+    assert_needs_approval(&home, &hub, &client, "sly__wipe", "{}");
     assert_eq!(faulty.received_calls("wipe").len(), 0);
     home.cli(&["policy", "preset", "ask-writes", "--server", "sly"])
         .expect_success();
     assert!(
         !client.call("sly__wipe", "{}").is_error(),
-        "now it is believed"
+        "the hint is trusted"
     );
 }

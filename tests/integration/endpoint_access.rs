@@ -31,25 +31,29 @@ fn a_client_without_a_token_is_rejected() {
     let hub = Hub::serve(&home);
     let url = Url::parse(&hub.url);
     let token = hub.add_client("desk");
-    for given in [
+    for authorization in [
         None,
         Some("Bearer wrong".to_owned()),
         Some(format!("Bearer {ADMIN_TOKEN}")),
         Some(token.clone()),
     ] {
         let mut headers = vec![JSON, ACCEPT];
-        headers.extend(given.as_deref().map(|given| ("Authorization", given)));
+        headers.extend(
+            authorization
+                .as_deref()
+                .map(|authorization| ("Authorization", authorization)),
+        );
         assert_eq!(
             request_status("POST", &url, &headers, CALL),
             401,
-            "with {given:?}"
+            "with {authorization:?}"
         );
     }
     let in_query = url.with_path(&format!("/mcp?token={token}"));
     assert_eq!(
         request_status("POST", &in_query, &[JSON, ACCEPT], CALL),
         401,
-        "a token in the query is none"
+        "a token in the query is ignored"
     );
 }
 
@@ -82,15 +86,18 @@ fn a_wrong_or_revoked_token_is_distinguished_from_a_missing_one() {
         assert_eq!(
             challenge(path, None),
             r#"Bearer realm="drawbridge""#,
-            "{path}: nothing is wrong with no token"
+            "{path}: a missing token is not reported as invalid"
         );
-        let wrong = challenge(path, Some("wrong"));
-        let begins = r#"Bearer realm="drawbridge", error="invalid_token", error_description="the token is wrong"#;
-        assert!(wrong.starts_with(begins), "{path}: {wrong}");
+        let wrong_token_challenge = challenge(path, Some("wrong"));
+        let expected_start = r#"Bearer realm="drawbridge", error="invalid_token", error_description="the token is wrong"#;
+        assert!(
+            wrong_token_challenge.starts_with(expected_start),
+            "{path}: {wrong_token_challenge}"
+        );
         assert_eq!(
             challenge(path, Some(&revoked)),
-            wrong,
-            "{path}: which tokens there were is not told"
+            wrong_token_challenge,
+            "{path}: a revoked token gets the same response as a wrong one"
         );
     }
 }
@@ -121,12 +128,12 @@ fn a_client_that_tries_oauth_is_directed_to_its_token() {
         .send()
         .expect("an answer");
         assert_eq!(response.status, 404, "{path}");
-        let said: Value = serde_json::from_str(&response.text().expect("a body")).expect("JSON");
-        assert_eq!(said["error"], "not_supported", "{path}: {said}");
-        let words = said["error_description"].as_str().expect("a description");
+        let error: Value = serde_json::from_str(&response.text().expect("a body")).expect("JSON");
+        assert_eq!(error["error"], "not_supported", "{path}: {error}");
+        let description = error["error_description"].as_str().expect("a description");
         assert!(
-            words.contains("Clients screen") && words.contains("Bearer"),
-            "{path}: {words}"
+            description.contains("Clients screen") && description.contains("Bearer"),
+            "{path}: {description}"
         );
         assert_eq!(
             request_status(
@@ -136,12 +143,12 @@ fn a_client_that_tries_oauth_is_directed_to_its_token() {
                 "{}"
             ),
             403,
-            "{path}: from a site"
+            "{path}: from another origin"
         );
         assert_eq!(
             request_status(method, &url, &[JSON, ("Host", "example.com")], "{}"),
             403,
-            "{path}: by another name"
+            "{path}: with another host"
         );
     }
 }
@@ -164,7 +171,7 @@ fn a_new_client_gets_the_endpoint_and_a_working_config() {
         !added["stdio_config"]
             .to_string()
             .contains(added["token"].as_str().expect("a token")),
-        "stdio needs none"
+        "the stdio config contains no token"
     );
 }
 
@@ -184,7 +191,7 @@ fn a_revoked_client_is_rejected_immediately() {
     let answer = client.try_request("tools/list", "{}");
     assert!(
         answer.is_err() || answer.is_ok_and(|answer| !answer.raw.contains("\"tools\"")),
-        "the session ended too"
+        "the session ends with the token"
     );
 }
 
@@ -192,7 +199,7 @@ fn a_revoked_client_is_rejected_immediately() {
 fn a_supplied_token_is_accepted_unless_it_is_short() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let given = "0123456789abcdef0123456789abcdef";
+    let token = "0123456789abcdef0123456789abcdef";
     let mut command = home.command(drawbridge_tests::paths::built_binary("drawbridge"));
     command
         .args([
@@ -204,15 +211,15 @@ fn a_supplied_token_is_accepted_unless_it_is_short() {
             "--data-dir",
         ])
         .arg(home.data_dir());
-    assert!(feed_stdin(&mut command, given), "32 characters are enough");
-    McpClient::connect(&hub.url, given).list_tools();
+    assert!(feed_stdin(&mut command, token), "32 characters are enough");
+    McpClient::connect(&hub.url, token).list_tools();
     let mut command = home.command(drawbridge_tests::paths::built_binary("drawbridge"));
     command
         .args(["clients", "add", "other", "--token-stdin", "--data-dir"])
         .arg(home.data_dir());
     assert!(
         !feed_stdin(&mut command, "short"),
-        "a short token is refused"
+        "a short token is rejected"
     );
 }
 
@@ -228,7 +235,7 @@ fn feed_stdin(command: &mut std::process::Command, text: &str) -> bool {
         .take()
         .expect("stdin is piped")
         .write_all(text.as_bytes())
-        .expect("give the token");
+        .expect("write the token");
     child.wait().expect("wait for drawbridge").success()
 }
 
@@ -259,7 +266,7 @@ fn a_client_never_administers() {
         assert_eq!(
             request_status("POST", &url, &[JSON, ("Authorization", "Bearer no")], "{}"),
             401,
-            "{verb} with a wrong one"
+            "{verb} with a wrong token"
         );
     }
 }
@@ -287,9 +294,15 @@ fn cross_site_requests_are_rejected() {
     ];
     let evil_port = format!("evil.example:{port}");
     let prefix = format!("127.0.0.1.evil.example:{port}");
-    let at_evil = format!("127.0.0.1:{port}@evil.example");
+    let userinfo_host = format!("127.0.0.1:{port}@evil.example");
     let wrong_port = "127.0.0.1:1".to_owned();
-    let hosts = ["evil.example", &evil_port, &prefix, &at_evil, &wrong_port];
+    let hosts = [
+        "evil.example",
+        &evil_port,
+        &prefix,
+        &userinfo_host,
+        &wrong_port,
+    ];
     let other_port = "http://127.0.0.1:1".to_owned();
     let lookalike = format!("http://{prefix}");
     let https = format!("https://127.0.0.1:{port}");
@@ -301,33 +314,33 @@ fn cross_site_requests_are_rejected() {
         &https,
     ];
     for (method, path, token, body) in routes {
-        let to = url.with_path(path);
+        let route_url = url.with_path(path);
         let base = [JSON, ACCEPT, ("Authorization", token.as_str())];
         for host in hosts {
             let headers = [base.as_slice(), &[("Host", host)]].concat();
             assert_eq!(
-                request_status(method, &to, &headers, body),
+                request_status(method, &route_url, &headers, body),
                 403,
                 "{method} {path} with Host {host}"
             );
         }
         let headers = [base.as_slice(), &[("Host", "")]].concat();
         assert_eq!(
-            request_status(method, &to, &headers, body),
+            request_status(method, &route_url, &headers, body),
             400,
             "{method} {path} without Host"
         );
         for origin in origins {
             let headers = [base.as_slice(), &[("Origin", origin)]].concat();
             assert_eq!(
-                request_status(method, &to, &headers, body),
+                request_status(method, &route_url, &headers, body),
                 403,
                 "{method} {path} with Origin {origin}"
             );
         }
         let headers = [base.as_slice(), &[("Sec-Fetch-Site", "cross-site")]].concat();
         assert_eq!(
-            request_status(method, &to, &headers, body),
+            request_status(method, &route_url, &headers, body),
             403,
             "{method} {path} from another site"
         );
@@ -344,13 +357,13 @@ fn a_session_of_another_client_is_unknown() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let url = Url::parse(&hub.url);
-    let (one, two) = (
+    let (owner, other) = (
         format!("Bearer {}", hub.add_client("one")),
         format!("Bearer {}", hub.add_client("two")),
     );
-    let session = open_session(&url, &one, "2025-06-18");
+    let session = open_session(&url, &owner, "2025-06-18");
     let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
-    for (who, token, expected) in [("its owner", &one, 200), ("another client", &two, 404)] {
+    for (who, token, expected) in [("its owner", &owner, 200), ("another client", &other, 404)] {
         let headers = [
             JSON,
             ACCEPT,
@@ -360,21 +373,21 @@ fn a_session_of_another_client_is_unknown() {
         assert_eq!(
             request_status("POST", &url, &headers, list),
             expected,
-            "the session in the hands of {who}"
+            "the session used by {who}"
         );
     }
 }
 
 /// Opens a session with this revision and returns its id.
 fn open_session(url: &Url, bearer: &str, revision: &str) -> String {
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}});
     let headers = [JSON, ACCEPT, ("Authorization", bearer)];
     let request = Request {
         method: "POST",
         url,
         headers: &headers,
-        body: hello.to_string().as_bytes(),
+        body: initialize.to_string().as_bytes(),
     }
     .send();
     request
@@ -418,10 +431,10 @@ fn a_batch_is_answered_only_in_revisions_with_batches() {
         (answer.status, answer.text().expect("a body"))
     };
 
-    let (status, said) = post("2025-03-26", BATCH);
-    assert_eq!(status, 200, "{said}");
-    let answers: Vec<Value> = serde_json::from_str(&said).expect("an array");
-    let of = |id: Value| {
+    let (status, body) = post("2025-03-26", BATCH);
+    assert_eq!(status, 200, "{body}");
+    let answers: Vec<Value> = serde_json::from_str(&body).expect("an array");
+    let answers_with_id = |id: Value| {
         answers
             .iter()
             .filter(|answer| answer["id"] == id)
@@ -430,41 +443,49 @@ fn a_batch_is_answered_only_in_revisions_with_batches() {
     assert_eq!(
         answers.len(),
         5,
-        "one for each request, and one for what is none: {said}"
+        "each request and each invalid message gets an answer: {body}"
     );
-    let twos = of(json!(2));
+    let duplicate_id_answers = answers_with_id(json!(2));
     assert!(
-        twos.iter()
+        duplicate_id_answers
+            .iter()
             .any(|answer| answer["result"].to_string().contains("two")),
-        "{said}"
+        "{body}"
     );
     assert!(
-        twos.iter()
+        duplicate_id_answers
+            .iter()
             .any(|answer| answer["error"]["message"].to_string().contains("in flight")),
-        "{said}"
+        "{body}"
     );
     assert!(
-        of(json!("3"))[0]["result"].to_string().contains("three"),
-        "{said}"
+        answers_with_id(json!("3"))[0]["result"]
+            .to_string()
+            .contains("three"),
+        "{body}"
     );
-    assert_eq!(of(json!(5))[0]["result"], json!({}));
+    assert_eq!(answers_with_id(json!(5))[0]["result"], json!({}));
     assert_eq!(
         answers
             .iter()
             .filter(|answer| answer["error"].is_object())
             .count(),
         2,
-        "{said}"
+        "{body}"
     );
 
-    let notes = r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
-    assert_eq!(post("2025-03-26", notes), (202, String::new()));
-    for none in ["[]", "[1", "[[]]"] {
-        let (_, said) = post("2025-03-26", none);
-        assert!(said.contains("\"error\""), "{none}: {said}");
+    let notifications = r#"[{"jsonrpc":"2.0","method":"notifications/initialized"}]"#;
+    assert_eq!(post("2025-03-26", notifications), (202, String::new()));
+    for invalid in ["[]", "[1", "[[]]"] {
+        let (_, body) = post("2025-03-26", invalid);
+        assert!(body.contains("\"error\""), "{invalid}: {body}");
     }
-    let many = format!("[{}]", vec!["0"; 101].join(","));
-    assert!(post("2025-03-26", &many).1.contains("1 to 100"));
+    let long_batch = format!("[{}]", vec!["0"; 101].join(","));
+    assert!(
+        post("2025-03-26", &long_batch)
+            .1
+            .contains("at most 100 messages")
+    );
     let headers = [
         JSON,
         ACCEPT,
@@ -474,10 +495,10 @@ fn a_batch_is_answered_only_in_revisions_with_batches() {
     assert_eq!(
         request_status("POST", &url, &headers, BATCH),
         404,
-        "the client begins a session again"
+        "an unknown session is rejected"
     );
-    let (status, said) = post("2025-06-18", BATCH);
-    assert!(status == 400 && said.contains("batch"), "{status}: {said}");
+    let (status, body) = post("2025-06-18", BATCH);
+    assert!(status == 400 && body.contains("batch"), "{status}: {body}");
     assert_eq!(
         received_calls(&home).len(),
         2,
@@ -509,20 +530,20 @@ fn an_unknown_route_a_wrong_method_and_a_bad_body_have_different_errors() {
         ),
         404
     );
-    let bad = url.with_path("/api/verbs/servers.show");
+    let verb_url = url.with_path("/api/verbs/servers.show");
     let response = Request {
         method: "POST",
-        url: &bad,
+        url: &verb_url,
         headers: &headers,
         body: br#"{"id":7}"#,
     }
     .send();
     let response = response.expect("an answer");
     assert_eq!(response.status, 400);
-    let said = response.text().expect("a body");
+    let body = response.text().expect("a body");
     assert!(
-        serde_json::from_str::<Value>(&said).is_ok() && said.contains("servers.show"),
-        "it says what is bad: {said}"
+        serde_json::from_str::<Value>(&body).is_ok() && body.contains("servers.show"),
+        "the error names the verb: {body}"
     );
 }
 
@@ -539,7 +560,7 @@ fn duplicate_keys_are_rejected_before_a_decision() {
     );
     assert!(
         answer.error_code().is_some(),
-        "it is an error: {}",
+        "duplicate keys are an error: {}",
         answer.raw
     );
     assert_eq!(
@@ -574,6 +595,6 @@ fn health_reports_only_the_state_of_the_hub() {
     );
     assert!(
         !health.to_string().contains("upstream-probe"),
-        "no command is told: {health}"
+        "/health names no command: {health}"
     );
 }

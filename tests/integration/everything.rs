@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const SERVER: &str = "@modelcontextprotocol/server-everything/dist/index.js";
 
-fn run_job(home: &Home, job: &Value) -> Value {
+fn run_client(home: &Home, job: &Value) -> Value {
     let mut command = home.command(paths::find_program("node"));
     command
         .arg(paths::pinned_packages_dir().join("everything.mjs"))
@@ -21,42 +21,42 @@ fn run_job(home: &Home, job: &Value) -> Value {
 fn a_client_gets_the_same_results_through_drawbridge_as_directly() {
     let home = Home::new();
     let server = paths::path_text(paths::npm_file(SERVER));
-    let direct = run_job(&home, &json!({"command": ["node", server, "stdio"]}));
+    let direct = run_client(&home, &json!({"command": ["node", server, "stdio"]}));
     let hub = Hub::serve(&home);
     hub.add_server("everything", &[], &["node", &server, "stdio"]);
     hub.wait_until_synced("everything");
     hub.set_policy("everything", "allow");
     let token = hub.add_client("typescript");
-    let through = run_job(
+    let proxied = run_client(
         &home,
         &json!({"url": hub.url, "token": token, "prefix": "everything__"}),
     );
-    let (direct, through) = (
+    let (direct, proxied) = (
         direct.as_object().expect("an object"),
-        through.as_object().expect("an object"),
+        proxied.as_object().expect("an object"),
     );
     assert!(
         direct.len() > 20,
-        "everything was done: {:?}",
+        "the client tried all features: {:?}",
         direct.keys()
     );
-    for (what, expected) in direct {
-        let same = match what.as_str() {
+    for (feature, expected) in direct {
+        let is_same = match feature.as_str() {
             // The structured result contains random weather data.
-            "structured" => member_names(expected) == member_names(&through[what]),
+            "structured" => member_names(expected) == member_names(&proxied[feature]),
             // The SDK misses the last notification if it arrives together with the result.
-            "progress" => list(&through[what])[..3] == list(expected)[..3],
-            _ => through[what] == *expected,
+            "progress" => as_list(&proxied[feature])[..3] == as_list(expected)[..3],
+            _ => proxied[feature] == *expected,
         };
         assert!(
-            same,
-            "{what}:\ndirectly {expected}\nthrough  {}",
-            through[what]
+            is_same,
+            "{feature}:\ndirectly {expected}\nthrough  {}",
+            proxied[feature]
         );
     }
 }
 
-fn list(value: &Value) -> &[Value] {
+fn as_list(value: &Value) -> &[Value] {
     value.as_array().expect("a list")
 }
 

@@ -85,15 +85,15 @@ fn call_neighbour_during<T>(home: &Home, client: &McpClient, act: impl FnOnce(&s
                 }
             }
         });
-        let done = catch_unwind(AssertUnwindSafe(|| act(&path)));
+        let result = catch_unwind(AssertUnwindSafe(|| act(&path)));
         is_over.store(true, Ordering::Relaxed);
         let answered = calls.join().expect("the neighbour answers");
-        let done = done.unwrap_or_else(|panic| resume_unwind(panic));
+        let result = result.unwrap_or_else(|panic| resume_unwind(panic));
         assert!(
             answered >= NEIGHBOUR_CALLS,
             "another server was answered only {answered} times meanwhile"
         );
-        done
+        result
     })
 }
 

@@ -33,30 +33,30 @@ fn start_silent_bridge(home: &Home, idle: &str) -> Process {
 #[test]
 fn a_hub_started_by_a_bridge_runs_while_a_bridge_runs_and_then_exits() {
     let home = Home::new();
-    let mut silent = start_silent_bridge(&home, "1");
+    let mut silent_bridge = start_silent_bridge(&home, "1");
     let hub = wait_until("the bridge has started a hub", || {
         find_hub(&home).filter(|_| home.cli(&["approvals", "list"]).exit_code() == 0)
     });
     // The end of another, unused hub shows that more than the idle time has passed.
-    let other = Home::new();
-    Bridge::open_with(&other, "editor", &["--exit-when-idle", "2"]).close();
-    wait_until("the other hub has ended", || {
-        some_if(find_hub(&other).is_none())
+    let other_home = Home::new();
+    Bridge::open_with(&other_home, "editor", &["--exit-when-idle", "2"]).close();
+    wait_until("the other hub has exited", || {
+        some_if(find_hub(&other_home).is_none())
     });
     assert_eq!(
         find_hub(&home),
         Some(hub),
-        "a bridge keeps its hub, also if its client says nothing"
+        "a bridge keeps its hub running, even if its client sends nothing"
     );
-    drop(silent.take_stdin());
-    let (status, _) = silent.wait_until_exit(std::time::Duration::from_secs(10));
+    drop(silent_bridge.take_stdin());
+    let (status, _) = silent_bridge.wait_until_exit(std::time::Duration::from_secs(10));
     assert!(status.success(), "{status}");
-    wait_until("its hub has ended too", || {
+    wait_until("the bridge's hub has exited", || {
         some_if(find_hub(&home).is_none())
     });
     assert!(
         !home.data_dir().join("drawbridge.sock").exists(),
-        "it has cleaned up"
+        "the hub has removed its socket"
     );
 }
 
@@ -65,10 +65,10 @@ fn a_hub_started_by_a_person_does_not_exit_when_unused() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]).close();
-    let other = Home::new();
-    Bridge::open_with(&other, "editor", &["--exit-when-idle", "2"]).close();
-    wait_until("the other hub has ended", || {
-        some_if(find_hub(&other).is_none())
+    let other_home = Home::new();
+    Bridge::open_with(&other_home, "editor", &["--exit-when-idle", "2"]).close();
+    wait_until("the other hub has exited", || {
+        some_if(find_hub(&other_home).is_none())
     });
     assert_eq!(find_hub(&home), Some(hub.pid()));
 }
@@ -85,7 +85,7 @@ fn a_bridge_that_starts_while_the_hub_exits_gets_another_hub() {
     home.cli(&["policy", "set", "slow", "allow"])
         .expect_success();
     let mut bridge = Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]);
-    let first = find_hub(&home).expect("a hub");
+    let first_hub = find_hub(&home).expect("a hub");
     let answer = bridge.request(
         2,
         "tools/call",
@@ -97,13 +97,13 @@ fn a_bridge_that_starts_while_the_hub_exits_gets_another_hub() {
     );
     bridge.close();
     let socket = home.data_dir().join("drawbridge.sock");
-    wait_until("the hub takes no connection any more", || {
+    wait_until("the hub accepts no connections", || {
         some_if(!socket.exists())
     });
     assert_eq!(
         find_hub(&home),
-        Some(first),
-        "but still waits for its server"
+        Some(first_hub),
+        "the first hub still waits for its server to stop"
     );
     let mut bridge = Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]);
     assert!(
@@ -112,11 +112,7 @@ fn a_bridge_that_starts_while_the_hub_exits_gets_another_hub() {
             .to_string()
             .contains("slow__echo")
     );
-    assert_ne!(
-        find_hub(&home),
-        Some(first),
-        "another hub has taken its place"
-    );
+    assert_ne!(find_hub(&home), Some(first_hub), "another hub runs");
     bridge.close();
 }
 

@@ -37,7 +37,7 @@ fn run_inspector(
     home: &Home,
     era: &str,
     connection: &[String],
-    question: &[&str],
+    arguments: &[&str],
     prefix: &str,
 ) -> Value {
     let mut command = home.command(paths::node_program());
@@ -45,37 +45,37 @@ fn run_inspector(
         .arg(paths::npm_file(INSPECTOR))
         .arg("--cli")
         .args(connection);
-    let named = |word: &&str| {
-        if *word == "echo" {
-            format!("{prefix}{word}")
+    let add_prefix = |argument: &&str| {
+        if *argument == "echo" {
+            format!("{prefix}{argument}")
         } else {
-            (*word).into()
+            (*argument).into()
         }
     };
     command
         .arg("--method")
-        .args(question.iter().map(named))
+        .args(arguments.iter().map(add_prefix))
         .args(["--protocol-era", era]);
     let mut process = Process::start(home, "inspector", &mut command);
     let (status, text) = process.wait_until_exit(std::time::Duration::from_secs(60));
     assert!(
         status.success(),
-        "{question:?} through {connection:?} ({era}): {status}\n{}",
+        "{arguments:?} through {connection:?} ({era}): {status}\n{}",
         process.stderr()
     );
     serde_json::from_str(&text).unwrap_or_else(|e| {
-        panic!("{question:?} through {connection:?} printed no JSON ({e}): {text}")
+        panic!("{arguments:?} through {connection:?} printed no JSON ({e}): {text}")
     })
 }
 
 /// Returns the output in comparable form: entries ordered by name and without the prefix. In the
 /// modern era, `execution` is removed from tools, because the Inspector does not print it, and
 /// `resultType` from results.
-fn normalize(mut printed: Value, is_legacy: bool) -> Value {
-    if let (Some(members), false) = (printed.as_object_mut(), is_legacy) {
+fn normalize(mut output: Value, is_legacy: bool) -> Value {
+    if let (Some(members), false) = (output.as_object_mut(), is_legacy) {
         members.remove("resultType");
     }
-    for list in printed
+    for list in output
         .as_object_mut()
         .into_iter()
         .flat_map(|object| object.values_mut())
@@ -84,12 +84,12 @@ fn normalize(mut printed: Value, is_legacy: bool) -> Value {
             continue;
         };
         for entry in entries.iter_mut() {
-            let bare = entry["name"]
+            let unprefixed = entry["name"]
                 .as_str()
                 .and_then(|name| name.strip_prefix(PREFIX))
                 .map(str::to_owned);
-            if let Some(bare) = bare {
-                entry["name"] = json!(bare);
+            if let Some(unprefixed) = unprefixed {
+                entry["name"] = json!(unprefixed);
             }
             if let (Some(members), false) = (entry.as_object_mut(), is_legacy) {
                 members.remove("execution");
@@ -98,7 +98,7 @@ fn normalize(mut printed: Value, is_legacy: bool) -> Value {
         entries.retain(|entry| !CLIENT_INPUT_TOOLS.iter().any(|name| entry["name"] == *name));
         entries.sort_by_key(|entry| entry["name"].to_string());
     }
-    printed
+    output
 }
 
 /// Returns the Inspector's options for a stdio program.
@@ -125,19 +125,19 @@ fn assert_same_as_direct(era: &str) {
     hub.wait_until_synced("everything");
     hub.set_policy("everything", "allow");
     let bearer = format!("Authorization: Bearer {}", hub.add_client("by-url"));
-    let at = |url: &str, transport: &str| -> Vec<String> {
+    let url_options = |url: &str, transport: &str| -> Vec<String> {
         [url, "--transport", transport, "--header", &bearer]
             .map(str::to_owned)
             .into()
     };
-    let data = paths::path_text(home.data_dir());
-    let bridge = ["stdio", "--client", "inspector", "--data-dir", &data];
+    let data_dir = paths::path_text(home.data_dir());
+    let bridge = ["stdio", "--client", "inspector", "--data-dir", &data_dir];
     let mut connections = vec![
-        at(&hub.url, "http"),
+        url_options(&hub.url, "http"),
         stdio_options(&home, "bridge", &paths::built_binary("drawbridge"), &bridge),
     ];
     if era != "modern" {
-        connections.push(at(&hub.url.replace("/mcp", "/sse"), "sse"));
+        connections.push(url_options(&hub.url.replace("/mcp", "/sse"), "sse"));
     }
     let direct = stdio_options(
         &home,
@@ -145,21 +145,21 @@ fn assert_same_as_direct(era: &str) {
         &paths::find_program("node"),
         &[&server, "stdio"],
     );
-    for question in COMMANDS {
+    for arguments in COMMANDS {
         // The server itself supports only the legacy era.
-        let directly = if era == "modern" { "legacy" } else { era };
+        let direct_era = if era == "modern" { "legacy" } else { era };
         let expected = normalize(
-            run_inspector(&home, directly, &direct, question, ""),
+            run_inspector(&home, direct_era, &direct, arguments, ""),
             era == "legacy",
         );
         for connection in &connections {
-            let printed = normalize(
-                run_inspector(&home, era, connection, question, PREFIX),
+            let output = normalize(
+                run_inspector(&home, era, connection, arguments, PREFIX),
                 era == "legacy",
             );
             assert!(
-                printed == expected,
-                "{question:?} through {connection:?} ({era}):\ndirectly {expected}\nthrough  {printed}"
+                output == expected,
+                "{arguments:?} through {connection:?} ({era}):\ndirectly {expected}\nthrough  {output}"
             );
         }
     }

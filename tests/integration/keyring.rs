@@ -20,7 +20,7 @@ fn thirty_hubs_use_one_keyring_concurrently() {
             .map(|hub| hub.join().expect("the hub's thread ends"))
             .collect()
     });
-    let wrong: Vec<_> = answers
+    let failed_hubs: Vec<_> = answers
         .iter()
         .enumerate()
         .filter(|(number, (failure, listed))| {
@@ -31,9 +31,9 @@ fn thirty_hubs_use_one_keyring_concurrently() {
         })
         .collect();
     assert!(
-        wrong.is_empty(),
-        "{} of {HUBS} hubs did not get their answers: {wrong:#?}",
-        wrong.len()
+        failed_hubs.is_empty(),
+        "{} of {HUBS} hubs did not get their answers: {failed_hubs:#?}",
+        failed_hubs.len()
     );
 }
 
@@ -45,12 +45,12 @@ fn a_locked_keyring_is_distinguished_from_an_absent_one() {
     desktop.keyring().lock();
     let (failure, listed) = store_and_list(&desktop, 0);
     assert!(failure.contains("The keyring is locked"), "{failure}");
-    let unknown = listed
+    let is_unknown = listed
         .as_array()
         .is_some_and(|rows| rows.iter().all(|row| row["present"] == Value::Null));
     assert!(
-        unknown,
-        "what a locked keyring holds is not known: {listed}"
+        is_unknown,
+        "the content of a locked keyring is unknown: {listed}"
     );
     let (failure, _) = store_and_list(&Home::new(), 0);
     assert!(
@@ -63,11 +63,11 @@ fn a_locked_keyring_is_distinguished_from_an_absent_one() {
 fn store_and_list(home: &Home, number: usize) -> (String, Value) {
     let folder = home.file(&format!("data-{number}"));
     let servers = folder.join("servers");
-    fs::create_dir_all(&servers).expect("a folder for specs");
-    let refer = |name: &str| format!("${{keyring:hub-{number}.{name}}}");
-    let spec = json!({"command": "true", "env": {"A": refer("KEPT"), "B": refer("NEVER_SET")}});
-    fs::write(servers.join("server.json"), spec.to_string()).expect("a spec file");
-    let drawbridge = |arguments: &[&str], input: Stdio| {
+    fs::create_dir_all(&servers).expect("create the folder of the specs");
+    let keyring_reference = |name: &str| format!("${{keyring:hub-{number}.{name}}}");
+    let spec = json!({"command": "true", "env": {"A": keyring_reference("KEPT"), "B": keyring_reference("NEVER_SET")}});
+    fs::write(servers.join("server.json"), spec.to_string()).expect("write the spec file");
+    let run_drawbridge = |arguments: &[&str], input: Stdio| {
         let mut command = home.command(paths::built_binary("drawbridge"));
         command
             .args(arguments)
@@ -77,31 +77,31 @@ fn store_and_list(home: &Home, number: usize) -> (String, Value) {
             .output()
             .expect("drawbridge runs")
     };
-    let value = home.file(&format!("value-{number}"));
-    fs::write(&value, "a value").expect("the value");
-    let set = |name: &str| {
-        drawbridge(
+    let value_file = home.file(&format!("value-{number}"));
+    fs::write(&value_file, "a value").expect("write the value");
+    let set_secret = |name: &str| {
+        run_drawbridge(
             &["secrets", "set", name],
-            fs::File::open(&value)
+            fs::File::open(&value_file)
                 .expect("the value can be read")
                 .into(),
         )
     };
     // The last two commands change an item that all the hubs share.
     let changes = [
-        set(&format!("hub-{number}.KEPT")),
-        set("shared"),
-        drawbridge(&["secrets", "remove", "shared"], Stdio::null()),
+        set_secret(&format!("hub-{number}.KEPT")),
+        set_secret("shared"),
+        run_drawbridge(&["secrets", "remove", "shared"], Stdio::null()),
     ];
-    let listed = drawbridge(&["secrets", "list", "--json"], Stdio::null());
+    let listed = run_drawbridge(&["secrets", "list", "--json"], Stdio::null());
     let failed: Vec<_> = changes
         .iter()
         .chain([&listed])
-        .filter(|ran| !ran.status.success())
+        .filter(|output| !output.status.success())
         .collect();
     let failures = failed
         .iter()
-        .map(|ran| String::from_utf8_lossy(&ran.stderr).into_owned())
+        .map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
         .collect();
     (
         failures,

@@ -55,9 +55,9 @@ impl Load {
                 Ok(answer) if answer.error_code().is_none() && answer.text() == arguments => {
                     answered.push(arguments)
                 }
-                other => {
+                result => {
                     let is_over = self.is_over.load(Ordering::Relaxed);
-                    assert!(is_over, "a call failed though the hub lives: {other:?}");
+                    assert!(is_over, "a call failed although the hub runs: {result:?}");
                     break;
                 }
             }
@@ -86,10 +86,10 @@ impl Load {
             .send()
             {
                 Ok(answer) => assert_eq!(answer.status, 200, "the spec is written"),
-                Err(why) => {
+                Err(error) => {
                     return assert!(
                         self.is_over.load(Ordering::Relaxed),
-                        "nobody answers: {why}"
+                        "the running hub does not answer: {error}"
                     );
                 }
             }
@@ -113,9 +113,9 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
         let clients: Vec<_> = clients.iter().enumerate().map(calls).collect();
         let writer = scope.spawn(|| load.rewrite_spec(&url));
         // The number of calls before the kill and the delay after them are pseudorandom.
-        let enough = pseudorandom(round) % 60;
-        wait_until("the load is on", || {
-            some_if(load.answered.load(Ordering::Relaxed) >= enough)
+        let min_answered = pseudorandom(round) % 60;
+        wait_until("enough calls are answered", || {
+            some_if(load.answered.load(Ordering::Relaxed) >= min_answered)
         });
         shift_moment(Duration::from_micros(
             (pseudorandom(round + 1_000_000) % 30_000) as u64,
@@ -124,9 +124,9 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
         signal_process(hub.pid(), Signal::SIGKILL);
         let answered = clients
             .into_iter()
-            .flat_map(|client| client.join().expect("a client"))
+            .flat_map(|client| client.join().expect("the client's thread ends"))
             .collect();
-        writer.join().expect("the writer of specs");
+        writer.join().expect("the writer's thread ends");
         answered
     });
     hub.stop(Signal::SIGKILL);
@@ -135,15 +135,16 @@ fn run_round(hub: Hub<'_>, tokens: &[String], round: usize) -> BTreeSet<String> 
 
 /// Returns how often the server received each call, by arguments.
 fn count_received(home: &Home) -> BTreeMap<String, usize> {
-    let text = fs::read_to_string(home.file("faulty.heard")).expect("what was heard");
+    let text =
+        fs::read_to_string(home.file("faulty.record")).expect("read the record of the server");
     assert!(
         !text.contains("\"undecided\""),
-        "a call came without a decision written before it: {text}"
+        "a call reached the server without a recorded decision: {text}"
     );
     let mut received = BTreeMap::new();
     for line in text.lines() {
         let message: Value =
-            serde_json::from_str(line).unwrap_or_else(|e| panic!("half a line ({e}): {line}"));
+            serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
         if message["method"] == "tools/call" {
             *received
                 .entry(message["params"]["arguments"].to_string())
@@ -155,7 +156,7 @@ fn count_received(home: &Home) -> BTreeMap<String, usize> {
 
 /// Checks that no spec file is torn by an interrupted write.
 fn assert_specs_intact(home: &Home) {
-    for entry in fs::read_dir(home.data_dir().join("servers")).expect("the folder of specs") {
+    for entry in fs::read_dir(home.data_dir().join("servers")).expect("read the folder of specs") {
         let path = entry.expect("an entry").path();
         let is_hidden = path
             .file_name()
@@ -184,10 +185,12 @@ fn assert_calls_recorded(
             .or_default()
             .push(row)
     });
-    for (arguments, times) in received {
-        assert_eq!(*times, 1, "{arguments} came more than once");
+    for (arguments, count) in received {
+        assert_eq!(*count, 1, "{arguments} reached the server more than once");
         let rows = by_digest.get(store::digest(arguments).as_str());
-        let rows = rows.unwrap_or_else(|| panic!("{arguments} came, and nothing is written of it"));
+        let rows = rows.unwrap_or_else(|| {
+            panic!("{arguments} reached the server, but no decision is recorded")
+        });
         assert!(
             rows.len() == 1 && rows[0].decision == "allowed",
             "{arguments}: {rows:?}"
@@ -201,7 +204,7 @@ fn assert_calls_recorded(
         answered
             .iter()
             .all(|arguments| received.contains_key(arguments)),
-        "what was answered had come"
+        "each answered call has reached the server"
     );
 }
 
@@ -222,34 +225,38 @@ fn a_hub_killed_under_load_has_recorded_every_decision_and_replays_no_call() {
     let tokens: Vec<String> = (0..CLIENTS)
         .map(|number| hub.add_client(&format!("desk-{number}")))
         .collect();
-    let (mut next, mut answered) = (Some(hub), BTreeSet::new());
+    let (mut running_hub, mut answered) = (Some(hub), BTreeSet::new());
     for number in 0..rounds {
-        answered.append(&mut run_round(next.take().expect("a hub"), &tokens, number));
+        answered.append(&mut run_round(
+            running_hub.take().expect("a hub"),
+            &tokens,
+            number,
+        ));
         home.assert_no_survivors();
         assert!(
             store::passes_integrity_check(&home.data_dir()).expect("read the store"),
             "round {number}: the database is sound"
         );
         assert_specs_intact(&home);
-        let before = count_received(&home);
-        let hub = next.insert(Hub::serve(&home));
+        let received = count_received(&home);
+        let hub = running_hub.insert(Hub::serve(&home));
         let rows = store::read_calls(&home.data_dir()).expect("read the store");
-        assert_calls_recorded(&before, &answered, &rows);
+        assert_calls_recorded(&received, &answered, &rows);
         assert_eq!(
             hub.run_verb("approvals.list", &json!({})),
             json!([]),
-            "nothing waits"
+            "no approval is pending"
         );
         assert_eq!(
             count_received(&home),
-            before,
-            "round {number}: nothing is sent again"
+            received,
+            "round {number}: no call is sent twice"
         );
     }
     let rows = store::read_calls(&home.data_dir()).expect("read the store");
     let unknown = rows.iter().filter(|row| row.outcome == "unknown").count();
     println!(
-        "{rounds} kills: {} calls came, {} were answered, of {unknown} nobody knows",
+        "{rounds} kills: {} calls reached the server, {} were answered, {unknown} have an unknown outcome",
         count_received(&home).len(),
         answered.len()
     );
@@ -263,35 +270,35 @@ fn pending_calls_never_run_after_the_hub_is_killed() {
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
     hub.set_policy("faulty", "ask");
     let client = hub.connect_client("desk");
-    let hands: Vec<_> = (0..5).map(|_| client.second_handle()).collect();
-    let waiting: Vec<_> = (hands.into_iter())
-        .map(|hand| {
+    let handles: Vec<_> = (0..5).map(|_| client.second_handle()).collect();
+    let pending_calls: Vec<_> = (handles.into_iter())
+        .map(|handle| {
             let params = r#"{"name":"faulty__echo","arguments":{}}"#;
-            thread::spawn(move || hand.try_request("tools/call", params).is_err())
+            thread::spawn(move || handle.try_request("tools/call", params).is_err())
         })
         .collect();
-    wait_until("all of them wait", || {
+    wait_until("all calls are pending", || {
         some_if(
             home.cli(&["approvals", "list", "--json"])
                 .expect_json()
                 .as_array()
-                .is_some_and(|waiting| waiting.len() == 5),
+                .is_some_and(|approvals| approvals.len() == 5),
         )
     });
     assert_eq!(faulty.received_calls("echo").len(), 0);
     drop(faulty);
     hub.stop(Signal::SIGKILL);
     assert!(
-        waiting
+        pending_calls
             .into_iter()
-            .all(|waiting| waiting.join().expect("it ends")),
-        "the clients see the end"
+            .all(|call| call.join().expect("the client's thread ends")),
+        "the connection of each client breaks"
     );
     let hub = Hub::serve(&home);
     assert_eq!(
         hub.run_verb("approvals.list", &json!({})),
         json!([]),
-        "nothing waits"
+        "no approval is pending"
     );
     hub.set_policy("faulty", "allow");
     assert_eq!(
@@ -303,7 +310,7 @@ fn pending_calls_never_run_after_the_hub_is_killed() {
     assert_eq!(
         count_received(&home).len(),
         1,
-        "none of them was sent later"
+        "no pending call was sent after the restart"
     );
     let rows = store::read_calls(&home.data_dir()).expect("read the store");
     assert!(

@@ -10,15 +10,15 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-fn tool(name: &str) -> Value {
+fn tool_definition(name: &str) -> Value {
     json!({"name": name, "inputSchema": {"type": "object"}})
 }
 
 /// Adds a server that offers only these lists, and reads it.
-fn add(hub: &Hub<'_>, name: &str, lists: &Value, more: &Value) {
-    let mut offer = json!({"initialize": {"result": {"protocolVersion": "2025-06-18",
+fn add_scripted_server(hub: &Hub<'_>, name: &str, lists: &Value, extra_fields: &Value) {
+    let mut script = json!({"initialize": {"result": {"protocolVersion": "2025-06-18",
         "capabilities": {"tools": {}, "prompts": {}, "resources": {}}, "serverInfo": {"name": name, "version": "1"}}}});
-    let answers = offer.as_object_mut().expect("an object");
+    let answers = script.as_object_mut().expect("an object");
     for (list, entries) in lists.as_object().expect("lists") {
         let method = if list == "resourceTemplates" {
             "resources/templates".to_owned()
@@ -29,25 +29,38 @@ fn add(hub: &Hub<'_>, name: &str, lists: &Value, more: &Value) {
         result.insert(list.clone(), entries.clone());
         answers.insert(format!("{method}/list"), json!({"result": result}));
     }
-    let file = hub.home.file(&format!("{name}.offer"));
-    fs::write(&file, offer.to_string()).expect("write the offer");
+    let file = hub.home.file(&format!("{name}.script"));
+    fs::write(&file, script.to_string()).expect("write the script");
     let mut spec = json!({"name": name, "command": paths::path_text(paths::built_binary("upstream-faulty")),
         "args": ["--script", paths::path_text(&file)]});
     spec.as_object_mut()
         .expect("an object")
-        .extend(more.as_object().expect("an object").clone());
+        .extend(extra_fields.as_object().expect("an object").clone());
     hub.run_verb("servers.add", &json!({"spec": spec}));
     hub.wait_until_synced(name);
 }
 
-/// Returns the excluded entries of a server's lists: kind, name and reason.
-fn list_excluded(hub: &Hub<'_>, name: &str) -> Vec<(String, String, String)> {
-    let text = |entry: &Value, member: &str| entry[member].as_str().expect("a text").to_owned();
+/// An excluded entry of a server's lists.
+#[derive(Debug, PartialEq, Eq)]
+struct ExcludedEntry {
+    kind: String,
+    name: String,
+    reason: String,
+}
+
+/// Returns the excluded entries of a server's lists.
+fn list_excluded(hub: &Hub<'_>, name: &str) -> Vec<ExcludedEntry> {
+    let text_member =
+        |entry: &Value, member: &str| entry[member].as_str().expect("a text").to_owned();
     let view = hub.show_server(name);
     let entries = view["excluded"]["entries"].as_array().expect("entries");
     entries
         .iter()
-        .map(|entry| (text(entry, "kind"), text(entry, "name"), text(entry, "why")))
+        .map(|entry| ExcludedEntry {
+            kind: text_member(entry, "kind"),
+            name: text_member(entry, "name"),
+            reason: text_member(entry, "why"),
+        })
         .collect()
 }
 
@@ -56,20 +69,20 @@ fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let tools = json!([
-        tool("good"),
+        tool_definition("good"),
         {"name": "big", "description": "x".repeat(300_000), "inputSchema": {"type": "object"}},
         {"title": "nameless", "inputSchema": {"type": "object"}},
         {"name": "odd", "description": 5, "inputSchema": {"type": "object"}},
         {"name": "hinted", "annotations": {"readOnlyHint": "yes"}, "inputSchema": {"type": "object"}},
         {"name": "remote", "inputSchema": {"$ref": "https://example.com/t.json"}},
-        tool("good"),
+        tool_definition("good"),
         "no object",
-        tool("unwanted"),
+        tool_definition("unwanted"),
     ]);
     let prompts = json!([{"name": "greet"}, {"name": 7}]);
     let lists =
         json!({"tools": tools, "prompts": prompts, "resources": [{"name": "without a URI"}]});
-    add(&hub, "messy", &lists, &json!({"allowed_tools": ["good"]}));
+    add_scripted_server(&hub, "messy", &lists, &json!({"allowed_tools": ["good"]}));
     let expected = [
         ("tools", "big", "at most 262144 are allowed"),
         ("tools", "entry 3 of tools/list", "it has no 'name'"),
@@ -89,79 +102,80 @@ fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
         ("prompts", "entry 2 of prompts/list", "it has no 'name'"),
         ("resources", "entry 1 of resources/list", "it has no 'uri'"),
     ];
-    let is_as_expected = |hub: &Hub<'_>| {
-        let found = list_excluded(hub, "messy");
+    let assert_all_reported = |hub: &Hub<'_>| {
+        let excluded = list_excluded(hub, "messy");
         assert_eq!(
-            found.len(),
+            excluded.len(),
             expected.len(),
-            "what the person does not want is no problem: {found:?}"
+            "a tool that the spec does not allow is not reported: {excluded:?}"
         );
-        for ((kind, name, why), (its_kind, its_name, its_why)) in expected.iter().zip(&found) {
+        for ((kind, name, reason), entry) in expected.iter().zip(&excluded) {
             assert!(
-                kind == its_kind && name == its_name && its_why.contains(why),
-                "{kind} {name} {why}: {found:?}"
+                entry.kind == *kind && entry.name == *name && entry.reason.contains(reason),
+                "{kind} {name} {reason}: {excluded:?}"
             );
         }
-        let logged = home
+        let log = home
             .cli(&["logs", "--server", "messy"])
             .expect_success()
             .stdout();
-        for (_, name, why) in &expected {
-            let has =
-                |line: &str| line.contains("excluded") && line.contains(name) && line.contains(why);
-            assert!(logged.lines().any(has), "{name}: {logged}");
+        for (_, name, reason) in &expected {
+            let reports_entry = |line: &str| {
+                line.contains("excluded") && line.contains(name) && line.contains(reason)
+            };
+            assert!(log.lines().any(reports_entry), "{name}: {log}");
         }
     };
-    is_as_expected(&hub);
+    assert_all_reported(&hub);
     assert_eq!(
         hub.connect_client("desk").list_tools(),
         ["messy__good"],
-        "the others are not touched by that"
+        "the valid tools are listed"
     );
     for command in [
         ["servers", "show", "messy"],
         ["servers", "sync", "messy"],
         ["servers", "verify", "messy"],
     ] {
-        let printed = home.cli(&command).expect_success().stdout();
-        for (_, name, why) in expected
+        let output = home.cli(&command).expect_success().stdout();
+        for (_, name, reason) in expected
             .iter()
             .filter(|(kind, ..)| command[1] != "verify" || *kind == "tools")
         {
             assert!(
-                printed
+                output
                     .lines()
-                    .any(|line| line.contains(name) && line.contains(why)),
-                "{name}: {printed}"
+                    .any(|line| line.contains(name) && line.contains(reason)),
+                "{name}: {output}"
             );
         }
         assert!(
-            !printed.contains("unwanted  ") || command[1] != "sync",
-            "{printed}"
+            !output.contains("unwanted  ") || command[1] != "sync",
+            "{output}"
         );
     }
-    let printed = home
+    let output = home
         .cli(&["servers", "sync", "messy"])
         .expect_success()
         .stdout();
     assert!(
-        printed.contains("9 entries of this server's lists are excluded"),
-        "{printed}"
+        output.contains("9 entries of this server's lists are excluded"),
+        "{output}"
     );
-    let times = home
+    let log_count = home
         .cli(&["logs", "--server", "messy", "--text", "excluded tool big"])
         .expect_success()
         .stdout()
         .lines()
         .count();
-    assert_eq!(times, 1, "what is the same as before is not logged again");
+    assert_eq!(log_count, 1, "an unchanged problem is logged only once");
     hub.stop(Signal::SIGTERM);
     let hub = Hub::serve(&home);
-    is_as_expected(&hub);
+    assert_all_reported(&hub);
     assert_eq!(
         hub.show_server("messy")["starts"],
         0,
-        "it is remembered, and nothing was started for it"
+        "the excluded entries are known without starting the server"
     );
 }
 
@@ -169,37 +183,39 @@ fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
 fn an_unprefixed_name_of_another_server_is_shown_as_excluded() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    add(
+    add_scripted_server(
         &hub,
         "first",
-        &json!({"tools": [tool("search")]}),
+        &json!({"tools": [tool_definition("search")]}),
         &json!({"prefix": ""}),
     );
-    add(
+    add_scripted_server(
         &hub,
         "second",
-        &json!({"tools": [tool("search"), tool("tool_call"), tool("own")]}),
+        &json!({"tools": [tool_definition("search"), tool_definition("tool_call"), tool_definition("own")]}),
         &json!({"prefix": ""}),
     );
     assert_eq!(list_excluded(&hub, "first"), []);
-    let found = list_excluded(&hub, "second");
+    let excluded = list_excluded(&hub, "second");
     assert!(
-        found.len() == 2
-            && found[0].1 == "search"
-            && found[0].2.contains("'first' already uses this name"),
-        "{found:?}"
+        excluded.len() == 2
+            && excluded[0].name == "search"
+            && excluded[0]
+                .reason
+                .contains("'first' already uses this name"),
+        "{excluded:?}"
     );
     assert!(
-        found[1].1 == "tool_call" && found[1].2.contains("give the server a prefix"),
-        "{found:?}"
+        excluded[1].name == "tool_call" && excluded[1].reason.contains("give the server a prefix"),
+        "{excluded:?}"
     );
-    let logged = home
+    let log = home
         .cli(&["logs", "--server", "second"])
         .expect_success()
         .stdout();
     assert!(
-        logged.contains("excluded tool search: 'first' already uses this name"),
-        "{logged}"
+        log.contains("excluded tool search: 'first' already uses this name"),
+        "{log}"
     );
 }
 
@@ -207,11 +223,11 @@ fn an_unprefixed_name_of_another_server_is_shown_as_excluded() {
 fn a_hundred_excluded_entries_are_listed_and_the_others_counted() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let name = |n: usize| format!("{n}{}", "é".repeat(5_000));
+    let long_name = |number: usize| format!("{number}{}", "é".repeat(5_000));
     let tools: Vec<Value> = (0..150)
-        .map(|n| json!({"name": name(n), "description": n}))
+        .map(|number| json!({"name": long_name(number), "description": number}))
         .collect();
-    add(&hub, "flood", &json!({"tools": tools}), &json!({}));
+    add_scripted_server(&hub, "flood", &json!({"tools": tools}), &json!({}));
     let view = hub.show_server("flood");
     assert_eq!(
         view["excluded"]["entries"]
@@ -222,16 +238,16 @@ fn a_hundred_excluded_entries_are_listed_and_the_others_counted() {
     );
     assert_eq!(view["excluded"]["more"], 50);
     assert!(
-        list_excluded(&hub, "flood")[0].1.chars().count() <= 201,
-        "long names are cut"
+        list_excluded(&hub, "flood")[0].name.chars().count() <= 201,
+        "long names are truncated"
     );
-    let printed = home
+    let output = home
         .cli(&["servers", "sync", "flood"])
         .expect_success()
         .stdout();
     assert!(
-        printed.contains("150 entries") && printed.contains("and 50 more"),
-        "{printed}"
+        output.contains("150 entries") && output.contains("and 50 more"),
+        "{output}"
     );
 }
 
@@ -275,7 +291,7 @@ fn an_unknown_cursor_of_a_stateless_client_is_rejected() {
         Url::parse(&hub.url),
         format!("Bearer {}", hub.add_client("modern")),
     );
-    let ask = |method: &str, cursor: Value| {
+    let request_list = |method: &str, cursor: Value| {
         let mut params = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {}}});
@@ -301,12 +317,12 @@ fn an_unknown_cursor_of_a_stateless_client_is_rejected() {
     };
     for method in LISTS {
         assert_eq!(
-            ask(method, json!("abc"))["error"]["code"],
+            request_list(method, json!("abc"))["error"]["code"],
             -32602,
             "{method}"
         );
         assert_eq!(
-            ask(method, Value::Null)["result"]["resultType"],
+            request_list(method, Value::Null)["result"]["resultType"],
             "complete",
             "{method}"
         );

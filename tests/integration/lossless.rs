@@ -21,8 +21,15 @@ fn a_big_result_arrives_byte_for_byte() {
     hub.add_probe(&["--result", &paths::path_text(&file)]);
     hub.set_policy("probe", "allow");
     let answer = hub.connect_client("desk").call("probe__verbatim", "{}");
-    assert_eq!(answer.result_text().len(), result.len(), "the same length");
-    assert!(answer.result_text() == result, "byte for byte");
+    assert_eq!(
+        answer.result_text().len(),
+        result.len(),
+        "the result has the same length"
+    );
+    assert!(
+        answer.result_text() == result,
+        "the result arrives byte for byte"
+    );
 }
 
 #[test]
@@ -47,7 +54,7 @@ fn the_arguments_reach_the_server_byte_for_byte() {
     );
     assert!(
         calls.iter().all(|line| !line.contains("Bearer")),
-        "no token of the client comes along"
+        "the server does not receive the client's token"
     );
 }
 
@@ -72,12 +79,12 @@ fn non_jsonrpc_lines_on_stdout_are_dropped_counted_and_logged() {
     hub.add_probe(&["--noisy"]);
     hub.set_policy("probe", "allow");
     let client = hub.connect_client("desk");
-    for n in 0..3 {
+    for number in 0..3 {
         assert_eq!(
             client
-                .call("probe__echo", &format!(r#"{{"n":{n}}}"#))
+                .call("probe__echo", &format!(r#"{{"n":{number}}}"#))
                 .text(),
-            format!(r#"{{"n":{n}}}"#)
+            format!(r#"{{"n":{number}}}"#)
         );
     }
     let server = hub.show_server("probe");
@@ -98,11 +105,12 @@ fn non_jsonrpc_lines_on_stdout_are_dropped_counted_and_logged() {
 fn an_error_arrives_with_all_its_members() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let file = home.file("error.offer");
-    let sent = r#"{"code":-32000.0,"message":"busy","data":{"n":1.50},"retryAfter":1e1,"x":null}"#;
+    let file = home.file("error.script");
+    let error_json =
+        r#"{"code":-32000.0,"message":"busy","data":{"n":1.50},"retryAfter":1e1,"x":null}"#;
     fs::write(
         &file,
-        format!(r#"{{"tools/call echo":{{"error":{sent}}}}}"#),
+        format!(r#"{{"tools/call echo":{{"error":{error_json}}}}}"#),
     )
     .expect("write the error");
     let options = ["--script", &paths::path_text(&file)];
@@ -113,29 +121,30 @@ fn an_error_arrives_with_all_its_members() {
         &json!({"elicitation": {}}),
     );
     let answer = client.call("faulty__echo", "{}");
-    let expected = sent.replace("-32000.0", "-32000");
+    let expected = error_json.replace("-32000.0", "-32000");
     assert!(
         answer.raw.contains(&expected),
-        "the code is an integer, the rest is as it was: {}",
+        "the code is an integer, and the other members are unchanged: {}",
         answer.raw
     );
 
     let call = json!({"jsonrpc": "2.0", "id": 1_000, "method": "tools/call",
         "params": {"name": "faulty__ask", "arguments": {"ms": 20_000}}});
-    let mut told = Events::new(client.post(&call).expect("a stream")).map(|event| event.message());
-    let question = told.next().expect("a question");
-    let said = json!({"code": -1.0, "message": "no", "data": [1], "retryAfter": 5});
-    let error = json!({"jsonrpc": "2.0", "id": question["id"], "error": said});
+    let mut messages =
+        Events::new(client.post(&call).expect("a stream")).map(|event| event.message());
+    let elicitation = messages.next().expect("a question");
+    let error_object = json!({"code": -1.0, "message": "no", "data": [1], "retryAfter": 5});
+    let error = json!({"jsonrpc": "2.0", "id": elicitation["id"], "error": error_object});
     assert_eq!(client.post(&error).expect("an answer").status, 202);
-    let result = told.next().expect("the result of the call");
-    let heard: Value = serde_json::from_str(
+    let result = messages.next().expect("the result of the call");
+    let received: Value = serde_json::from_str(
         result["result"]["content"][0]["text"]
             .as_str()
             .expect("a text"),
     )
     .expect("JSON");
     assert_eq!(
-        heard,
+        received,
         json!({"code": -1, "message": "no", "data": [1], "retryAfter": 5})
     );
     assert_eq!(faulty.received_calls("ask").len(), 1);

@@ -14,7 +14,7 @@ const IDLE_MS: u32 = 700;
 const CYCLES: usize = 500;
 
 /// Starts the public server on a port.
-fn start_remote(home: &Home, port: u16) -> Process {
+fn start_remote_server(home: &Home, port: u16) -> Process {
     let mut command = home.command("node");
     command
         .arg(paths::npm_file(
@@ -31,20 +31,22 @@ fn start_remote(home: &Home, port: u16) -> Process {
 
 /// Returns fifty specs of real servers with their names: programs of npm and PyPI, and a URL.
 fn server_specs(home: &Home, port: u16) -> Vec<(String, Value)> {
-    let npm = |package: &str| {
+    let npm_program = |package: &str| {
         paths::path_text(paths::npm_file(&format!(
             "@modelcontextprotocol/{package}/dist/index.js"
         )))
     };
     let shared = paths::path_text(home.file("shared"));
-    fs::create_dir_all(&shared).expect("a folder");
-    let time = paths::path_text(paths::python_program().with_file_name("mcp-server-time"));
-    let of = |kind: &str| match kind {
-        "files" => json!({"command": "node", "args": [npm("server-filesystem"), shared]}),
-        "memory" => json!({"command": "node", "args": [npm("server-memory")]}),
-        "thinking" => json!({"command": "node", "args": [npm("server-sequential-thinking")]}),
-        "everything" => json!({"command": "node", "args": [npm("server-everything")]}),
-        "time" => json!({"command": time}),
+    fs::create_dir_all(&shared).expect("create the folder");
+    let time_program = paths::path_text(paths::python_program().with_file_name("mcp-server-time"));
+    let spec_of_kind = |kind: &str| match kind {
+        "files" => json!({"command": "node", "args": [npm_program("server-filesystem"), shared]}),
+        "memory" => json!({"command": "node", "args": [npm_program("server-memory")]}),
+        "thinking" => {
+            json!({"command": "node", "args": [npm_program("server-sequential-thinking")]})
+        }
+        "everything" => json!({"command": "node", "args": [npm_program("server-everything")]}),
+        "time" => json!({"command": time_program}),
         _ => json!({"url": format!("http://127.0.0.1:{port}/mcp")}),
     };
     let kinds = [
@@ -55,16 +57,16 @@ fn server_specs(home: &Home, port: u16) -> Vec<(String, Value)> {
         ("time", 6),
         ("remote", 6),
     ];
-    let named = |(kind, count): (&'static str, usize)| {
+    let number_names = |(kind, count): (&'static str, usize)| {
         (0..count).map(move |number| (kind, format!("{kind}-{number}")))
     };
     let spec = |(kind, name): (&str, String)| {
-        let mut spec = of(kind);
+        let mut spec = spec_of_kind(kind);
         spec["name"] = json!(name);
         spec["timeouts"] = json!({"idle_ms": IDLE_MS, "initialize_ms": 60_000});
         (name, spec)
     };
-    kinds.into_iter().flat_map(named).map(spec).collect()
+    kinds.into_iter().flat_map(number_names).map(spec).collect()
 }
 
 fn count_active(hub: &Hub<'_>) -> usize {
@@ -80,7 +82,7 @@ fn count_active(hub: &Hub<'_>) -> usize {
 #[test]
 fn of_fifty_real_servers_only_the_called_one_runs() {
     let (home, port) = (Home::new(), find_free_port());
-    let _remote = start_remote(&home, port);
+    let _remote = start_remote_server(&home, port);
     let hub = Hub::serve(&home);
     let specs = server_specs(&home, port);
     assert_eq!(specs.len(), 50);
@@ -99,15 +101,19 @@ fn of_fifty_real_servers_only_the_called_one_runs() {
     );
     let client = McpClient::connect(&hub.url, &token);
     let tools = client.list_tools();
-    let of: BTreeSet<_> = tools
+    let listed_servers: BTreeSet<_> = tools
         .iter()
         .filter_map(|tool| tool.split_once("__"))
         .map(|(server, _)| server)
         .collect();
-    assert_eq!(of.len(), 50, "each has its tools in the list: {of:?}");
+    assert_eq!(
+        listed_servers.len(),
+        50,
+        "the tools of each server are listed: {listed_servers:?}"
+    );
     assert!(
         home.server_processes().is_empty(),
-        "and none runs for that: {:?}",
+        "listing the tools starts no server: {:?}",
         home.server_processes()
     );
     assert_eq!(count_active(&hub), 0);
@@ -118,14 +124,14 @@ fn of_fifty_real_servers_only_the_called_one_runs() {
         "{}",
         answer.raw
     );
-    assert_eq!(count_active(&hub), 1, "the one that was called");
+    assert_eq!(count_active(&hub), 1, "only the called server runs");
     assert_eq!(
         home.server_processes().len(),
         1,
         "{:?}",
         home.server_processes()
     );
-    wait_until("nobody uses it, and it has ended", || {
+    wait_until("the unused server has stopped", || {
         some_if(home.server_processes().is_empty())
     });
     assert_eq!(hub.show_server("files-3")["state"], "idle");
@@ -134,20 +140,20 @@ fn of_fifty_real_servers_only_the_called_one_runs() {
 /// Returns the number of open file descriptors of a process.
 fn count_descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd"))
-        .expect("its descriptors")
+        .expect("read the descriptors")
         .count()
 }
 
 /// Returns the number of children of a process, including zombies.
 fn count_children(pid: u32) -> usize {
     let threads = fs::read_dir(format!("/proc/{pid}/task"))
-        .expect("its threads")
+        .expect("read the threads")
         .flatten();
-    let of = |thread: fs::DirEntry| {
+    let read_children = |thread: fs::DirEntry| {
         fs::read_to_string(thread.path().join("children")).unwrap_or_default()
     };
     threads
-        .map(of)
+        .map(read_children)
         .map(|children| children.split_whitespace().count())
         .sum()
 }
@@ -159,7 +165,7 @@ fn five_hundred_starts_and_stops_leave_nothing_behind() {
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
     let client = hub.connect_client("desk");
-    let cycle = || {
+    let run_cycle = || {
         hub.run_verb("servers.restart", &json!({"id": "probe"}));
         assert_eq!(
             client.call("probe__echo", r#"{"a":1}"#).text(),
@@ -167,28 +173,28 @@ fn five_hundred_starts_and_stops_leave_nothing_behind() {
         );
     };
     // The first cycles fill what is created once and the lines that are kept up to a limit.
-    (0..CYCLES / 5).for_each(|_| cycle());
-    let (open, started, memory) = (
+    (0..CYCLES / 5).for_each(|_| run_cycle());
+    let (open_before, children_before, memory) = (
         count_descriptors(hub.pid()),
         count_children(hub.pid()),
         MemoryGrowth::new(hub.pid()),
     );
-    (0..CYCLES).for_each(|_| cycle());
-    wait_until("as much is open as before", || {
-        some_if(count_descriptors(hub.pid()) <= open + 2)
+    (0..CYCLES).for_each(|_| run_cycle());
+    wait_until("no additional descriptors are open", || {
+        some_if(count_descriptors(hub.pid()) <= open_before + 2)
     });
     assert_eq!(
         count_children(hub.pid()),
-        started,
-        "one server and the guard, as before"
+        children_before,
+        "the hub has no additional children"
     );
     assert_eq!(home.server_processes().len(), 1);
-    let rise = memory.peak_growth_mib();
+    let growth_mib = memory.peak_growth_mib();
     println!(
-        "after {CYCLES} starts and stops the hub is {rise} MiB larger than after {}",
+        "after {CYCLES} starts and stops the hub is {growth_mib} MiB larger than after {}",
         CYCLES / 5
     );
-    assert!(rise <= 12, "it grew by {rise} MiB");
+    assert!(growth_mib <= 12, "the hub grew by {growth_mib} MiB");
     hub.stop(Signal::SIGTERM);
     home.assert_no_survivors();
 }

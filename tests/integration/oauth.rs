@@ -25,7 +25,7 @@ fn start_sign_in(home: &Home, launcher: &BrowserLauncher) -> Process {
     Process::start(home, "sign-in", &mut command)
 }
 
-fn read_url(process: &mut Process) -> String {
+fn read_sign_in_url(process: &mut Process) -> String {
     assert!(process.read_line().starts_with("Sign in here"));
     process.read_line()
 }
@@ -40,27 +40,27 @@ fn sign_in(home: &Home, hub: &Hub<'_>, remote: &ProtectedServer) {
 /// Signs in to the existing server.
 fn sign_in_again(home: &Home, hub: &Hub<'_>) {
     let launcher = BrowserLauncher::new(home);
-    let mut authorize = start_sign_in(home, &launcher);
-    let page = sign_in_as_browser(home, &read_url(&mut authorize));
+    let mut sign_in_process = start_sign_in(home, &launcher);
+    let page = sign_in_as_browser(home, &read_sign_in_url(&mut sign_in_process));
     assert!(
         page["page"]
             .as_str()
             .is_some_and(|page| page.contains("You can close this window")),
         "{page}"
     );
-    let (status, said) = authorize.wait_until_exit(std::time::Duration::from_secs(20));
+    let (status, output) = sign_in_process.wait_until_exit(std::time::Duration::from_secs(20));
     assert!(
-        status.success() && said.contains("Signed in to 'protected'"),
-        "{said} {}",
-        authorize.stderr()
+        status.success() && output.contains("Signed in to 'protected'"),
+        "{output} {}",
+        sign_in_process.stderr()
     );
     hub.wait_until_synced("protected");
     hub.set_policy("protected", "allow");
 }
 
 /// Returns the values of one kind in the keyring.
-fn keyring_values(desktop: &DesktopSession, kind: &str) -> Vec<String> {
-    let is_it = |item: &drawbridge_tests::keyring::KeyringItem| {
+fn read_keyring_values(desktop: &DesktopSession, kind: &str) -> Vec<String> {
+    let is_of_kind = |item: &drawbridge_tests::keyring::KeyringItem| {
         item.attributes
             .values()
             .any(|value| value.starts_with(kind))
@@ -69,15 +69,15 @@ fn keyring_values(desktop: &DesktopSession, kind: &str) -> Vec<String> {
         .keyring()
         .items()
         .into_iter()
-        .filter(is_it)
+        .filter(is_of_kind)
         .map(|item| item.value)
         .collect()
 }
 
 /// Returns the access token and the refresh token in the keyring.
-fn stored_tokens(desktop: &DesktopSession) -> Vec<String> {
-    let whole = keyring_values(desktop, "oauth:tokens:").concat();
-    let (_, text) = whole.split_once(' ').expect("a value in parts");
+fn read_stored_tokens(desktop: &DesktopSession) -> Vec<String> {
+    let stored = read_keyring_values(desktop, "oauth:tokens:").concat();
+    let (_, text) = stored.split_once(' ').expect("a value in parts");
     let grant: Value = serde_json::from_str(text).expect("a grant");
     let response = &grant["credentials"]["token_response"];
     ["access_token", "refresh_token"]
@@ -95,50 +95,53 @@ fn a_person_signs_in_in_a_browser_and_the_token_is_only_in_the_keyring() {
     desktop
         .cli(&["servers", "add", "protected", "--url", &remote.server])
         .expect_success();
-    wait_until("it says that a person has to sign in", || {
+    wait_until("the server needs a sign-in", || {
         some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });
-    let shown = hub.show_server("protected");
+    let server = hub.show_server("protected");
     assert!(
-        shown["remedy"]
+        server["remedy"]
             .as_str()
             .is_some_and(|remedy| remedy.starts_with("Sign in")),
-        "{shown}"
+        "{server}"
     );
-    assert_eq!(shown["authorization"], json!({"kind": "needed"}));
+    assert_eq!(server["authorization"], json!({"kind": "needed"}));
     desktop
         .cli(&["servers", "remove", "protected"])
         .expect_success();
     sign_in(&desktop, &hub, &remote);
 
     let client = hub.connect_client("desk");
-    let said = client.call("protected__whoami", "{}").text();
-    assert!(said.starts_with("client "), "{said}");
-    let shown = hub.show_server("protected");
+    let identity = client.call("protected__whoami", "{}").text();
+    assert!(identity.starts_with("client "), "{identity}");
+    let server = hub.show_server("protected");
     assert_eq!(
-        (&shown["state"], &shown["authorization"]["kind"]),
+        (&server["state"], &server["authorization"]["kind"]),
         (&json!("active"), &json!("signed_in"))
     );
-    assert_eq!(shown["authorization"]["issuer"], json!(remote.issuer));
-    assert_eq!(shown["signing_in"]["state"]["kind"], "done");
-    let registered = &remote.recorded("registrations")[0];
+    assert_eq!(server["authorization"]["issuer"], json!(remote.issuer));
+    assert_eq!(server["signing_in"]["state"]["kind"], "done");
+    let registration = &remote.recorded("registrations")[0];
     assert_eq!(
-        (&registered["application_type"], &registered["client_name"]),
+        (
+            &registration["application_type"],
+            &registration["client_name"]
+        ),
         (&json!("native"), &json!("Drawbridge"))
     );
     let resources = remote.recorded("requested_resources");
     assert!(
-        resources
-            .as_array()
-            .is_some_and(|all| all.iter().all(|named| *named == json!(remote.server))),
+        resources.as_array().is_some_and(|requested| requested
+            .iter()
+            .all(|resource| *resource == json!(remote.server))),
         "{resources}"
     );
 
-    let tokens = stored_tokens(&desktop);
+    let tokens = read_stored_tokens(&desktop);
     assert_eq!(
-        keyring_values(&desktop, "oauth:client:").len(),
+        read_keyring_values(&desktop, "oauth:client:").len(),
         1,
-        "and the registration is beside them"
+        "the registration is in the keyring too"
     );
     hub.stop(Signal::SIGTERM);
     for token in tokens {
@@ -148,24 +151,24 @@ fn a_person_signs_in_in_a_browser_and_the_token_is_only_in_the_keyring() {
     }
     let hub = Hub::serve(&desktop);
     for arguments in [["servers", "list"], ["secrets", "list"], ["logs", "--json"]] {
-        let ran = desktop.cli(&arguments).expect_success();
+        let output = desktop.cli(&arguments).expect_success();
         assert!(
-            stored_tokens(&desktop)
+            read_stored_tokens(&desktop)
                 .iter()
-                .all(|token| !ran.stdout().contains(token)),
-            "{arguments:?} tells a token"
+                .all(|token| !output.stdout().contains(token)),
+            "{arguments:?} prints a token"
         );
     }
     let client = drawbridge_tests::McpClient::connect(&hub.url, &hub.add_client("again"));
     assert_eq!(
         client.call("protected__whoami", "{}").text(),
-        said,
-        "after a restart it is still signed in"
+        identity,
+        "the server is still signed in after a restart"
     );
     assert_eq!(
         remote.recorded("registrations").as_array().map(Vec::len),
         Some(1),
-        "and registered once"
+        "the client is registered only once"
     );
 }
 
@@ -178,8 +181,8 @@ fn the_system_opens_the_browser_with_only_the_url() {
         .cli(&["servers", "add", "protected", "--url", &remote.server])
         .expect_success();
     let launcher = BrowserLauncher::new(&desktop);
-    let mut authorize = start_sign_in(&desktop, &launcher);
-    let url = read_url(&mut authorize);
+    let mut sign_in_process = start_sign_in(&desktop, &launcher);
+    let url = read_sign_in_url(&mut sign_in_process);
     let opened = wait_until("the launcher is called", || {
         Some(launcher.recorded_runs()).filter(|opened| opened.len() >= 2)
     });
@@ -208,27 +211,27 @@ fn a_client_metadata_document_is_used_if_the_authorization_server_supports_it() 
         &json!({"oauth_client_metadata_url": document}),
     );
     assert_eq!(settings["oauth_client_metadata_url"], document);
-    let url = || {
+    let begin_sign_in = || {
         hub.run_verb("servers.sign_in", &json!({"id": "protected"}))["url"]
             .as_str()
             .expect("a URL")
             .to_owned()
     };
     assert!(
-        !url().contains("desk.example.com"),
-        "this one does not take documents"
+        !begin_sign_in().contains("desk.example.com"),
+        "a server without support gets no metadata document"
     );
     hub.run_verb("servers.cancel_sign_in", &json!({"id": "protected"}));
     remote.configure(&json!({"metadata": {"client_id_metadata_document_supported": true}}));
     assert!(
-        url().contains("client_id=https%3A%2F%2Fdesk.example.com%2Fdrawbridge.json"),
+        begin_sign_in().contains("client_id=https%3A%2F%2Fdesk.example.com%2Fdrawbridge.json"),
         "{}",
-        url()
+        begin_sign_in()
     );
     assert_eq!(
         remote.recorded("registrations").as_array().map(Vec::len),
         Some(1),
-        "only the first was registered"
+        "only the first client was registered"
     );
 }
 
@@ -243,7 +246,7 @@ fn add_with_client(home: &Home, remote: &ProtectedServer, client: &str, has_secr
         "--oauth-client-id",
         client,
     ];
-    let secret = secret_of(client);
+    let secret = client_secret(client);
     if has_secret {
         arguments.extend(["--oauth-client-secret", &secret]);
     }
@@ -251,7 +254,7 @@ fn add_with_client(home: &Home, remote: &ProtectedServer, client: &str, has_secr
 }
 
 /// Returns the secret of a client at the authorization server.
-fn secret_of(client: &str) -> String {
+fn client_secret(client: &str) -> String {
     format!("{client}: a secret/of the tests")
 }
 
@@ -273,37 +276,37 @@ fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
         let hub = Hub::serve(&desktop);
         add_with_client(&desktop, &remote, client, client != "public");
         sign_in_again(&desktop, &hub);
-        let calls = hub.connect_client("desk");
-        wait_until("the token was renewed", || {
-            let said = calls.call("protected__whoami", "{}").text();
-            assert_eq!(said, format!("client {client}"));
+        let mcp_client = hub.connect_client("desk");
+        wait_until("the token was refreshed", || {
+            let identity = mcp_client.call("protected__whoami", "{}").text();
+            assert_eq!(identity, format!("client {client}"));
             some_if(remote.recorded("refresh_token").as_u64() >= Some(1))
         });
         let expected = if client == "public" { "none" } else { client };
-        let authenticated = remote.recorded("token_authentication");
+        let auth_methods = remote.recorded("token_authentication");
         assert!(
-            authenticated
+            auth_methods
                 .as_array()
-                .is_some_and(|all| all.iter().all(|how| how == expected)),
-            "{authenticated}"
+                .is_some_and(|used| used.iter().all(|method| method == expected)),
+            "{auth_methods}"
         );
         assert_eq!(remote.recorded("registrations"), json!([]));
-        let shown = desktop
+        let details = desktop
             .cli(&["servers", "show", "protected"])
             .expect_success()
             .stdout();
-        assert!(shown.contains(client), "{shown}");
+        assert!(details.contains(client), "{details}");
         hub.stop(Signal::SIGTERM);
         if client != "public" {
-            let canary = Canary::from_secret(&secret_of(client));
+            let canary = Canary::from_secret(&client_secret(client));
             canary.assert_absent_below(&desktop.data_dir());
-            assert_eq!(canary.find_in(shown.as_bytes()), None, "{shown}");
+            assert_eq!(canary.find_in(details.as_bytes()), None, "{details}");
             assert!(
                 desktop
                     .keyring()
                     .items()
                     .iter()
-                    .any(|item| item.value == secret_of(client))
+                    .any(|item| item.value == client_secret(client))
             );
             desktop
                 .cli(&["servers", "remove", "protected"])
@@ -313,8 +316,8 @@ fn a_preregistered_client_signs_in_and_its_secret_is_only_in_the_keyring() {
                     .keyring()
                     .items()
                     .iter()
-                    .all(|item| item.value != secret_of(client)),
-                "it goes with its server"
+                    .all(|item| item.value != client_secret(client)),
+                "the secret is deleted together with its server"
             );
         }
     }
@@ -335,8 +338,8 @@ fn tokens_of_one_client_are_not_used_by_another() {
         ])
         .expect_success();
     assert!(
-        keyring_values(&desktop, "oauth:tokens:").is_empty(),
-        "the tokens of the client before are forgotten"
+        read_keyring_values(&desktop, "oauth:tokens:").is_empty(),
+        "the tokens of the previous client are deleted"
     );
     wait_until("a person has to sign in again", || {
         some_if(hub.show_server("protected")["state"] == "needs_sign_in")
@@ -351,7 +354,7 @@ fn tokens_of_one_client_are_not_used_by_another() {
     // An edited file requires acceptance, because another OAuth client changes the identity.
     let spec = json!({"url": remote.server, "oauth": {"client_id": "basic"}});
     drawbridge_tests::hub::write_spec(&desktop, "protected", &spec.to_string());
-    wait_until("it waits to be accepted", || {
+    wait_until("the server waits for acceptance", || {
         some_if(hub.show_server("protected")["state"] == "needs_acceptance")
     });
     desktop
@@ -370,44 +373,44 @@ fn a_new_sign_in_for_another_scope_requests_both_scopes() {
     sign_in(&desktop, &hub, &remote);
     remote.configure(&json!({"scope": "mcp change"}));
     let client = hub.connect_client("desk");
-    let refused = client.call("protected__change", "{}");
+    let rejected = client.call("protected__change", "{}");
     assert!(
-        refused.is_error() && refused.text().contains("scope 'change'"),
+        rejected.is_error() && rejected.text().contains("scope 'change'"),
         "{}",
-        refused.text()
+        rejected.text()
     );
-    let shown = hub.show_server("protected");
-    assert_eq!(shown["state"], "needs_sign_in", "{shown}");
+    let server = hub.show_server("protected");
+    assert_eq!(server["state"], "needs_sign_in", "{server}");
     assert!(
-        shown["reason"]
+        server["reason"]
             .as_str()
             .is_some_and(|reason| reason.contains("scope 'change'")),
-        "{shown}"
+        "{server}"
     );
     assert!(
-        shown["remedy"]
+        server["remedy"]
             .as_str()
             .is_some_and(|remedy| remedy.starts_with("Sign in")),
-        "{shown}"
+        "{server}"
     );
     assert!(
         !client.call("protected__whoami", "{}").is_error(),
-        "what needs no more rights goes on"
+        "a call that needs no other scope succeeds"
     );
     assert_eq!(
         hub.show_server("protected")["state"],
         "needs_sign_in",
-        "and changes nothing about the offer"
+        "such a call does not change the state"
     );
     sign_in_again(&desktop, &hub);
-    let asked = remote.recorded("requested_scopes");
-    let last = asked
+    let requested_scopes = remote.recorded("requested_scopes");
+    let last_scope = requested_scopes
         .as_array()
-        .and_then(|all| all.last()?.as_str())
-        .expect("a scope was asked for");
+        .and_then(|scopes| scopes.last()?.as_str())
+        .expect("a requested scope");
     assert!(
-        last.contains("mcp") && last.contains("change"),
-        "both scopes are asked for: {asked}"
+        last_scope.contains("mcp") && last_scope.contains("change"),
+        "both scopes are requested: {requested_scopes}"
     );
     assert_eq!(client.call("protected__change", "{}").text(), "changed");
     assert_eq!(hub.show_server("protected")["state"], "active");
@@ -415,10 +418,10 @@ fn a_new_sign_in_for_another_scope_requests_both_scopes() {
 
 #[test]
 fn a_denied_scope_does_not_cause_repeated_sign_ins() {
-    for demands in [json!("change"), Value::Null] {
+    for demanded_scope in [json!("change"), Value::Null] {
         let desktop = DesktopSession::without_screen();
         let remote = ProtectedServer::start(&desktop);
-        remote.configure(&json!({"demanded_scope": demands}));
+        remote.configure(&json!({"demanded_scope": demanded_scope}));
         let hub = Hub::serve(&desktop);
         sign_in(&desktop, &hub, &remote);
         assert!(
@@ -428,22 +431,22 @@ fn a_denied_scope_does_not_cause_repeated_sign_ins() {
         );
         assert_eq!(hub.show_server("protected")["state"], "needs_sign_in");
         sign_in_again(&desktop, &hub);
-        let still_refused = |hub: &Hub<'_>, name: &str| {
-            let refused = hub.connect_client(name).call("protected__change", "{}");
+        let assert_rejected = |hub: &Hub<'_>, name: &str| {
+            let answer = hub.connect_client(name).call("protected__change", "{}");
             assert!(
-                refused.is_error() && refused.text().contains("did not grant"),
+                answer.is_error() && answer.text().contains("did not grant"),
                 "{}",
-                refused.text()
+                answer.text()
             );
             assert_eq!(
                 hub.show_server("protected")["state"],
                 "active",
-                "{demands}: there is nothing to sign in for"
+                "{demanded_scope}: another sign-in is not offered"
             );
         };
-        still_refused(&hub, "two");
+        assert_rejected(&hub, "two");
         hub.stop(Signal::SIGTERM);
-        still_refused(&Hub::serve(&desktop), "three");
+        assert_rejected(&Hub::serve(&desktop), "three");
     }
 }
 
@@ -455,26 +458,26 @@ fn an_expired_token_is_refreshed_automatically() {
     let hub = Hub::serve(&desktop);
     sign_in(&desktop, &hub, &remote);
     let client = hub.connect_client("desk");
-    let first = stored_tokens(&desktop);
-    wait_until("the token was renewed", || {
+    let first_tokens = read_stored_tokens(&desktop);
+    wait_until("the token was refreshed", || {
         assert!(
             client
                 .call("protected__whoami", "{}")
                 .text()
                 .starts_with("client "),
-            "every call crosses"
+            "every call succeeds"
         );
         some_if(remote.recorded("refresh_token").as_u64() >= Some(2))
     });
     assert_ne!(
-        stored_tokens(&desktop),
-        first,
-        "the keyring has the new one"
+        read_stored_tokens(&desktop),
+        first_tokens,
+        "the keyring contains the new tokens"
     );
     assert_eq!(
         remote.recorded("authorization_code"),
         1,
-        "no person was asked again"
+        "the person signed in only once"
     );
 }
 
@@ -487,15 +490,15 @@ fn a_failed_refresh_requires_a_new_sign_in() {
     sign_in(&desktop, &hub, &remote);
     remote.configure(&json!({"refuse_refresh": true}));
     let client = hub.connect_client("desk");
-    let refused = wait_until("the token has run out", || {
+    let error = wait_until("the token has expired", || {
         let answer = client.call("protected__whoami", "{}");
         answer.is_error().then(|| answer.text())
     });
-    assert!(refused.contains("requires a sign-in"), "{refused}");
+    assert!(error.contains("requires a sign-in"), "{error}");
     assert_eq!(hub.show_server("protected")["state"], "needs_sign_in");
     assert!(
-        keyring_values(&desktop, "oauth:tokens:").is_empty(),
-        "tokens that are of no use are forgotten"
+        read_keyring_values(&desktop, "oauth:tokens:").is_empty(),
+        "useless tokens are deleted"
     );
 }
 
@@ -508,8 +511,8 @@ fn signing_out_deletes_the_tokens_and_calls_fail() {
     desktop
         .cli(&["servers", "sign-out", "protected"])
         .expect_success();
-    assert!(keyring_values(&desktop, "oauth:tokens:").is_empty());
-    wait_until("it wants a person again", || {
+    assert!(read_keyring_values(&desktop, "oauth:tokens:").is_empty());
+    wait_until("the server needs a sign-in again", || {
         some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });
     let calls = remote.recorded("calls");
@@ -530,21 +533,21 @@ fn a_code_from_another_issuer_is_not_redeemed() {
         .cli(&["servers", "add", "protected", "--url", &remote.server])
         .expect_success();
     remote.configure(&json!({"iss": "https://attacker.example"}));
-    let mut authorize = start_sign_in(&desktop, &BrowserLauncher::new(&desktop));
-    sign_in_as_browser(&desktop, &read_url(&mut authorize));
-    let (status, _) = authorize.wait_until_exit(std::time::Duration::from_secs(20));
+    let mut sign_in_process = start_sign_in(&desktop, &BrowserLauncher::new(&desktop));
+    sign_in_as_browser(&desktop, &read_sign_in_url(&mut sign_in_process));
+    let (status, _) = sign_in_process.wait_until_exit(std::time::Duration::from_secs(20));
     assert_eq!(status.code(), Some(1));
     assert!(
-        authorize.stderr().contains("issuer mismatch"),
+        sign_in_process.stderr().contains("issuer mismatch"),
         "{}",
-        authorize.stderr()
+        sign_in_process.stderr()
     );
     assert_eq!(
         remote.recorded("authorization_code"),
         0,
-        "the code went nowhere"
+        "the code was not redeemed"
     );
-    assert!(keyring_values(&desktop, "oauth:tokens:").is_empty());
+    assert!(read_keyring_values(&desktop, "oauth:tokens:").is_empty());
 }
 
 #[test]
@@ -556,15 +559,15 @@ fn a_hostile_authorization_server_opens_no_browser_and_gets_no_requests() {
         .cli(&["servers", "add", "protected", "--url", &remote.server])
         .expect_success();
     let launcher = BrowserLauncher::new(&desktop);
-    let refused = |settings: &Value| {
+    let expect_rejection = |settings: &Value| {
         remote.configure(settings);
-        let mut authorize = start_sign_in(&desktop, &launcher);
-        let (status, said) = authorize.wait_until_exit(std::time::Duration::from_secs(10));
+        let mut sign_in_process = start_sign_in(&desktop, &launcher);
+        let (status, output) = sign_in_process.wait_until_exit(std::time::Duration::from_secs(10));
         assert!(
-            status.code() == Some(1) && said.is_empty(),
-            "{settings}: {said}"
+            status.code() == Some(1) && output.is_empty(),
+            "{settings}: {output}"
         );
-        authorize.stderr()
+        sign_in_process.stderr()
     };
     for url in [
         "javascript:alert(1)",
@@ -578,8 +581,8 @@ fn a_hostile_authorization_server_opens_no_browser_and_gets_no_requests() {
         "http://10.0.0.1/authorize",
         "https://192.168.1.1/authorize",
     ] {
-        let said = refused(&json!({"metadata": {"authorization_endpoint": url}}));
-        assert!(said.contains("cannot sign in"), "{url}: {said}");
+        let output = expect_rejection(&json!({"metadata": {"authorization_endpoint": url}}));
+        assert!(output.contains("cannot sign in"), "{url}: {output}");
     }
     for endpoint in ["token_endpoint", "registration_endpoint"] {
         for url in [
@@ -588,7 +591,7 @@ fn a_hostile_authorization_server_opens_no_browser_and_gets_no_requests() {
             "http://auth.example.com/x",
             "file:///x",
         ] {
-            refused(&json!({"metadata": {endpoint: url}}));
+            expect_rejection(&json!({"metadata": {endpoint: url}}));
         }
     }
     for server in [
@@ -597,22 +600,22 @@ fn a_hostile_authorization_server_opens_no_browser_and_gets_no_requests() {
         "file:///etc",
         "javascript:alert(1)",
     ] {
-        refused(&json!({"metadata": {}, "authorization_servers": [server]}));
+        expect_rejection(&json!({"metadata": {}, "authorization_servers": [server]}));
     }
-    refused(
+    expect_rejection(
         &json!({"authorization_servers": [remote.issuer], "metadata": {"issuer": "https://attacker.example"}}),
     );
-    refused(&json!({"metadata": {"code_challenge_methods_supported": ["plain"]}}));
+    expect_rejection(&json!({"metadata": {"code_challenge_methods_supported": ["plain"]}}));
     assert!(
         launcher.recorded_runs().is_empty(),
-        "a browser was sent to {:?}",
+        "a browser was opened with {:?}",
         launcher.recorded_runs()
     );
     assert_eq!(remote.recorded("authorization_code"), 0);
     assert_eq!(
         remote.recorded("registrations").as_array().map(Vec::len),
         Some(0),
-        "and nobody was registered"
+        "no client was registered"
     );
 }
 
@@ -624,13 +627,13 @@ fn without_a_keyring_no_browser_is_opened() {
     home.cli(&["servers", "add", "protected", "--url", &remote.server])
         .expect_success();
     let launcher = BrowserLauncher::new(&home);
-    let mut authorize = start_sign_in(&home, &launcher);
-    let (status, said) = authorize.wait_until_exit(std::time::Duration::from_secs(15));
-    assert!(status.code() == Some(1) && said.is_empty(), "{said}");
+    let mut sign_in_process = start_sign_in(&home, &launcher);
+    let (status, output) = sign_in_process.wait_until_exit(std::time::Duration::from_secs(15));
+    assert!(status.code() == Some(1) && output.is_empty(), "{output}");
     assert!(
-        authorize.stderr().to_lowercase().contains("keyring"),
-        "it says why: {}",
-        authorize.stderr()
+        sign_in_process.stderr().to_lowercase().contains("keyring"),
+        "the error names the keyring: {}",
+        sign_in_process.stderr()
     );
     assert!(launcher.recorded_runs().is_empty());
 }

@@ -16,7 +16,7 @@ fn find_probes(home: &Home) -> Vec<u32> {
         .collect()
 }
 
-fn count_stubborn(home: &Home) -> usize {
+fn count_sleeping_children(home: &Home) -> usize {
     home.server_processes()
         .iter()
         .filter(|process| process.command.contains("sleep 600"))
@@ -31,8 +31,8 @@ fn no_child_outlives_a_hub_that_was_killed() {
     hub.set_policy("probe", "allow");
     let client = hub.connect_client("desk");
     assert!(!client.call("probe__echo", "{}").is_error());
-    wait_until("the server runs, and what it started", || {
-        some_if(!find_probes(&home).is_empty() && count_stubborn(&home) > 0)
+    wait_until("the server and its child run", || {
+        some_if(!find_probes(&home).is_empty() && count_sleeping_children(&home) > 0)
     });
     hub.stop(Signal::SIGKILL);
     home.assert_no_survivors();
@@ -53,8 +53,8 @@ fn no_child_outlives_a_hub_that_was_asked_to_stop() {
             .call("probe__echo", "{}")
             .is_error()
     );
-    wait_until("the server runs, and what it started", || {
-        some_if(!find_probes(&home).is_empty() && count_stubborn(&home) > 0)
+    wait_until("the server and its child run", || {
+        some_if(!find_probes(&home).is_empty() && count_sleeping_children(&home) > 0)
     });
     hub.stop(Signal::SIGTERM);
     home.assert_no_survivors();
@@ -68,16 +68,18 @@ fn no_escaped_process_outlives_the_hub_however_the_hub_ends() {
         let hub = Hub::serve(&home);
         let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &["--escaped-child", "--child"])
             .wait_until_synced();
-        wait_until("all three run", || some_if(faulty.count_processes() >= 3));
+        wait_until("the server and its two children run", || {
+            some_if(faulty.count_processes() >= 3)
+        });
         let runs: HashSet<String> = home
             .server_processes()
             .iter()
-            .filter_map(|one| one.variable("DRAWBRIDGE_RUN").map(str::to_owned))
+            .filter_map(|process| process.variable("DRAWBRIDGE_RUN").map(str::to_owned))
             .collect();
         assert_eq!(
             runs.len(),
             1,
-            "each carries the id of the hub's run: {runs:?}"
+            "each process has the id of the hub's run: {runs:?}"
         );
         drop(faulty);
         hub.stop(signal);
@@ -91,25 +93,25 @@ fn a_killed_hub_restarts_and_replays_no_call() {
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
     let client = hub.connect_client("desk");
-    let waiting = client.spawn_call("probe__echo", r#"{"n":1}"#);
+    let pending_call = client.spawn_call("probe__echo", r#"{"n":1}"#);
     hub.wait_for_approval();
     hub.stop(Signal::SIGKILL);
-    drop(waiting);
+    drop(pending_call);
     let hub = Hub::serve(&home);
     assert_eq!(
         home.cli(&["approvals", "list", "--json"]).expect_json(),
         serde_json::json!([]),
-        "nothing waits"
+        "no approval is pending"
     );
     assert_eq!(
         hub.show_server("probe")["tools"][0]["name"],
         "echo",
-        "it knows its servers"
+        "the restarted hub knows its servers"
     );
     assert_eq!(
         received_calls(&home),
         Vec::<String>::new(),
-        "the undecided call never crosses"
+        "the undecided call never reaches the server"
     );
 }
 
@@ -118,13 +120,13 @@ fn a_second_hub_on_the_same_folder_reports_the_first() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let mut second = Hub::spawn(&home);
-    let (status, printed) = second.wait_until_exit(Duration::from_secs(10));
-    assert_eq!(status.code(), Some(1), "it refuses");
-    assert_eq!(printed, "", "it listens nowhere");
-    let said = second.stderr();
+    let (status, stdout) = second.wait_until_exit(Duration::from_secs(10));
+    assert_eq!(status.code(), Some(1), "the second hub exits with an error");
+    assert_eq!(stdout, "", "the second hub does not listen");
+    let stderr = second.stderr();
     assert!(
-        said.contains(&hub.pid().to_string()),
-        "it names the pid {}: {said}",
+        stderr.contains(&hub.pid().to_string()),
+        "the error names the pid {}: {stderr}",
         hub.pid()
     );
     assert!(
@@ -132,7 +134,7 @@ fn a_second_hub_on_the_same_folder_reports_the_first() {
             .request("ping", "{}")
             .raw
             .contains("error"),
-        "the first goes on"
+        "the first hub still works"
     );
 }
 
@@ -141,24 +143,27 @@ fn of_two_hubs_that_start_concurrently_one_serves_and_the_other_reports_it() {
     for _ in 0..5 {
         let home = Home::new();
         let mut hubs = [Hub::spawn(&home), Hub::spawn(&home)];
-        let refused = wait_until("one of them refuses", || {
+        let exited_index = wait_until("one of the hubs exits", || {
             hubs.iter_mut().position(|hub| hub.exit_status().is_some())
         });
-        let (status, printed) = hubs[refused].wait_until_exit(Duration::from_secs(1));
+        let (status, stdout) = hubs[exited_index].wait_until_exit(Duration::from_secs(1));
         assert_eq!(
-            (status.code(), printed.as_str()),
+            (status.code(), stdout.as_str()),
             (Some(1), ""),
             "{}",
-            hubs[refused].stderr()
+            hubs[exited_index].stderr()
         );
-        let serves = &mut hubs[1 - refused];
+        let serving_hub = &mut hubs[1 - exited_index];
         assert!(
-            serves.read_line().starts_with("listening on "),
-            "the other one serves"
+            serving_hub.read_line().starts_with("listening on "),
+            "the other hub serves"
         );
-        let pid = serves.pid().to_string();
-        let said = hubs[refused].stderr();
-        assert!(said.contains(&pid), "it names the pid {pid}: {said}");
+        let pid = serving_hub.pid().to_string();
+        let stderr = hubs[exited_index].stderr();
+        assert!(
+            stderr.contains(&pid),
+            "the error names the pid {pid}: {stderr}"
+        );
     }
 }
 
@@ -177,27 +182,27 @@ fn a_call_after_a_crash_restarts_the_server() {
     let client = hub.connect_client("desk");
     assert!(!client.call("probe__echo", "{}").is_error());
     // The client learns of the crash although the timeout of its call is far away.
-    let crashed = client.call("probe__crash", "{}");
+    let crash_answer = client.call("probe__crash", "{}");
     assert!(
-        crashed.is_error() && crashed.text().contains("probe"),
-        "it names the server: {}",
-        crashed.raw
+        crash_answer.is_error() && crash_answer.text().contains("probe"),
+        "the error names the server: {}",
+        crash_answer.raw
     );
-    let crashes = received_calls(&home)
+    let crash_count = received_calls(&home)
         .iter()
         .filter(|line| line.contains("\"crash\""))
         .count();
-    assert_eq!(crashes, 1, "a call is never sent twice");
+    assert_eq!(crash_count, 1, "a call is never sent twice");
     assert_eq!(
         client.call("probe__echo", r#"{"back":true}"#).text(),
         r#"{"back":true}"#
     );
     let rows = store::read_calls(&home.data_dir()).expect("read the store");
-    let crash = rows
+    let crash_row = rows
         .iter()
         .find(|row| row.tool == "crash")
-        .expect("the call is remembered");
-    assert_eq!(crash.outcome, "unknown", "whether it ran is unknown");
+        .expect("the call is recorded");
+    assert_eq!(crash_row.outcome, "unknown", "whether it ran is unknown");
 }
 
 #[test]
@@ -220,7 +225,7 @@ fn a_mute_server_times_out_and_disturbs_no_other() {
     assert_eq!(
         home.cli(&["servers", "verify", "mute"]).exit_code(),
         1,
-        "the mute one does not"
+        "the verification of the mute server fails"
     );
     wait_until("no mute process is left", || {
         some_if(

@@ -14,7 +14,7 @@ use drawbridge_tests::{Home, Hub};
 fn start_proxy() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let (heard, lines) = mpsc::channel();
+    let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.expect("a connection");
@@ -25,7 +25,7 @@ fn start_proxy() -> (String, Receiver<String>) {
             let _ = stream.write_all(
                 b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
             );
-            let _ = heard.send(line);
+            let _ = sender.send(line);
         }
     });
     (url, lines)
@@ -49,23 +49,26 @@ fn a_server_is_reached_through_the_proxy_of_the_environment_unless_excepted() {
         home.cli(&["servers", "add", name, "--url", url])
             .expect_success();
         let verified = home.cli(&["servers", "verify", name]);
-        assert!(!verified.output.status.success(), "{name} cannot be there");
+        assert!(
+            !verified.output.status.success(),
+            "{name} cannot be reached"
+        );
     }
-    let heard: Vec<String> = lines.try_iter().collect();
+    let received: Vec<String> = lines.try_iter().collect();
     assert!(
-        heard
+        received
             .iter()
             .any(|line| line.starts_with("POST http://one.invalid/mcp ")),
-        "{heard:?}"
+        "{received:?}"
     );
     assert!(
-        heard
+        received
             .iter()
             .any(|line| line.starts_with("CONNECT two.invalid:443 ")),
-        "{heard:?}"
+        "{received:?}"
     );
     assert!(
-        !heard.iter().any(|line| line.contains("excepted")),
-        "{heard:?}"
+        !received.iter().any(|line| line.contains("excepted")),
+        "{received:?}"
     );
 }

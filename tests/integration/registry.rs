@@ -18,7 +18,7 @@ fn edit_spec(home: &Home, id: &str, change: impl FnOnce(&mut Value)) {
     write_spec(home, id, &spec.to_string());
 }
 
-fn sees_probe(client: &McpClient) -> bool {
+fn lists_probe_tools(client: &McpClient) -> bool {
     client
         .list_tools()
         .iter()
@@ -32,23 +32,25 @@ fn tools_disappear_and_return_as_the_spec_file_is_edited() {
     hub.add_probe(&[]);
     let client = hub.connect_client("desk");
     assert!(
-        sees_probe(&client),
-        "its tools are there: {:?}",
+        lists_probe_tools(&client),
+        "the tools are listed: {:?}",
         client.list_tools()
     );
     edit_spec(&home, "probe", |spec| spec["enabled"] = json!(false));
-    wait_until("the tools are gone", || some_if(!sees_probe(&client)));
+    wait_until("the tools are gone", || {
+        some_if(!lists_probe_tools(&client))
+    });
     let answer = client.call("probe__echo", "{}");
     assert!(
         answer.error_code().is_some() || answer.is_error(),
-        "nor can they be called: {}",
+        "the tools cannot be called: {}",
         answer.raw
     );
     edit_spec(&home, "probe", |spec| spec["enabled"] = json!(true));
-    wait_until("the tools are back", || some_if(sees_probe(&client)));
+    wait_until("the tools are back", || some_if(lists_probe_tools(&client)));
     fs::remove_file(spec_file(&home.data_dir(), "probe")).expect("remove the spec");
     wait_until("the tools are gone with the file", || {
-        some_if(!sees_probe(&client))
+        some_if(!lists_probe_tools(&client))
     });
     assert_eq!(
         received_calls(&home),
@@ -69,22 +71,22 @@ fn a_broken_spec_file_is_reported_with_its_position_and_affects_no_other() {
         "broken",
         "{\n  \"command\": \"node\",\n  \"args\": [\"1\" \"2\"]\n}\n",
     );
-    let broken = wait_until("the broken file is told", || {
+    let reported = wait_until("the broken file is reported", || {
         home.cli(&["servers", "list", "--json"]).expect_json()["broken"]
             .as_array()?
             .first()
             .cloned()
     });
     assert!(
-        broken["file"]
+        reported["file"]
             .as_str()
             .is_some_and(|file| file.ends_with("broken.json")),
-        "{broken}"
+        "{reported}"
     );
     assert_eq!(
-        (broken["line"].as_u64(), broken["column"].as_u64()),
+        (reported["line"].as_u64(), reported["column"].as_u64()),
         (Some(3), Some(16)),
-        "{broken}"
+        "{reported}"
     );
     assert_eq!(
         client.call("probe__echo", r#"{"still":"here"}"#).text(),
@@ -95,25 +97,25 @@ fn a_broken_spec_file_is_reported_with_its_position_and_affects_no_other() {
         "broken",
         r#"{"command": "node", "url": "http://127.0.0.1:1/mcp"}"#,
     );
-    let contradiction = wait_until("the contradiction is told", || {
+    let contradictory = wait_until("the contradiction is reported", || {
         let list = home.cli(&["servers", "list", "--json"]).expect_json();
         list["broken"]
             .as_array()?
             .iter()
-            .find(|broken| broken["message"].to_string().contains("url"))
+            .find(|reported| reported["message"].to_string().contains("url"))
             .cloned()
     });
     assert!(
-        contradiction["message"].to_string().contains("command"),
-        "both are named: {contradiction}"
+        contradictory["message"].to_string().contains("command"),
+        "the error names both fields: {contradictory}"
     );
     fs::remove_file(spec_file(&home.data_dir(), "broken")).expect("remove the spec");
-    wait_until("it is forgotten", || {
+    wait_until("the removed file is no longer reported", || {
         some_if(home.cli(&["servers", "list", "--json"]).expect_json()["broken"] == json!([]))
     });
     assert!(
-        sees_probe(&client),
-        "the other server was there all the time"
+        lists_probe_tools(&client),
+        "the tools of the other server are listed"
     );
 }
 
@@ -123,26 +125,32 @@ fn a_new_spec_file_starts_nothing_until_it_is_accepted() {
     let hub = Hub::serve(&home);
     let client = hub.connect_client("desk");
     let program = paths::path_text(paths::built_binary("upstream-probe"));
-    let file = paths::path_text(home.file("heard"));
+    let file = paths::path_text(home.file("record"));
     let spec =
         json!({"command": program, "args": ["--record", file], "trusted": true, "accepted": true});
     write_spec(&home, "probe", &spec.to_string());
-    wait_until("it waits for the user", || {
+    wait_until("the server waits for acceptance", || {
         some_if(find_server(&home, "probe")?["state"] == "needs_acceptance")
     });
-    assert!(!sees_probe(&client), "no tool of it is shown");
+    assert!(
+        !lists_probe_tools(&client),
+        "no tool of the new server is listed"
+    );
     assert!(
         client.call("probe__echo", "{}").error_code().is_some(),
-        "nor can be called"
+        "the tools of the new server cannot be called"
     );
     assert_eq!(
         received_lines(&home),
         Vec::<String>::new(),
-        "it was not started"
+        "the new server was not started"
     );
     home.cli(&["servers", "accept", "probe"]).expect_success();
     hub.wait_until_synced("probe");
-    assert!(sees_probe(&client), "now its tools are there");
+    assert!(
+        lists_probe_tools(&client),
+        "the tools of the accepted server are listed"
+    );
 }
 
 #[test]
@@ -153,30 +161,30 @@ fn a_changed_command_waits_for_acceptance() {
     hub.set_policy("*", "allow");
     let client = hub.connect_client("desk");
     assert!(!client.call("probe__echo", "{}").is_error());
-    let before = received_lines(&home).len();
+    let lines_before = received_lines(&home).len();
     edit_spec(&home, "probe", |spec| {
         spec["env"] = json!({"LD_PRELOAD": "/tmp/evil.so"})
     });
-    wait_until("the change is noticed", || {
+    wait_until("the hub has noticed the change", || {
         some_if(find_server(&home, "probe")?["acceptance"] == "changed")
     });
     wait_until("the old process is ended", || {
         some_if(
             home.server_processes()
                 .iter()
-                .all(|p| !p.command.contains("upstream-probe")),
+                .all(|process| !process.command.contains("upstream-probe")),
         )
     });
     let answer = client.call("probe__echo", "{}");
     assert!(
         answer.error_code().is_some() || answer.is_error(),
-        "it cannot be called: {}",
+        "the changed server cannot be called: {}",
         answer.raw
     );
     assert_eq!(
         received_lines(&home).len(),
-        before,
-        "nothing reached it, and it was not started anew"
+        lines_before,
+        "the changed server was neither called nor restarted"
     );
 }
 
@@ -211,7 +219,9 @@ fn a_machine_can_be_provisioned_before_any_hub_runs() {
     let token = added["token"].as_str().expect("a token").to_owned();
     let hub = Hub::serve(&home);
     let client = McpClient::connect(&hub.url, &token);
-    wait_until("its tools are there", || some_if(sees_probe(&client)));
+    wait_until("the tools are listed", || {
+        some_if(lists_probe_tools(&client))
+    });
     assert_eq!(
         client
             .call("probe__variable", r#"{"name":"GREETING"}"#)
@@ -230,7 +240,7 @@ fn a_failed_start_shows_what_to_do() {
     assert_eq!(verified.exit_code(), 1);
     assert!(
         verified.stderr().contains("/no/such/program"),
-        "it names the program: {}",
+        "the error names the program: {}",
         verified.stderr()
     );
     let server = hub.show_server("absent");
@@ -239,7 +249,7 @@ fn a_failed_start_shows_what_to_do() {
         "{server}"
     );
     assert!(
-        sees_probe(&hub.connect_client("desk")),
-        "the other server is not disturbed"
+        lists_probe_tools(&hub.connect_client("desk")),
+        "the other server is not affected"
     );
 }

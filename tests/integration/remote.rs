@@ -10,11 +10,11 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 /// Starts the public server with streamable HTTP.
-fn serve(home: &Home, port: u16) -> Process {
-    serve_as(home, port, "streamableHttp")
+fn start_remote_server(home: &Home, port: u16) -> Process {
+    start_remote_server_with(home, port, "streamableHttp")
 }
 
-fn serve_as(home: &Home, port: u16, transport: &str) -> Process {
+fn start_remote_server_with(home: &Home, port: u16, transport: &str) -> Process {
     let mut command = home.command("node");
     command
         .arg(paths::npm_file(
@@ -30,11 +30,11 @@ fn serve_as(home: &Home, port: u16, transport: &str) -> Process {
 }
 
 /// Adds the server to the hub and opens a client session.
-fn add(home: &Home, hub: &Hub<'_>, port: u16) -> McpClient {
-    add_as(home, hub, &format!("http://127.0.0.1:{port}/mcp"), "http")
+fn add_remote_server(home: &Home, hub: &Hub<'_>, port: u16) -> McpClient {
+    add_remote_server_with(home, hub, &format!("http://127.0.0.1:{port}/mcp"), "http")
 }
 
-fn add_as(home: &Home, hub: &Hub<'_>, url: &str, transport: &str) -> McpClient {
+fn add_remote_server_with(home: &Home, hub: &Hub<'_>, url: &str, transport: &str) -> McpClient {
     home.cli(&[
         "servers",
         "add",
@@ -61,9 +61,9 @@ fn call_echo(client: &McpClient) -> String {
 #[test]
 fn a_remote_server_is_listed_and_called() {
     let (home, port) = (Home::new(), find_free_port());
-    let remote = serve(&home, port);
+    let remote = start_remote_server(&home, port);
     let hub = Hub::serve(&home);
-    let client = add(&home, &hub, port);
+    let client = add_remote_server(&home, &hub, port);
     assert!(
         client.list_tools().contains(&"remote__get-sum".to_owned()),
         "{:?}",
@@ -77,20 +77,20 @@ fn a_remote_server_is_listed_and_called() {
 #[test]
 fn a_restarted_remote_server_is_reconnected_with_a_new_session() {
     let (home, port) = (Home::new(), find_free_port());
-    let mut remote = serve(&home, port);
+    let mut remote = start_remote_server(&home, port);
     let hub = Hub::serve(&home);
-    let client = add(&home, &hub, port);
+    let client = add_remote_server(&home, &hub, port);
     assert_eq!(call_echo(&client), "Echo: over the water");
     remote.send_signal(Signal::SIGKILL);
     remote.wait_until_exit(std::time::Duration::from_secs(5));
-    let _again = serve(&home, port);
+    let _restarted = start_remote_server(&home, port);
     let first = client.call("remote__echo", r#"{"message":"are you there?"}"#);
     // If Drawbridge reconnects its standalone stream before the call, it has already begun a new
     // session.
-    let is_noticed = first.text() == "Echo: are you there?";
+    let is_reconnected = first.text() == "Echo: are you there?";
     assert!(
-        is_noticed || first.text().contains("did not reach"),
-        "it is not sent twice: {}",
+        is_reconnected || first.text().contains("did not reach"),
+        "the call is not sent twice: {}",
         first.raw
     );
     assert_eq!(
@@ -103,14 +103,14 @@ fn a_restarted_remote_server_is_reconnected_with_a_new_session() {
 #[test]
 fn a_lost_session_causes_an_immediate_refresh() {
     let (home, port) = (Home::new(), find_free_port());
-    let mut remote = serve(&home, port);
+    let mut remote = start_remote_server(&home, port);
     let hub = Hub::serve(&home);
-    let client = add(&home, &hub, port);
+    let client = add_remote_server(&home, &hub, port);
     for _ in 0..3 {
         assert_eq!(call_echo(&client), "Echo: over the water");
         remote.send_signal(Signal::SIGKILL);
         remote.wait_until_exit(std::time::Duration::from_secs(5));
-        remote = serve(&home, port);
+        remote = start_remote_server(&home, port);
         home.cli(&["servers", "sync", "remote"]).expect_success();
     }
     assert_eq!(call_echo(&client), "Echo: over the water");
@@ -119,27 +119,28 @@ fn a_lost_session_causes_an_immediate_refresh() {
 #[test]
 fn an_unreachable_remote_server_is_an_error_until_it_returns() {
     let (home, port) = (Home::new(), find_free_port());
-    let mut remote = serve(&home, port);
+    let mut remote = start_remote_server(&home, port);
     let hub = Hub::serve(&home);
-    let client = add(&home, &hub, port);
+    let client = add_remote_server(&home, &hub, port);
     remote.send_signal(Signal::SIGKILL);
     remote.wait_until_exit(std::time::Duration::from_secs(5));
-    let away = client.call("remote__echo", r#"{"message":"x"}"#);
+    let answer = client.call("remote__echo", r#"{"message":"x"}"#);
     assert!(
-        away.is_error() && away.text().contains("cannot connect"),
+        answer.is_error() && answer.text().contains("cannot connect"),
         "{}",
-        away.raw
+        answer.raw
     );
-    let _back = serve(&home, port);
+    let _restarted = start_remote_server(&home, port);
     assert_eq!(call_echo(&client), "Echo: over the water");
 }
 
 #[test]
 fn an_http_sse_server_is_listed_called_and_reconnected() {
     let (home, port) = (Home::new(), find_free_port());
-    let mut remote = serve_as(&home, port, "sse");
+    let mut remote = start_remote_server_with(&home, port, "sse");
     let hub = Hub::serve(&home);
-    let client = add_as(&home, &hub, &format!("http://127.0.0.1:{port}/sse"), "sse");
+    let client =
+        add_remote_server_with(&home, &hub, &format!("http://127.0.0.1:{port}/sse"), "sse");
     assert!(
         client.list_tools().contains(&"remote__get-sum".to_owned()),
         "{:?}",
@@ -149,10 +150,10 @@ fn an_http_sse_server_is_listed_called_and_reconnected() {
     assert_eq!(hub.show_server("remote")["state"], "active");
     remote.send_signal(Signal::SIGKILL);
     remote.wait_until_exit(std::time::Duration::from_secs(5));
-    wait_until("its end is seen", || {
+    wait_until("the hub notices the end of the server", || {
         some_if(hub.show_server("remote")["state"] != "active")
     });
-    let _again = serve_as(&home, port, "sse");
+    let _restarted = start_remote_server_with(&home, port, "sse");
     assert_eq!(call_echo(&client), "Echo: over the water");
 }
 
@@ -207,9 +208,9 @@ fn start_strict_server() -> String {
             .build()
             .expect("a runtime");
         runtime.block_on(async {
-            let to_the_slash = post(|| async { Redirect::temporary("/mcp/") });
+            let redirect = post(|| async { Redirect::temporary("/mcp/") });
             let routes = Router::new()
-                .route("/mcp", to_the_slash)
+                .route("/mcp", redirect)
                 .route("/mcp/", post(answer));
             let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
             axum::serve(listener, routes).await.expect("serve");

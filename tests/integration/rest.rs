@@ -72,11 +72,14 @@ fn a_server_added_by_a_script_starts_nothing_until_accepted() {
         "{verified}"
     );
     assert_eq!(admin("POST", "/api/mcp/servers/scripted/sync", None).0, 200);
-    let (_, offered) = admin("GET", "/api/mcp/servers/scripted/capabilities", None);
+    let (_, capabilities) = admin("GET", "/api/mcp/servers/scripted/capabilities", None);
     assert_eq!(
-        (&offered["sync_status"], &offered["tools"][0]["name"]),
+        (
+            &capabilities["sync_status"],
+            &capabilities["tools"][0]["name"]
+        ),
         (&json!("SYNCED"), &json!("echo")),
-        "{offered}"
+        "{capabilities}"
     );
 
     let (status, patched) = admin(
@@ -89,7 +92,10 @@ fn a_server_added_by_a_script_starts_nothing_until_accepted() {
         (200, &json!("changed")),
         "{patched}"
     );
-    assert_eq!(patched["spec"]["command"], program, "the rest is as it was");
+    assert_eq!(
+        patched["spec"]["command"], program,
+        "the other fields are unchanged"
+    );
     let (status, renamed) = admin(
         "PATCH",
         "/registry/servers/scripted",
@@ -98,14 +104,14 @@ fn a_server_added_by_a_script_starts_nothing_until_accepted() {
     assert_eq!(
         (status, &renamed["acceptance"]),
         (200, &json!("accepted")),
-        "it would start what was accepted"
+        "the command is the accepted one again"
     );
-    let (status, put) = admin(
+    let (status, replaced) = admin(
         "PUT",
         "/registry/servers/scripted",
         Some(&json!({"command": "other"})),
     );
-    assert_eq!((status, &put["acceptance"]), (200, &json!("changed")));
+    assert_eq!((status, &replaced["acceptance"]), (200, &json!("changed")));
     assert_eq!(admin("DELETE", "/registry/servers/scripted", None).0, 200);
     assert_eq!(admin("GET", "/registry/servers/scripted", None).0, 404);
 }
@@ -114,7 +120,7 @@ fn a_server_added_by_a_script_starts_nothing_until_accepted() {
 fn a_bad_body_is_an_error_that_names_the_field() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    for (body, says) in [
+    for (body, expected_text) in [
         (json!({"name": "x", "command": 5}), "command"),
         (
             json!({"name": "x", "command": "y", "timeouts": {"call_ms": "long"}}),
@@ -128,7 +134,7 @@ fn a_bad_body_is_an_error_that_names_the_field() {
             send_request(&hub, ADMIN_TOKEN, "POST", "/registry/servers", Some(&body));
         let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(
-            status == 400 && message.contains(says),
+            status == 400 && message.contains(expected_text),
             "{body}: {status} {answer}"
         );
     }
@@ -201,7 +207,7 @@ fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called() {
         400
     );
     hub.set_policy("everything", "allow");
-    let said = home
+    let output = home
         .cli(&[
             "tools",
             "call",
@@ -210,11 +216,11 @@ fn the_catalog_is_exported_as_function_tools_and_a_tool_is_called() {
             r#"{"message":"by hand"}"#,
         ])
         .expect_success();
-    assert_eq!(said.stdout().trim(), "Echo: by hand");
+    assert_eq!(output.stdout().trim(), "Echo: by hand");
     let record = home.cli(&["calls", "list", "--json"]).expect_json();
     assert_eq!(
         record[0]["client"], "command-line",
-        "it is recorded as any call: {record}"
+        "the call is recorded like any other: {record}"
     );
 }
 
@@ -232,38 +238,38 @@ fn a_script_lists_and_decides_pending_calls_and_reads_their_outcome() {
         .as_str()
         .expect("an id")
         .to_owned();
-    let (_, waiting) = admin("GET", "/api/approvals", None);
-    assert_eq!(waiting[0]["arguments"], r#"{"n":1}"#, "{waiting}");
+    let (_, approvals) = admin("GET", "/api/approvals", None);
+    assert_eq!(approvals[0]["arguments"], r#"{"n":1}"#, "{approvals}");
     let path = format!("/api/approvals/{id}");
-    let (_, shown) = admin("GET", &path, None);
-    for (body, status, says) in [
+    let (_, details) = admin("GET", &path, None);
+    for (body, status, expected_text) in [
         (
             json!({"digest": "another", "verdict": {"kind": "approve_once"}}),
             409,
             "not the one that was shown",
         ),
         (
-            json!({"digest": shown["digest"], "verdict": {"kind": "approve"}}),
+            json!({"digest": details["digest"], "verdict": {"kind": "approve"}}),
             400,
             "verdict",
         ),
         (
-            json!({"digest": shown["digest"], "verdict": {"kind": "deny"}, "conditions": []}),
+            json!({"digest": details["digest"], "verdict": {"kind": "deny"}, "conditions": []}),
             400,
             "conditions",
         ),
         (json!({"verdict": {"kind": "deny"}}), 400, "digest"),
     ] {
-        let (given, answer) = admin("POST", &path, Some(&body));
+        let (answer_status, answer) = admin("POST", &path, Some(&body));
         let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(
-            given == status && message.contains(says),
-            "{body}: {given} {answer}"
+            answer_status == status && message.contains(expected_text),
+            "{body}: {answer_status} {answer}"
         );
     }
-    let only = json!([{"pointer": "/n", "is": {"equals": 1}}]);
-    let verdict = json!({"digest": shown["digest"], "verdict": {"kind": "approve_always", "conditions": only}});
-    let (status, decided) = admin("POST", &path, Some(&verdict));
+    let conditions = json!([{"pointer": "/n", "is": {"equals": 1}}]);
+    let decision = json!({"digest": details["digest"], "verdict": {"kind": "approve_always", "conditions": conditions}});
+    let (status, decided) = admin("POST", &path, Some(&decision));
     assert_eq!(
         (status, &decided["decision"]),
         (200, &json!("allowed")),
@@ -271,15 +277,15 @@ fn a_script_lists_and_decides_pending_calls_and_reads_their_outcome() {
     );
     assert_eq!(call.join().expect("the call ends").text(), r#"{"n":1}"#);
     assert_eq!(
-        admin("POST", &path, Some(&verdict)).0,
+        admin("POST", &path, Some(&decision)).0,
         409,
-        "it was decided"
+        "a decided call cannot be decided again"
     );
     assert_eq!(admin("GET", &path, None).0, 404);
     assert_eq!(
         client.call("probe__echo", r#"{"n":1}"#).text(),
         r#"{"n":1}"#,
-        "the rule holds"
+        "the saved rule allows the call"
     );
 
     let (_, calls) = admin(
@@ -292,19 +298,19 @@ fn a_script_lists_and_decides_pending_calls_and_reads_their_outcome() {
         (Some(1), &json!("rule")),
         "{calls}"
     );
-    let (_, asked) = admin("GET", "/api/calls?asked=true&since=0", None);
+    let (_, asked_calls) = admin("GET", "/api/calls?asked=true&since=0", None);
     assert_eq!(
-        (asked.as_array().map(Vec::len), &asked[0]["id"]),
+        (asked_calls.as_array().map(Vec::len), &asked_calls[0]["id"]),
         (Some(1), &json!(id)),
-        "{asked}"
+        "{asked_calls}"
     );
-    let (_, shown) = admin("GET", &format!("/api/calls/{id}"), None);
-    assert_eq!(shown["arguments"], r#"{"n":1}"#, "{shown}");
-    for wrong in ["limit=many", "decision=maybe", "colour=red"] {
-        let (status, answer) = admin("GET", &format!("/api/calls?{wrong}"), None);
+    let (_, details) = admin("GET", &format!("/api/calls/{id}"), None);
+    assert_eq!(details["arguments"], r#"{"n":1}"#, "{details}");
+    for bad_query in ["limit=many", "decision=maybe", "colour=red"] {
+        let (status, answer) = admin("GET", &format!("/api/calls?{bad_query}"), None);
         assert!(
             status == 400 && answer.to_string().contains("query"),
-            "{wrong}: {answer}"
+            "{bad_query}: {answer}"
         );
     }
     assert_eq!(admin("GET", "/api/calls/none", None).0, 404);

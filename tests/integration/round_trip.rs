@@ -23,7 +23,7 @@ fn pseudorandom_bytes(seed: &str) -> Vec<u8> {
 /// The arguments and further params of a call, and the server's result.
 struct Case {
     arguments: String,
-    more: Vec<(String, String)>,
+    extra_params: Vec<(String, String)>,
     result: String,
 }
 
@@ -31,40 +31,40 @@ impl Case {
     fn generate(number: u32) -> Self {
         let bytes = pseudorandom_bytes(&format!("case {number}"));
         let mut choices = Choices::new(&bytes);
-        let deep = number.is_multiple_of(10);
+        let is_deep = number.is_multiple_of(10);
         let members = choices.members();
-        let arguments = if deep {
+        let arguments = if is_deep {
             nested_object(MAX_DEPTH, &mut choices)
         } else {
             choices.object(&members)
         };
         let meta = choices.members();
-        let mut more = vec![
+        let mut extra_params = vec![
             ("\"_meta\"".to_owned(), choices.object(&meta)),
             ("\"x-more\"".to_owned(), choices.value()),
         ];
-        more.truncate(choices.below(3));
+        extra_params.truncate(choices.below(3));
         let result = choices.members();
-        let result = if deep {
+        let result = if is_deep {
             nested_object(MAX_DEPTH, &mut choices)
         } else {
             choices.object(&result)
         };
         Self {
             arguments,
-            more,
+            extra_params,
             result: join_lines(&result),
         }
     }
 
     fn params(&self) -> String {
-        let more: String = self
-            .more
+        let extra_params: String = self
+            .extra_params
             .iter()
             .map(|(key, value)| format!("\n , {key} : {value}"))
             .collect();
         format!(
-            "{{ \"name\":\"probe__verbatim\",\t\"arguments\" :{}{more}\n}}",
+            "{{ \"name\":\"probe__verbatim\",\t\"arguments\" :{}{extra_params}\n}}",
             self.arguments
         )
     }
@@ -97,19 +97,21 @@ fn assert_round_trip(
             case.result,
             "case {number}: the result"
         );
-        let heard = received_calls(home).pop().expect("the call was heard");
-        let params = parse_object(parse_object(&heard)["params"].get());
+        let call = received_calls(home)
+            .pop()
+            .expect("the server received the call");
+        let params = parse_object(parse_object(&call)["params"].get());
         assert_eq!(
             params["name"].get(),
             "\"verbatim\"",
-            "case {number}: {heard}"
+            "case {number}: {call}"
         );
         assert_eq!(
             params["arguments"].get(),
             join_lines(&case.arguments),
             "case {number}: the arguments"
         );
-        for (key, value) in &case.more {
+        for (key, value) in &case.extra_params {
             let key: String = serde_json::from_str(key).expect("a key");
             assert_eq!(
                 params[&key].get(),
@@ -119,8 +121,8 @@ fn assert_round_trip(
         }
         assert_eq!(
             params.len(),
-            2 + case.more.len(),
-            "case {number}: nothing is added: {heard}"
+            2 + case.extra_params.len(),
+            "case {number}: no param is added: {call}"
         );
     }
 }
@@ -153,7 +155,7 @@ fn a_client_cannot_inject_a_line_into_the_stdin_of_a_server() {
     let client = hub.connect_client("desk");
     let smuggled = r#"{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{}}}"#;
     for line_break in ["\n", "\r\n", "\r"] {
-        let hidden = format!(
+        let params = format!(
             "{{\"name\":\"probe__echo\",\"ref\":{{\"a\":{line_break}{smuggled}{line_break}}}}}"
         );
         for method in [
@@ -162,7 +164,7 @@ fn a_client_cannot_inject_a_line_into_the_stdin_of_a_server() {
             "completion/complete",
             "tools/call",
         ] {
-            client.request(method, &hidden);
+            client.request(method, &params);
         }
     }
     hub.set_policy("probe", "allow");
@@ -176,7 +178,7 @@ fn a_client_cannot_inject_a_line_into_the_stdin_of_a_server() {
     assert_eq!(
         calls.len(),
         1,
-        "one call was allowed, and one was heard: {calls:?}"
+        "the server received only the allowed call: {calls:?}"
     );
     assert!(calls[0].contains(r#""name":"verbatim""#), "{calls:?}");
 }

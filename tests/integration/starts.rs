@@ -21,13 +21,13 @@ fn a_server_that_requires_initialize_works_also_after_a_restart() {
     assert_eq!(
         faulty.received_calls("echo").len(),
         3,
-        "the first one was refused, and sent once more"
+        "the rejected first call is sent once more"
     );
     assert_eq!(faulty.count_starts(), 2);
     wait_until("its lists are read again in that revision", || {
         some_if(faulty.received_by_method("tools/list").len() >= 2)
     });
-    wait_until("they are", || {
+    wait_until("the server is synced", || {
         some_if(hub.show_server("half")["sync_status"] == "SYNCED")
     });
     hub.stop(Signal::SIGTERM);
@@ -35,11 +35,12 @@ fn a_server_that_requires_initialize_works_also_after_a_restart() {
     let hub = Hub::serve(&home);
     let client = McpClient::connect(&hub.url, &token);
     assert_eq!(client.call("half__echo", r#"{"n":3}"#).text(), r#"{"n":3}"#);
-    let heard = std::fs::read_to_string(home.file("half.heard")).expect("what it heard");
+    let record =
+        std::fs::read_to_string(home.file("half.record")).expect("read the record of the server");
     assert_eq!(
-        heard.matches("tools/call").count(),
+        record.matches("tools/call").count(),
         4,
-        "it is remembered: {heard}"
+        "the negotiated revision is remembered: {record}"
     );
 }
 
@@ -77,14 +78,14 @@ fn a_spec_can_pin_a_known_revision() {
         hub.connect_client("desk").call("half__echo", "{}").text(),
         "{}"
     );
-    let asked: Vec<_> = faulty.received_by_method("initialize");
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    assert_eq!(asked[0]["params"]["protocolVersion"], "2025-03-26");
+    let requests: Vec<_> = faulty.received_by_method("initialize");
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert_eq!(requests[0]["params"]["protocolVersion"], "2025-03-26");
     spec["protocol_version"] = json!("2025-04-01");
-    let (status, said) = hub.try_verb("servers.update", &json!({"id": "half", "spec": spec}));
+    let (status, answer) = hub.try_verb("servers.update", &json!({"id": "half", "spec": spec}));
     assert!(
-        status == 400 && said.contains("2025-06-18"),
-        "it names the possible ones: {status} {said}"
+        status == 400 && answer.contains("2025-06-18"),
+        "the error names the known revisions: {status} {answer}"
     );
 }
 
@@ -96,25 +97,25 @@ const MIN_LISTS: usize = 40;
 fn slow_starts_among_fifty_servers_block_no_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let fast: Vec<_> = (0..47).map(|number| format!("fast-{number}")).collect();
+    let fast_servers: Vec<_> = (0..47).map(|number| format!("fast-{number}")).collect();
     // The servers are added while the hub does not run, so that none is read before the first list.
     let token = hub.add_client("desk");
-    let slow = [
+    let slow_servers = [
         ("never", ["--mute", ""]),
         ("late-12", ["--late-start", "12000"]),
         ("late-30", ["--late-start", "30000"]),
     ];
-    let names: Vec<_> = fast
+    let names: Vec<_> = fast_servers
         .iter()
         .map(String::as_str)
-        .chain(slow.map(|(name, _)| name))
+        .chain(slow_servers.map(|(name, _)| name))
         .collect();
     hub.stop(Signal::SIGTERM);
     let program = paths::path_text(paths::built_binary("upstream-faulty"));
     for name in &names {
-        let options = slow
+        let options = slow_servers
             .iter()
-            .find(|(slow, _)| slow == name)
+            .find(|(slow_name, _)| slow_name == name)
             .map_or(&[][..], |(_, options)| options);
         let options: Vec<_> = options
             .iter()
@@ -128,22 +129,23 @@ fn slow_starts_among_fifty_servers_block_no_other() {
     let hub = Hub::serve(&home);
     let client = McpClient::connect(&hub.url, &token);
     let events = client.listen(None);
-    let told = thread::spawn(move || {
+    let listener = thread::spawn(move || {
         let mut events = events;
         events
             .find(|event| event.data.contains("notifications/tools/list_changed"))
             .is_some()
     });
     client.list_tools();
-    let state = |name: &str| hub.run_verb("servers.show", &json!({"id": name}))["state"].clone();
-    for (name, _) in slow {
+    let server_state =
+        |name: &str| hub.run_verb("servers.show", &json!({"id": name}))["state"].clone();
+    for (name, _) in slow_servers {
         assert_ne!(
-            state(name),
+            server_state(name),
             "active",
-            "the first list does not wait for {name}"
+            "the first list must not wait for {name}"
         );
     }
-    let has = |name: &str| {
+    let is_listed = |name: &str| {
         let prefix = format!("{name}__");
         client
             .list_tools()
@@ -154,8 +156,8 @@ fn slow_starts_among_fifty_servers_block_no_other() {
     for name in ["late-12", "late-30"] {
         wait_until_within(Duration::from_secs(40), format!("{name} is listed"), || {
             lists += 1;
-            assert_ne!(state(name), "error", "{name} is still starting");
-            some_if(has(name))
+            assert_ne!(server_state(name), "error", "{name} is still starting");
+            some_if(is_listed(name))
         });
         println!("{lists} lists were answered until {name} was listed");
         assert!(
@@ -164,17 +166,17 @@ fn slow_starts_among_fifty_servers_block_no_other() {
         );
     }
     assert!(
-        fast.iter().all(|name| has(name)),
-        "all the fast ones are listed"
+        fast_servers.iter().all(|name| is_listed(name)),
+        "the tools of all fast servers are listed"
     );
     assert_eq!(
         hub.show_server("never")["state"],
         "initializing",
-        "it has more time"
+        "the mute server may still start"
     );
     assert!(
-        told.join().expect("the stream"),
-        "the client was told that the list has changed"
+        listener.join().expect("the listening thread ends"),
+        "the client was notified of the changed list"
     );
 }
 
@@ -182,42 +184,44 @@ fn slow_starts_among_fifty_servers_block_no_other() {
 fn a_call_waits_for_a_start_up_to_its_timeout_and_the_start_continues() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let slow = FaultyServer::add(
+    let server = FaultyServer::add(
         &hub,
         "slow",
         &json!({"call_ms": 1000, "idle_ms": 60_000}),
         &["--late-start", "3000"],
     );
-    let slow = slow.wait_until_synced();
+    let server = server.wait_until_synced();
     home.cli(&["servers", "disable", "slow"]).expect_success();
     home.cli(&["servers", "enable", "slow"]).expect_success();
     let client = hub.connect_client("desk");
-    let early = client.call("slow__echo", "{}");
+    let early_answer = client.call("slow__echo", "{}");
     assert!(
-        early.is_error() && early.text().contains("still starting"),
+        early_answer.is_error() && early_answer.text().contains("still starting"),
         "{}",
-        early.raw
+        early_answer.raw
     );
     assert!(
-        early.text().contains("did not reach"),
-        "nothing was sent: {}",
-        early.raw
+        early_answer.text().contains("did not reach"),
+        "the call was not sent: {}",
+        early_answer.raw
     );
-    wait_until("it runs", || some_if(slow.show()["state"] == "active"));
+    wait_until("the server runs", || {
+        some_if(server.show()["state"] == "active")
+    });
     assert_eq!(client.call("slow__echo", "{}").text(), "{}");
-    assert_eq!(slow.received_calls("echo").len(), 1);
+    assert_eq!(server.received_calls("echo").len(), 1);
 }
 
 /// A program that does not answer unknown methods.
 const SILENT_SERVER: &str = r#"
-const fs = require("fs"), [heard] = process.argv.slice(2);
+const fs = require("fs"), [record] = process.argv.slice(2);
 const answers = {
   initialize: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "t", version: "1" } },
   "tools/list": { tools: [{ name: "here", inputSchema: { type: "object" } }] },
 };
 require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method } = JSON.parse(line);
-  fs.appendFileSync(heard, method + "\n");
+  fs.appendFileSync(record, method + "\n");
   if (answers[method]) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method] }));
 });
 "#;
@@ -226,33 +230,33 @@ require("readline").createInterface({ input: process.stdin }).on("line", (line) 
 fn a_second_server_of_a_silent_package_is_not_probed_also_after_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (program, heard) = (home.file("taciturn.js"), |name: &str| {
-        home.file(&format!("{name}.heard"))
+    let (program, record_file) = (home.file("taciturn.js"), |name: &str| {
+        home.file(&format!("{name}.record"))
     });
     std::fs::write(&program, SILENT_SERVER).expect("write the program");
-    let add = |hub: &Hub<'_>, name: &str| {
+    let add_server = |hub: &Hub<'_>, name: &str| {
         let command = [
             "node",
             &paths::path_text(&program),
-            &paths::path_text(heard(name)),
+            &paths::path_text(record_file(name)),
         ]
         .map(str::to_owned);
         hub.add_server(name, &[], &command.each_ref().map(String::as_str));
         hub.wait_until_synced(name);
-        std::fs::read_to_string(heard(name)).expect("what it heard")
+        std::fs::read_to_string(record_file(name)).expect("read the record of the server")
     };
     assert!(
-        add(&hub, "first").starts_with("server/discover\ninitialize\n"),
-        "nothing is known of it"
+        add_server(&hub, "first").starts_with("server/discover\ninitialize\n"),
+        "an unknown package is probed"
     );
     assert!(
-        add(&hub, "second").starts_with("initialize\n"),
-        "the package is known"
+        add_server(&hub, "second").starts_with("initialize\n"),
+        "a known package is not probed"
     );
     hub.stop(Signal::SIGTERM);
     let hub = Hub::serve(&home);
     assert!(
-        add(&hub, "third").starts_with("initialize\n"),
-        "the package is remembered"
+        add_server(&hub, "third").starts_with("initialize\n"),
+        "the package is still known after a restart"
     );
 }

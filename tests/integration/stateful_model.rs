@@ -50,7 +50,8 @@ struct Harness<'a> {
 impl<'a> Harness<'a> {
     fn new(home: &'a Home) -> Self {
         let hub = Hub::serve(home);
-        fs::write(home.file("words"), tool_description(false)).expect("the words about the tool");
+        fs::write(home.file("description"), tool_description(false))
+            .expect("write the description of the tool");
         hub.run_verb("servers.add", &json!({"spec": server_spec(home, false)}));
         hub.wait_until_synced("probe");
         hub.set_approval_timeout(APPROVAL_TIMEOUT);
@@ -139,12 +140,15 @@ impl<'a> Harness<'a> {
             Step::Pause => drop(self.hub().run_verb("drawbridge.pause", &json!({}))),
             Step::Resume => drop(self.hub().run_verb("drawbridge.resume", &json!({}))),
             Step::ChangeDefinition => {
-                fs::write(self.home.file("words"), tool_description(world.current.0))
-                    .expect("the words about the tool");
+                fs::write(
+                    self.home.file("description"),
+                    tool_description(world.current.is_definition_changed),
+                )
+                .expect("write the description of the tool");
                 self.hub().run_verb("servers.sync", &json!({"id": "probe"}));
             }
             Step::ChangeServer => {
-                let spec = server_spec(self.home, world.current.1);
+                let spec = server_spec(self.home, world.current.is_server_changed);
                 self.hub()
                     .run_verb("servers.update", &json!({"id": "probe", "spec": spec}));
                 self.hub().run_verb("servers.sync", &json!({"id": "probe"}));
@@ -165,28 +169,29 @@ impl<'a> Harness<'a> {
             .chain(world.ended.keys())
             .max()
             .copied()
-            .expect("the model knows it");
-        let before: Vec<Value> = self
+            .expect("the model contains the call");
+        let known_ids: Vec<Value> = self
             .list_pending()
             .into_iter()
-            .map(|asked| asked["id"].clone())
+            .map(|approval| approval["id"].clone())
             .collect();
         let call = self.clients[client]
             .begin_call("probe__echo", &call_arguments(client, arguments))
             .expect("the call is sent");
-        let asked = wait_until("it is asked about, or answered", || {
-            let asked = self
+        let approval = wait_until("the call is pending or answered", || {
+            let approval = self
                 .list_pending()
                 .into_iter()
-                .find(|asked| !before.contains(&asked["id"]));
-            if asked.is_some() || call.has_ended() {
-                Some(asked)
+                .find(|approval| !known_ids.contains(&approval["id"]));
+            if approval.is_some() || call.has_ended() {
+                Some(approval)
             } else {
                 None
             }
         });
         self.calls.insert(number, call);
-        self.approvals.extend(asked.map(|asked| (number, asked)));
+        self.approvals
+            .extend(approval.map(|approval| (number, approval)));
     }
 
     fn decide(&self, call: usize, verdict: Verdict) -> (u16, String) {
@@ -195,58 +200,62 @@ impl<'a> Harness<'a> {
 
     /// Sends two opposite decisions at once: one wins, and the other gets an error.
     fn decide_oppositely(&self, call: usize, is_forbidden: bool) {
-        let (url, question) = (&self.hub().url, &self.approvals[&call]);
+        let (url, approval) = (&self.hub().url, &self.approvals[&call]);
         let statuses = thread::scope(|scope| {
-            let hands = [Verdict::Once, Verdict::Deny];
-            let hands = hands.map(|verdict| scope.spawn(move || decide(url, question, verdict).0));
-            hands.map(|hand| hand.join().expect("it is answered"))
+            let verdicts = [Verdict::Once, Verdict::Deny];
+            let threads =
+                verdicts.map(|verdict| scope.spawn(move || decide(url, approval, verdict).0));
+            threads.map(|thread| thread.join().expect("the decision is answered"))
         });
         let decided: Vec<bool> = statuses.iter().map(|status| *status == 200).collect();
-        let fits = decided == [false, true] || decided == [true, false] && !is_forbidden;
+        let one_decided = decided == [false, true] || decided == [true, false] && !is_forbidden;
         assert!(
-            fits && statuses
-                .iter()
-                .all(|status| [200, 404, 409].contains(status)),
+            one_decided
+                && statuses
+                    .iter()
+                    .all(|status| [200, 404, 409].contains(status)),
             "{statuses:?}"
         );
     }
 
     /// Checks that the observed state matches the model.
     fn assert_matches_model(&mut self, world: &World) {
-        for (number, (asked, outcome)) in &world.ended {
+        for (number, (model_call, outcome)) in &world.ended {
             if let Some(call) = self.calls.remove(number) {
                 let answer = call.wait_for_answer().ok();
                 self.ran
-                    .extend(check_answer(asked, *outcome, answer.as_ref()));
+                    .extend(check_answer(model_call, *outcome, answer.as_ref()));
             }
         }
-        let shown = || {
-            let of = |asked: &Value| {
+        let list_shown_approvals = || {
+            let describe_approval = |approval: &Value| {
                 (
-                    asked["client"].to_string(),
-                    asked["arguments"].as_str().map(str::to_owned),
+                    approval["client"].to_string(),
+                    approval["arguments"].as_str().map(str::to_owned),
                 )
             };
-            let mut waiting: Vec<_> = self.list_pending().iter().map(of).collect();
-            waiting.sort();
-            waiting
+            let mut pending: Vec<_> = self.list_pending().iter().map(describe_approval).collect();
+            pending.sort();
+            pending
         };
-        let of = |asked: &ModelCall| {
+        let describe_model_call = |model_call: &ModelCall| {
             (
-                json!(client_name(asked.client)).to_string(),
-                Some(call_arguments(asked.client, asked.arguments)),
+                json!(client_name(model_call.client)).to_string(),
+                Some(call_arguments(model_call.client, model_call.arguments)),
             )
         };
-        let mut expected: Vec<_> = world.pending.values().map(of).collect();
+        let mut expected: Vec<_> = world.pending.values().map(describe_model_call).collect();
         expected.sort();
-        wait_until("those wait that should", || some_if(shown() == expected));
-        let mut came = received_arguments(self.home);
+        wait_until("the pending calls match the model", || {
+            some_if(list_shown_approvals() == expected)
+        });
+        let mut received = received_arguments(self.home);
         let mut ran = self.ran.clone();
-        came.sort();
+        received.sort();
         ran.sort();
         assert_eq!(
-            came, ran,
-            "what reached the server is what its clients were told of"
+            received, ran,
+            "the calls that reached the server are those whose clients got a result"
         );
     }
 
@@ -263,13 +272,13 @@ impl<'a> Harness<'a> {
                 .or_default() += 1;
         }
         for arguments in received_arguments(self.home) {
-            let read: Value = serde_json::from_str(&arguments).expect("JSON");
-            let client = read["client"].as_str().expect("a client").to_owned();
-            let left = decided.get_mut(&(client, store::digest(&arguments)));
-            let left = left
-                .filter(|left| **left > 0)
-                .unwrap_or_else(|| panic!("{arguments}: it was not decided"));
-            *left -= 1;
+            let parsed: Value = serde_json::from_str(&arguments).expect("JSON");
+            let client = parsed["client"].as_str().expect("a client").to_owned();
+            let remaining = decided.get_mut(&(client, store::digest(&arguments)));
+            let remaining = remaining
+                .filter(|remaining| **remaining > 0)
+                .unwrap_or_else(|| panic!("{arguments} ran without a decision"));
+            *remaining -= 1;
         }
         let report = self.hub().run_verb("audit.verify", &json!({}));
         assert_eq!(report["broken"], Value::Null, "{report}");
@@ -277,9 +286,9 @@ impl<'a> Harness<'a> {
 }
 
 /// Decides a call exactly as it was shown. Returns the status and the body.
-fn decide(url: &str, question: &Value, verdict: Verdict) -> (u16, String) {
-    let verdict = verdict_json(verdict, &question["client"]);
-    let decision = json!({"id": question["id"], "digest": question["digest"], "verdict": verdict});
+fn decide(url: &str, approval: &Value, verdict: Verdict) -> (u16, String) {
+    let verdict = verdict_json(verdict, &approval["client"]);
+    let decision = json!({"id": approval["id"], "digest": approval["digest"], "verdict": verdict});
     try_verb(url, "approvals.decide", &decision)
 }
 
@@ -301,28 +310,32 @@ fn edited_arguments(client: &str) -> String {
     format!(r#"{{"client":"{client}","n":2.50}}"#)
 }
 
-fn tool_description(are_others: bool) -> &'static str {
-    if are_others {
-        "Says what it was told, louder"
+fn tool_description(is_changed: bool) -> &'static str {
+    if is_changed {
+        "Echoes its arguments in capitals"
     } else {
-        "Says what it was told"
+        "Echoes its arguments"
     }
 }
 
-fn server_spec(home: &Home, is_another: bool) -> Value {
-    let [heard, words, store] =
-        [home.file("heard"), home.file("words"), home.data_dir()].map(paths::path_text);
+fn server_spec(home: &Home, is_changed: bool) -> Value {
+    let [record_file, description_file, data_dir] = [
+        home.file("record"),
+        home.file("description"),
+        home.data_dir(),
+    ]
+    .map(paths::path_text);
     let arguments = [
         "--record",
-        &heard,
+        &record_file,
         "--describe-from",
-        &words,
+        &description_file,
         "--store",
-        &store,
+        &data_dir,
     ];
     let command = paths::path_text(paths::built_binary("upstream-probe"));
     json!({"name": "probe", "command": command, "args": arguments, "definitions": "trust",
-        "env": {"OTHER": is_another.to_string()}})
+        "env": {"OTHER": is_changed.to_string()}})
 }
 
 fn verdict_json(verdict: Verdict, client: &Value) -> Value {
@@ -343,40 +356,45 @@ fn received_arguments(home: &Home) -> Vec<String> {
     let lines = received_lines(home);
     assert!(
         !lines.iter().any(|line| line.contains("\"undecided\"")),
-        "it came undecided: {lines:?}"
+        "a call ran without a recorded decision: {lines:?}"
     );
     let calls = lines.iter().filter(|line| line.contains("\"tools/call\""));
-    let arguments = |line: &String| {
-        let part = |text: &str, key: &str| {
-            let mut parts: BTreeMap<String, Box<RawValue>> =
+    let read_arguments = |line: &String| {
+        let take_member = |text: &str, key: &str| {
+            let mut members: BTreeMap<String, Box<RawValue>> =
                 serde_json::from_str(text).expect("an object");
-            parts.remove(key).expect("it has that").get().to_owned()
+            members
+                .remove(key)
+                .expect("the member exists")
+                .get()
+                .to_owned()
         };
-        part(&part(line, "params"), "arguments")
+        take_member(&take_member(line, "params"), "arguments")
     };
-    calls.map(arguments).collect()
+    calls.map(read_arguments).collect()
 }
 
 /// Returns the arguments with which the call ran according to the client's response. Fails if the
 /// response does not match the expected outcome.
-fn check_answer(asked: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> Option<String> {
+fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> Option<String> {
     let text = answer.map(Answer::text);
-    let sent = call_arguments(asked.client, asked.arguments);
-    let is = |text: &Option<String>, arguments: &str| {
+    let sent = call_arguments(call.client, call.arguments);
+    let echoes = |text: &Option<String>, arguments: &str| {
         let echoed = serde_json::from_str::<Value>(arguments)
             .expect("JSON")
             .to_string();
         text.as_ref() == Some(&echoed)
     };
-    let fits = match outcome {
-        Outcome::Ran => is(&text, &sent),
-        Outcome::RanEdited => is(&text, &edited_arguments(&client_name(asked.client))),
-        Outcome::Refused(why) => {
-            text.as_deref().is_some_and(|text| text.contains(why))
+    let is_expected = match outcome {
+        Outcome::Ran => echoes(&text, &sent),
+        Outcome::RanEdited => echoes(&text, &edited_arguments(&client_name(call.client))),
+        Outcome::Refused(expected_text) => {
+            text.as_deref()
+                .is_some_and(|text| text.contains(expected_text))
                 && answer.is_some_and(Answer::is_error)
         }
         Outcome::RanOrDenied => {
-            is(&text, &sent)
+            echoes(&text, &sent)
                 || text
                     .as_deref()
                     .is_some_and(|text| text.contains("The user denied this call"))
@@ -384,19 +402,19 @@ fn check_answer(asked: &ModelCall, outcome: Outcome, answer: Option<&Answer>) ->
         Outcome::Gone => text.is_none(),
     };
     assert!(
-        fits,
-        "{asked:?} should have ended as {outcome:?}: {answer:?}"
+        is_expected,
+        "{call:?} should have ended as {outcome:?}: {answer:?}"
     );
     match outcome {
         Outcome::Ran => Some(sent),
-        Outcome::RanEdited => Some(edited_arguments(&client_name(asked.client))),
-        Outcome::RanOrDenied if is(&text, &sent) => Some(sent),
+        Outcome::RanEdited => Some(edited_arguments(&client_name(call.client))),
+        Outcome::RanOrDenied if echoes(&text, &sent) => Some(sent),
         Outcome::RanOrDenied | Outcome::Refused(_) | Outcome::Gone => None,
     }
 }
 
 /// Runs a sequence of steps.
-fn run_sequence(steps: &[Step], seen: &Mutex<BTreeMap<String, usize>>) {
+fn run_sequence(steps: &[Step], outcome_counts: &Mutex<BTreeMap<String, usize>>) {
     let home = Home::new();
     let mut harness = Harness::new(&home);
     let mut world = World::default();
@@ -406,22 +424,22 @@ fn run_sequence(steps: &[Step], seen: &Mutex<BTreeMap<String, usize>>) {
         harness.assert_matches_model(&world);
     }
     harness.assert_recorded();
-    let mut seen = seen.lock().expect("nobody failed");
+    let mut outcome_counts = outcome_counts.lock().expect("no thread failed");
     for (_, outcome) in world.ended.values() {
-        *seen.entry(format!("{outcome:?}")).or_default() += 1;
+        *outcome_counts.entry(format!("{outcome:?}")).or_default() += 1;
     }
 }
 
 #[test]
 fn no_sequence_of_steps_runs_a_call_without_a_matching_decision() {
-    let asked_for = env::var("DRAWBRIDGE_MODEL_CASES")
+    let requested_cases = env::var("DRAWBRIDGE_MODEL_CASES")
         .ok()
-        .map(|text| text.parse::<u32>().expect("a number of lives"));
-    let cases = asked_for.unwrap_or(CASES).div_ceil(THREADS);
-    let seen = Mutex::default();
+        .map(|text| text.parse::<u32>().expect("a number of cases"));
+    let cases = requested_cases.unwrap_or(CASES).div_ceil(THREADS);
+    let outcome_counts = Mutex::default();
     thread::scope(|scope| {
-        for lane in 0..THREADS {
-            let seen = &seen;
+        for thread_number in 0..THREADS {
+            let outcome_counts = &outcome_counts;
             scope.spawn(move || {
                 let config = Config {
                     cases,
@@ -429,26 +447,27 @@ fn no_sequence_of_steps_runs_a_call_without_a_matching_decision() {
                     failure_persistence: None,
                     ..Config::default()
                 };
-                let same = [u8::try_from(lane).expect("few lanes"); 32];
-                let mut runner = match asked_for {
+                let seed = [u8::try_from(thread_number)
+                    .expect("the number of threads fits in a byte"); 32];
+                let mut runner = match requested_cases {
                     Some(_) => TestRunner::new(config),
                     None => TestRunner::new_with_rng(
                         config,
-                        TestRng::from_seed(RngAlgorithm::ChaCha, &same),
+                        TestRng::from_seed(RngAlgorithm::ChaCha, &seed),
                     ),
                 };
-                let lives = World::sequential_strategy(8..40).prop_map(|(_, steps, _)| steps);
+                let sequences = World::sequential_strategy(8..40).prop_map(|(_, steps, _)| steps);
                 runner
-                    .run(&lives, |steps| {
-                        run_sequence(&steps, seen);
+                    .run(&sequences, |steps| {
+                        run_sequence(&steps, outcome_counts);
                         Ok(())
                     })
-                    .unwrap_or_else(|failed| panic!("{failed}"));
+                    .unwrap_or_else(|failure| panic!("{failure}"));
             });
         }
     });
-    let seen = seen.into_inner().expect("nobody failed");
-    println!("what came of the calls: {seen:?}");
+    let outcome_counts = outcome_counts.into_inner().expect("no thread failed");
+    println!("outcomes of the calls: {outcome_counts:?}");
     for outcome in [
         "Ran",
         "RanEdited",
@@ -462,8 +481,8 @@ fn no_sequence_of_steps_runs_a_call_without_a_matching_decision() {
         "Refused(\"changed after the call was approved\")",
     ] {
         assert!(
-            seen.contains_key(outcome),
-            "no life came to {outcome}: {seen:?}"
+            outcome_counts.contains_key(outcome),
+            "no sequence led to {outcome}: {outcome_counts:?}"
         );
     }
 }

@@ -14,22 +14,22 @@ use serde_json::{Value, json};
 /// Checks that the call is denied with a reason, and does not reach the server.
 #[track_caller]
 fn assert_denied(client: &McpClient, server: &FaultyServer<'_>) {
-    let before = server.received_calls("echo").len();
+    let calls_before = server.received_calls("echo").len();
     let answer = client.call(&server.exposed_name("echo"), r#"{"n":1}"#);
-    let said = answer.text();
+    let text = answer.text();
     assert!(
-        answer.is_error() && said.contains("Drawbridge denied this call"),
+        answer.is_error() && text.contains("Drawbridge denied this call"),
         "{}",
         answer.raw
     );
     assert!(
-        said.contains("could not be recorded"),
-        "it says why: {said}"
+        text.contains("could not be recorded"),
+        "the error names the reason: {text}"
     );
     assert_eq!(
         server.received_calls("echo").len(),
-        before,
-        "it never reached the server"
+        calls_before,
+        "the call did not reach the server"
     );
 }
 
@@ -72,12 +72,12 @@ fn assert_screens_work(hub: &Hub<'_>) {
     }
 }
 
-/// Checks that a verb that writes is refused, with `why` in its error.
+/// Checks that a verb that writes is refused, with `expected_text` in its error.
 #[track_caller]
-fn assert_refused(hub: &Hub<'_>, verb: &str, params: &Value, why: &str) {
-    let (status, said) = hub.try_verb(verb, params);
+fn assert_refused(hub: &Hub<'_>, verb: &str, params: &Value, expected_text: &str) {
+    let (status, answer) = hub.try_verb(verb, params);
     assert!(
-        (400..600).contains(&status) && said.contains(why),
-        "{verb}: {status}: {said}"
+        (400..600).contains(&status) && answer.contains(expected_text),
+        "{verb}: {status}: {answer}"
     );
 }

@@ -25,9 +25,12 @@ fn a_session_has_one_stream_that_ends_with_it() {
     let mut first = client.listen(None);
     let second = client.listen(Some("7"));
     assert!(first.next().is_none(), "a second stream takes over");
-    let told = thread::spawn(move || second.map(|event| event.data).collect::<Vec<_>>());
+    let listener = thread::spawn(move || second.map(|event| event.data).collect::<Vec<_>>());
     client.end_session();
-    assert_eq!(told.join().expect("the stream ends"), Vec::<String>::new());
+    assert_eq!(
+        listener.join().expect("the stream ends"),
+        Vec::<String>::new()
+    );
     assert!(
         client.request("tools/list", "{}").error_code().is_some(),
         "the session has ended"
@@ -50,26 +53,26 @@ fn an_invalid_request_for_a_stream_is_rejected() {
     let url = Url::parse(&hub.url);
     let client = hub.connect_client("desk");
     let session = ("Mcp-Session-Id", client.session_id().expect("a session"));
-    let (one, two) = (
+    let (first_client, second_client) = (
         format!("Bearer {}", hub.add_client("one")),
         format!("Bearer {}", hub.add_client("two")),
     );
-    let (one, two) = (
-        ("Authorization", one.as_str()),
-        ("Authorization", two.as_str()),
+    let (first_client, second_client) = (
+        ("Authorization", first_client.as_str()),
+        ("Authorization", second_client.as_str()),
     );
-    for (what, path, headers, expected) in [
-        ("no session", "/mcp", &[EVENTS, one][..], 400),
+    for (problem, path, headers, expected) in [
+        ("no session", "/mcp", &[EVENTS, first_client][..], 400),
         (
             "another client's session",
             "/mcp",
-            &[EVENTS, two, session],
+            &[EVENTS, second_client, session],
             404,
         ),
         (
             "JSON",
             "/mcp",
-            &[("Accept", "application/json"), one, session],
+            &[("Accept", "application/json"), first_client, session],
             406,
         ),
         ("no token", "/mcp", &[EVENTS, session], 401),
@@ -84,7 +87,7 @@ fn an_invalid_request_for_a_stream_is_rejected() {
         .send()
         .expect("an answer")
         .status;
-        assert_eq!(status, expected, "{path} with {what}");
+        assert_eq!(status, expected, "{path} with {problem}");
     }
 }
 
@@ -98,19 +101,19 @@ fn progress_of_a_call_reaches_the_client_that_asked_for_it() {
     hub.add_server("everything", &[], &["node", &everything]);
     hub.wait_until_synced("everything");
     hub.set_policy("everything", "allow");
-    let mut told = hub.connect_client("desk").request_messages(
+    let mut messages = hub.connect_client("desk").request_messages(
         "tools/call",
         r#"{"name":"everything__trigger-long-running-operation","arguments":{"duration":1,"steps":4},
             "_meta":{"progressToken":"the client's own"}}"#,
     );
-    let answer = told.pop().expect("an answer");
+    let answer = messages.pop().expect("an answer");
     assert_eq!(
         (&answer["id"], &answer["error"]),
         (&json!("streamed"), &Value::Null),
         "{answer}"
     );
-    assert!(!told.is_empty(), "it is told how far the call is");
-    for message in told {
+    assert!(!messages.is_empty(), "the client receives progress");
+    for message in messages {
         assert_eq!(message["method"], "notifications/progress", "{message}");
         assert_eq!(
             message["params"]["progressToken"], "the client's own",
@@ -143,7 +146,7 @@ impl HttpSseClient {
         assert_eq!(first.name, "endpoint");
         assert!(
             first.data.starts_with("/messages/?session_id="),
-            "a plain path: {}",
+            "the event contains a path: {}",
             first.data
         );
         Self {
@@ -155,8 +158,8 @@ impl HttpSseClient {
 
     /// Opens the session.
     fn initialize(mut self) -> Self {
-        let hello = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
-        let answer = self.request(0, "initialize", &hello);
+        let params = json!({"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+        let answer = self.request(0, "initialize", &params);
         assert_eq!(answer["result"]["protocolVersion"], REVISION, "{answer}");
         assert_eq!(
             self.post(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})),
@@ -227,10 +230,12 @@ fn a_message_without_its_stream_is_rejected() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let mut client = HttpSseClient::open(&hub, "desk", "/sse");
-    let early = client.request(1, "tools/list", &json!({}));
+    let early_answer = client.request(1, "tools/list", &json!({}));
     assert!(
-        early["error"]["message"].to_string().contains("initialize"),
-        "{early}"
+        early_answer["error"]["message"]
+            .to_string()
+            .contains("initialize"),
+        "{early_answer}"
     );
     let client = client.initialize();
     let ping = json!({"jsonrpc": "2.0", "id": 5, "method": "ping"});
@@ -249,9 +254,11 @@ fn a_message_without_its_stream_is_rejected() {
             "{path}"
         );
     }
-    let other = hub.add_client("other");
+    let other_token = hub.add_client("other");
     assert_eq!(
-        post(&client.messages, &other, &ping).expect("an answer").0,
+        post(&client.messages, &other_token, &ping)
+            .expect("an answer")
+            .0,
         404,
         "another client's stream"
     );
@@ -274,7 +281,7 @@ fn an_http_sse_session_and_its_calls_end_with_the_stream() {
         events,
     } = client;
     drop(events);
-    wait_until("the call waits no more", || {
+    wait_until("no approval is pending", || {
         some_if(
             home.cli(&["approvals", "list", "--json"])
                 .expect_json()

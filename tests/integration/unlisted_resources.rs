@@ -32,7 +32,7 @@ fn add_linking_server<'a>(hub: &'a Hub<'a>, name: &str) -> FaultyServer<'a> {
     let tool = json!({"name": "link", "inputSchema": {"type": "object"}});
     let capabilities =
         json!({"tools": {}, "prompts": {}, "completions": {}, "resources": {"subscribe": true}});
-    let offer = json!({
+    let script = json!({
         "initialize": {"result": {"protocolVersion": "2025-11-25", "capabilities": capabilities,
             "serverInfo": {"name": name, "version": "1"}}},
         "tools/list": {"result": {"tools": [tool]}},
@@ -49,8 +49,8 @@ fn add_linking_server<'a>(hub: &'a Hub<'a>, name: &str) -> FaultyServer<'a> {
         "completion/complete": {"result": {"completion": {"values": [name]}}},
         "notifications": [{"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": DOC}}],
     });
-    let file = hub.home.file(&format!("{name}.offer"));
-    fs::write(&file, offer.to_string()).expect("write what it offers");
+    let file = hub.home.file(&format!("{name}.script"));
+    fs::write(&file, script.to_string()).expect("write the script");
     FaultyServer::add(
         hub,
         name,
@@ -79,28 +79,31 @@ fn a_link_to_an_unlisted_resource_can_be_read_in_both_eras() {
         hub.set_policy(name, "allow");
     }
     let token = hub.add_client("desk");
-    for (reach, prefix) in [(hub.url.clone(), true), (format!("{}/old", hub.url), false)] {
+    for (endpoint, is_prefixed) in [(hub.url.clone(), true), (format!("{}/old", hub.url), false)] {
         for server in ["old", "new"]
             .into_iter()
-            .filter(|server| prefix || *server == "old")
+            .filter(|server| is_prefixed || *server == "old")
         {
-            let tool = if prefix {
+            let tool = if is_prefixed {
                 format!("{server}__test_resource_link")
             } else {
                 "test_resource_link".into()
             };
             let uri = format!("{server}://unlisted-report");
-            let legacy = McpClient::connect(&reach, &token);
-            let modern =
-                StatelessClient::new(&reach, &token, json!({"roots": {"listChanged": prefix}}));
-            if prefix {
-                let before = [
+            let legacy = McpClient::connect(&endpoint, &token);
+            let modern = StatelessClient::new(
+                &endpoint,
+                &token,
+                json!({"roots": {"listChanged": is_prefixed}}),
+            );
+            if is_prefixed {
+                let answers = [
                     read_resource(&legacy, &uri),
                     modern.request("resources/read", &json!({"uri": uri})),
                 ];
                 // All requests of a modern client belong to one session, for all servers.
                 assert_eq!(
-                    before.map(|answer| answer.error_code()),
+                    answers.map(|answer| answer.error_code()),
                     NOT_FOUND,
                     "nobody named {uri} in this session"
                 );
@@ -132,7 +135,7 @@ fn a_link_to_an_unlisted_resource_can_be_read_in_both_eras() {
 fn the_endpoint_of_a_server_reads_every_uri_from_that_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, two) = (
+    let (first, second) = (
         add_linking_server(&hub, "one"),
         add_linking_server(&hub, "two"),
     );
@@ -141,17 +144,17 @@ fn the_endpoint_of_a_server_reads_every_uri_from_that_server() {
     assert_eq!(
         content_text(&read_resource(&client, "none://at/all")),
         "of two",
-        "without any link before"
+        "the server's own endpoint needs no link"
     );
     let modern = StatelessClient::new(&format!("{}/two", hub.url), &token, json!({}));
     assert_eq!(
         content_text(&modern.request("resources/read", &json!({"uri": "none://at/all"}))),
         "of two"
     );
-    assert_eq!(count_reads(&one, "none://at/all"), 0);
-    assert_eq!(count_reads(&two, "none://at/all"), 2);
+    assert_eq!(count_reads(&first, "none://at/all"), 0);
+    assert_eq!(count_reads(&second, "none://at/all"), 2);
 
-    let plain = FaultyServer::add(&hub, "plain", &json!({}), &[]).wait_until_synced();
+    let plain_server = FaultyServer::add(&hub, "plain", &json!({}), &[]).wait_until_synced();
     let client = McpClient::connect(&format!("{}/plain", hub.url), &token);
     let error = read_resource(&client, DOC).error().expect("an error");
     assert_eq!(
@@ -159,9 +162,9 @@ fn the_endpoint_of_a_server_reads_every_uri_from_that_server() {
         (&json!(-32601), &json!("no method resources/read"))
     );
     assert_eq!(
-        plain.received_by_method("resources/read").len(),
+        plain_server.received_by_method("resources/read").len(),
         1,
-        "the server's own error comes back"
+        "the server's own error is returned"
     );
 }
 
@@ -169,7 +172,7 @@ fn the_endpoint_of_a_server_reads_every_uri_from_that_server() {
 fn a_uri_of_two_servers_is_read_from_the_one_that_named_it_last() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, two) = (
+    let (first, second) = (
         add_linking_server(&hub, "one"),
         add_linking_server(&hub, "two"),
     );
@@ -182,7 +185,7 @@ fn a_uri_of_two_servers_is_read_from_the_one_that_named_it_last() {
     assert_eq!(
         read_resource(&client, DOC).error_code(),
         NOT_FOUND[0],
-        "either may have it"
+        "an unnamed URI of two servers is not found"
     );
     for server in ["one", "two", "one"] {
         client.call(&format!("{server}__link"), "{}");
@@ -199,7 +202,7 @@ fn a_uri_of_two_servers_is_read_from_the_one_that_named_it_last() {
         assert_eq!(
             content_text(&read_resource(&client, &nested)),
             format!("of {server}"),
-            "it was in what was read"
+            "the result of the read named the URI"
         );
         let embedded = format!("{server}://embedded");
         client.request(
@@ -209,19 +212,19 @@ fn a_uri_of_two_servers_is_read_from_the_one_that_named_it_last() {
         assert_eq!(
             content_text(&read_resource(&client, &embedded)),
             format!("of {server}"),
-            "it was in a prompt"
+            "the prompt named the URI"
         );
     }
     assert_eq!(
-        (count_reads(&one, DOC), count_reads(&two, DOC)),
+        (count_reads(&first, DOC), count_reads(&second, DOC)),
         (2, 1),
-        "what is not listed is read each time"
+        "unlisted resources are not cached"
     );
-    let other = hub.connect_client("other");
+    let other_client = hub.connect_client("other");
     assert_eq!(
-        read_resource(&other, DOC).error_code(),
+        read_resource(&other_client, DOC).error_code(),
         NOT_FOUND[0],
-        "it was named in another client's session"
+        "a link applies only to its client's session"
     );
 }
 
@@ -229,12 +232,12 @@ fn a_uri_of_two_servers_is_read_from_the_one_that_named_it_last() {
 fn profiles_and_disabled_servers_apply_to_unlisted_resources() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, two) = (
+    let (first, second) = (
         add_linking_server(&hub, "one"),
         add_linking_server(&hub, "two"),
     );
     let client = hub.connect_client("desk");
-    let alone = McpClient::connect(&format!("{}/one", hub.url), &hub.add_client("alone"));
+    let endpoint_client = McpClient::connect(&format!("{}/one", hub.url), &hub.add_client("alone"));
     client.call("one__link", "{}");
     assert_eq!(content_text(&read_resource(&client, DOC)), "of one");
     home.cli(&["profiles", "set", "work", "two"])
@@ -246,29 +249,29 @@ fn profiles_and_disabled_servers_apply_to_unlisted_resources() {
     assert_eq!(
         content_text(&read_resource(&client, DOC)),
         "of two",
-        "the only one within the profile"
+        "the URI is read from the only server of the profile"
     );
     assert_eq!(
-        read_resource(&alone, DOC).error_code(),
+        read_resource(&endpoint_client, DOC).error_code(),
         NOT_FOUND[0],
-        "nor at the server's own endpoint"
+        "the profile applies to the server's own endpoint"
     );
-    assert_eq!(count_reads(&one, DOC), 1);
+    assert_eq!(count_reads(&first, DOC), 1);
 
     home.cli(&["servers", "disable", "two"]).expect_success();
-    wait_until("nothing is within reach", || {
+    wait_until("the resource cannot be read any more", || {
         some_if(read_resource(&client, DOC).error_code() == NOT_FOUND[0])
     });
     home.cli(&["clients", "profile", "desk"]).expect_success();
     assert_eq!(content_text(&read_resource(&client, DOC)), "of one");
-    assert_eq!(count_reads(&two, DOC), 1);
+    assert_eq!(count_reads(&second, DOC), 1);
 }
 
 #[test]
 fn a_link_in_a_held_result_cannot_be_read_before_release() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, _two) = (
+    let (first, _second) = (
         add_linking_server(&hub, "one"),
         add_linking_server(&hub, "two"),
     );
@@ -284,7 +287,7 @@ fn a_link_in_a_held_result_cannot_be_read_before_release() {
         assert_eq!(
             read_resource(&client, DOC).error_code(),
             NOT_FOUND[0],
-            "the client has not got the link yet"
+            "the client has not received the link yet"
         );
         home.cli(&["approvals", verdict, &id]).expect_success();
         call.join().expect("the call is answered");
@@ -294,27 +297,27 @@ fn a_link_in_a_held_result_cannot_be_read_before_release() {
             "after {verdict}"
         );
     }
-    assert_eq!(count_reads(&one, DOC), 1);
+    assert_eq!(count_reads(&first, DOC), 1);
 }
 
 #[test]
 fn a_subscription_to_an_unlisted_resource_gets_updates_until_unsubscribed() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (one, two) = (
+    let (first, second) = (
         add_linking_server(&hub, "one"),
         add_linking_server(&hub, "two"),
     );
     let token = hub.add_client("desk");
     let client = McpClient::connect(&hub.url, &token);
     let mut events = client.listen(None);
-    let mut is_told = move || {
+    let mut next_update_names_doc = move || {
         let is_update = |message: &Value| message["method"] == "notifications/resources/updated";
         events
             .by_ref()
             .map(|event| event.message())
             .find(is_update)
-            .is_some_and(|told| told["params"]["uri"] == DOC)
+            .is_some_and(|update| update["params"]["uri"] == DOC)
     };
     assert_eq!(
         client
@@ -329,33 +332,33 @@ fn a_subscription_to_an_unlisted_resource_gets_updates_until_unsubscribed() {
     client.call("two__link", "{}");
     client.call("one__link", "{}");
     assert!(
-        is_told(),
-        "the server that it is subscribed at tells of a change"
+        next_update_names_doc(),
+        "the subscribed server's update reaches the client"
     );
-    let all = |method: &str| {
+    let count_received = |method: &str| {
         (
-            one.received_by_method(method).len(),
-            two.received_by_method(method).len(),
+            first.received_by_method(method).len(),
+            second.received_by_method(method).len(),
         )
     };
-    assert_eq!(all("resources/subscribe"), (1, 0));
+    assert_eq!(count_received("resources/subscribe"), (1, 0));
     client.call("two__link", "{}");
     client
         .request("resources/unsubscribe", &uri_params(DOC))
         .result();
     assert_eq!(
-        all("resources/unsubscribe"),
+        count_received("resources/unsubscribe"),
         (1, 0),
-        "whoever named it since"
+        "the server with the subscription is unsubscribed"
     );
 
     client
         .request("resources/subscribe", &uri_params(DOC))
         .result();
-    assert_eq!(all("resources/subscribe"), (1, 1));
+    assert_eq!(count_received("resources/subscribe"), (1, 1));
     client.end_session();
     wait_until("the end of the session ends the subscription", || {
-        some_if(all("resources/unsubscribe") == (1, 1))
+        some_if(count_received("resources/unsubscribe") == (1, 1))
     });
 
     let modern = StatelessClient::new(&hub.url, &token, json!({}));
@@ -363,22 +366,22 @@ fn a_subscription_to_an_unlisted_resource_gets_updates_until_unsubscribed() {
     let mut events = modern
         .listen(&json!({"resourceSubscriptions": [DOC]}))
         .map(|event| event.message());
-    let acknowledged = events.next().expect("an acknowledgement");
+    let acknowledgement = events.next().expect("an acknowledgement");
     assert_eq!(
-        acknowledged["method"], "notifications/subscriptions/acknowledged",
-        "{acknowledged}"
+        acknowledgement["method"], "notifications/subscriptions/acknowledged",
+        "{acknowledgement}"
     );
     assert_eq!(
-        all("resources/subscribe"),
+        count_received("resources/subscribe"),
         (2, 1),
-        "at the server that named it to this client"
+        "the subscription goes to the server that named the URI to this client"
     );
     modern.call("one__link", &json!({}));
     let updated = events.next().expect("an update");
     assert_eq!(updated["params"]["uri"], DOC, "{updated}");
     drop(events);
     wait_until("the end of the stream ends the subscription", || {
-        some_if(all("resources/unsubscribe") == (2, 1))
+        some_if(count_received("resources/unsubscribe") == (2, 1))
     });
 }
 
@@ -386,15 +389,15 @@ fn a_subscription_to_an_unlisted_resource_gets_updates_until_unsubscribed() {
 fn the_only_server_with_resources_is_read_also_after_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let one = add_linking_server(&hub, "one");
+    let linking_server = add_linking_server(&hub, "one");
     let _plain = FaultyServer::add(&hub, "plain", &json!({}), &[]).wait_until_synced();
     let token = hub.add_client("desk");
     assert_eq!(
         content_text(&read_resource(&McpClient::connect(&hub.url, &token), DOC)),
         "of one",
-        "the other has none at all"
+        "the other server has no resources"
     );
-    drop(one);
+    drop(linking_server);
     hub.stop(nix::sys::signal::Signal::SIGTERM);
     let hub = Hub::serve(&home);
     assert_eq!(

@@ -8,8 +8,8 @@ pub(crate) struct Cell {
     pub(crate) client: Client,
     pub(crate) server: Server,
     pub(crate) feature: &'static str,
-    /// The reason of the failure, or `None` if the feature works.
-    pub(crate) failed: Option<String>,
+    /// The reason why the feature failed, or `None` if it works.
+    pub(crate) failure: Option<String>,
 }
 
 /// A note about a feature, for a client with any server.
@@ -25,21 +25,23 @@ pub(crate) const NOTES: &[Note] = &[
         client: Client::HttpSse,
         feature: "elicitation",
         is_possible: false,
-        reason: "Impossible: a client of 2024-11-05 cannot offer it. Its capabilities are `experimental`, `roots` and \
-                  `sampling`; `elicitation/create` came with 2025-06-18. The call ends with an error that says so.",
+        reason: "Impossible: elicitation was added to the protocol in revision 2025-06-18. A client that speaks 2024-11-05 \
+                  can only declare the capabilities `experimental`, `roots` and `sampling`. The call ends with an error \
+                  that says so.",
     },
     Note {
         client: Client::HttpSse,
         feature: "structured",
         is_possible: true,
-        reason: "2024-11-05 does not know `structuredContent` (2025-06-18). It arrives as the server sent it, beside \
-                  the text that says the same.",
+        reason: "Revision 2024-11-05 does not define `structuredContent`, which was added in 2025-06-18. The client receives \
+                  it as the server sent it, next to the same content as text.",
     },
     Note {
         client: Client::HttpSse,
         feature: "audio",
         is_possible: true,
-        reason: "2024-11-05 does not know `audio` (2025-03-26). It arrives as the server sent it.",
+        reason: "Revision 2024-11-05 does not define `audio` content, which was added in 2025-03-26. The client receives it \
+                  as the server sent it.",
     },
 ];
 
@@ -53,15 +55,15 @@ pub(crate) fn find_note(client: Client, feature: &str) -> Option<(usize, &'stati
 /// Returns the problem with a cell, if there is one.
 pub(crate) fn find_problem(cell: &Cell) -> Option<String> {
     let is_possible = find_note(cell.client, cell.feature).is_none_or(|(_, note)| note.is_possible);
-    let why = match &cell.failed {
+    let problem = match &cell.failure {
         None if is_possible => return None,
-        None => "it works, though it should be impossible",
+        None => "works, although its note says that it is impossible",
         // An unsupported feature must be refused at once with a protocol error.
-        Some(why) if !is_possible && why.contains("MCP error -32") => return None,
-        Some(why) => why,
+        Some(failure) if !is_possible && failure.contains("MCP error -32") => return None,
+        Some(failure) => failure,
     };
     Some(format!(
-        "{} of {:?} with {:?}: {why}",
+        "{} of {:?} with {:?}: {problem}",
         cell.feature, cell.client, cell.server
     ))
 }

@@ -34,12 +34,12 @@ impl Client {
     /// Returns the client's name for the docs.
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Self::TypeScript => "TypeScript SDK",
+            Self::TypeScript => "TypeScript SDK 1",
             Self::Python => "Python SDK",
-            Self::HttpSse => "HTTP+SSE",
-            Self::Bridge => "stdio bridge",
+            Self::HttpSse => "TypeScript SDK 1 over HTTP+SSE",
+            Self::Bridge => "TypeScript SDK 1 through the stdio bridge",
             Self::Stateless => "TypeScript SDK 2",
-            Self::StatelessBridge => "stdio bridge 2",
+            Self::StatelessBridge => "TypeScript SDK 2 through the stdio bridge",
         }
     }
 
@@ -56,7 +56,7 @@ impl Client {
         match self {
             Self::TypeScript => "typescript",
             Self::Python => "python",
-            Self::HttpSse => "old",
+            Self::HttpSse => "http-sse",
             Self::Bridge => "bridge",
             Self::Stateless => "stateless",
             Self::StatelessBridge => "stateless-bridge",
@@ -67,7 +67,7 @@ impl Client {
     #[track_caller]
     pub(crate) fn connect(self, hub: &Hub<'_>) -> RunningClient {
         let token = hub.add_client(self.name());
-        let mut way = match self {
+        let mut connection = match self {
             Self::TypeScript | Self::Python | Self::Stateless => {
                 json!({"url": hub.url, "token": token})
             }
@@ -78,7 +78,7 @@ impl Client {
                 json!({"command": [program, "stdio", "--client", self.name(), "--data-dir", data]})
             }
         };
-        way["revision"] = self.revision().into();
+        connection["revision"] = self.revision().into();
         let (program, script) = match self {
             Self::TypeScript | Self::HttpSse | Self::Bridge => {
                 (paths::node_program(), "sessions.mjs")
@@ -89,12 +89,12 @@ impl Client {
         let mut command = hub.home.command(program);
         command
             .arg(paths::pinned_packages_dir().join("matrix").join(script))
-            .arg(way.to_string())
+            .arg(connection.to_string())
             .stdin(Stdio::piped());
         let mut process = Process::start(hub.home, self.name(), &mut command);
         RunningClient {
             client: self,
-            servers: process.take_stdin(),
+            stdin: process.take_stdin(),
             process,
         }
     }
@@ -104,8 +104,8 @@ impl Client {
 pub(crate) struct RunningClient {
     client: Client,
     process: Process,
-    /// The stdin of the client, which receives the name of the next server.
-    servers: ChildStdin,
+    /// Receives the id of the next server.
+    stdin: ChildStdin,
 }
 
 /// A line of the client's output.
@@ -120,7 +120,7 @@ impl RunningClient {
     /// Runs every feature once with the server.
     #[track_caller]
     pub(crate) fn run_features(&mut self, server: Server) -> Vec<Cell> {
-        writeln!(self.servers, "{}", server.id()).expect("the client listens");
+        writeln!(self.stdin, "{}", server.id()).expect("the client reads its stdin");
         features::ALL
             .iter()
             .map(|feature| self.read_cell(server, feature.name))
@@ -131,13 +131,17 @@ impl RunningClient {
         let line = self.process.read_line();
         let line: OutputLine = serde_json::from_str(&line)
             .unwrap_or_else(|e| panic!("{:?} printed {line}: {e}", self.client));
-        assert_eq!(line.feature, feature, "what {:?} does next", self.client);
-        let failed = (!line.ok).then(|| line.detail.unwrap_or_default());
+        assert_eq!(
+            line.feature, feature,
+            "{:?} runs the features in order",
+            self.client
+        );
+        let failure = (!line.ok).then(|| line.detail.unwrap_or_default());
         Cell {
             client: self.client,
             server,
             feature,
-            failed,
+            failure,
         }
     }
 }

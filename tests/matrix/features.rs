@@ -9,27 +9,33 @@ pub(crate) struct Feature {
 }
 
 pub(crate) const ALL: [Feature; 16] = [
-    feature("list", "list tools, prompts, resources, templates"),
+    feature(
+        "list",
+        "list tools, prompts, resources and resource templates",
+    ),
     feature("call", "call a tool"),
-    feature("progress", "progress of a call"),
+    feature("progress", "receive the progress of a call"),
     feature("cancel", "cancel a call"),
-    feature("sampling", "a tool asks the client's model"),
-    feature("elicitation", "a tool asks the person"),
-    feature("roots", "a tool asks for the roots"),
+    feature(
+        "sampling",
+        "answer a tool's request to the model (sampling)",
+    ),
+    feature(
+        "elicitation",
+        "answer a tool's request to the user (elicitation)",
+    ),
+    feature("roots", "answer a tool's request for the roots"),
     feature("read", "read a resource"),
-    feature("subscribe", "hear that a resource was updated"),
+    feature("subscribe", "be notified that a resource was updated"),
     feature("prompt", "get a prompt"),
     feature("completion", "complete an argument"),
-    feature("list_changed", "hear that the tools changed"),
-    feature("logging", "log messages of a call"),
-    feature("structured", "structured content"),
-    feature("image", "image"),
-    feature("audio", "audio"),
+    feature("list_changed", "be notified that the list of tools changed"),
+    feature("logging", "receive the log messages of a call"),
+    feature("structured", "receive structured content"),
+    feature("image", "receive an image"),
+    feature("audio", "receive audio"),
 ];
 
-const fn feature(name: &'static str, what: &'static str) -> Feature {
-    Feature {
-        name,
-        description: what,
-    }
+const fn feature(name: &'static str, description: &'static str) -> Feature {
+    Feature { name, description }
 }

@@ -1,5 +1,5 @@
-//! Each client with each server, through one hub: every feature of the protocol works there, unless
-//! the protocol rules it out.
+//! Runs each client with each server through one hub: every feature of the protocol has to work,
+//! unless the protocol makes it impossible.
 //! `docs/compatibility.md` contains the resulting table.
 
 mod cells;
@@ -30,54 +30,59 @@ fn every_feature_works_for_every_client_and_server_as_documented() {
     let hub = Hub::serve(&home);
     let _servers = Servers::start(&hub);
     home.cli(&["policy", "default", "allow"]).expect_success();
-    let wrong: Vec<String> = run_all(&hub).iter().filter_map(find_problem).collect();
+    let problems: Vec<String> = run_all_clients(&hub)
+        .iter()
+        .filter_map(find_problem)
+        .collect();
     assert!(
-        wrong.is_empty(),
-        "{} cells are not as they should be:\n{}",
-        wrong.len(),
-        wrong.join("\n")
+        problems.is_empty(),
+        "{} cells have an unexpected result:\n{}",
+        problems.len(),
+        problems.join("\n")
     );
     docs::check_or_write(Part::Matrix, &table::render());
 }
 
 /// Returns all cells. Clients run in parallel, but each server has one client at a time: a stdio
-/// server's requests go to the client with a request in flight, and to none if two clients have
-/// one.
-fn run_all(hub: &Hub<'_>) -> Vec<Cell> {
-    let free = Server::ALL.map(Mutex::new);
+/// server's requests go to the only client that has a request in flight, and to no client if two
+/// have one.
+fn run_all_clients(hub: &Hub<'_>) -> Vec<Cell> {
+    let servers = Server::ALL.map(Mutex::new);
     thread::scope(|scope| {
-        let running = Client::ALL.map(|client| {
-            let mut here = client.connect(hub);
-            let mut left: Vec<&Mutex<Server>> = free.iter().collect();
+        let threads = Client::ALL.map(|client| {
+            let mut running_client = client.connect(hub);
+            let mut remaining: Vec<&Mutex<Server>> = servers.iter().collect();
             scope.spawn(move || {
                 let mut cells = vec![];
-                while let Some(server) = take_free_server(&mut left) {
-                    cells.extend(here.run_features(*server));
+                while let Some(server) = take_free_server(&mut remaining) {
+                    cells.extend(running_client.run_features(*server));
                 }
                 cells
             })
         });
-        running
+        threads
             .into_iter()
-            .flat_map(|client| client.join().expect("a client ran"))
+            .flat_map(|thread| thread.join().expect("no client panics"))
             .collect()
     })
 }
 
-/// Takes a free server, or else waits for the first that the client has not used yet.
-fn take_free_server<'a>(left: &mut Vec<&'a Mutex<Server>>) -> Option<MutexGuard<'a, Server>> {
-    let free = left
+/// Takes a free server. If no remaining server is free, waits for the first one. Returns `None` if
+/// no server remains.
+fn take_free_server<'a>(remaining: &mut Vec<&'a Mutex<Server>>) -> Option<MutexGuard<'a, Server>> {
+    let free = remaining
         .iter()
         .enumerate()
-        .find_map(|(at, server)| Some((at, server.try_lock().ok()?)));
+        .find_map(|(index, server)| Some((index, server.try_lock().ok()?)));
     match free {
-        Some((at, server)) => {
-            left.remove(at);
+        Some((index, server)) => {
+            remaining.remove(index);
             Some(server)
         }
-        None if left.is_empty() => None,
+        None if remaining.is_empty() => None,
         None => Some(
-            left.remove(0)
+            remaining
+                .remove(0)
                 .lock()
                 .expect("no client panics with a server"),
         ),

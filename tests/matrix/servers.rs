@@ -86,7 +86,7 @@ impl Server {
         let line = process.read_line();
         let url = line
             .strip_prefix("listening on ")
-            .unwrap_or_else(|| panic!("not where it listens: {line}"));
+            .unwrap_or_else(|| panic!("{self:?} printed no URL: {line}"));
         hub.home
             .cli(&[
                 "servers",
@@ -102,29 +102,30 @@ impl Server {
     }
 }
 
-/// All servers, in the hub's catalog. They are killed when this value is dropped.
+/// All servers, synced with the hub. Dropping this value kills the processes that the hub did not
+/// start.
 pub(crate) struct Servers {
-    _listening: Vec<Process>,
+    _processes: Vec<Process>,
 }
 
 impl Servers {
     #[track_caller]
     pub(crate) fn start(hub: &Hub<'_>) -> Self {
-        let listening = Server::ALL
+        let processes = Server::ALL
             .into_iter()
             .filter_map(|server| server.add(hub))
             .collect();
         for server in Server::ALL {
             hub.wait_until_synced(server.id());
-            let spoken = &hub.show_server(server.id())["protocol_version"];
+            let revision = &hub.show_server(server.id())["protocol_version"];
             assert_eq!(
-                *spoken,
+                *revision,
                 server.revision(),
-                "the revision that {server:?} speaks"
+                "the protocol revision between the hub and {server:?}"
             );
         }
         Self {
-            _listening: listening,
+            _processes: processes,
         }
     }
 }

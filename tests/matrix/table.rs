@@ -1,43 +1,46 @@
-//! The cells as a page of the docs.
+//! Renders the cells as a part of docs/compatibility.md.
 
 use drawbridge_tests::paths;
 
 use crate::{cells, clients::Client, features, servers::Server};
 
-const BEFORE: &str = "\
+const INTRODUCTION: &str = "\
 # Compatibility
 
-Which client can do what with which server, through Drawbridge. `cargo xtask compatibility` writes this page: it runs
-each client with each server behind one hub, and does each thing once. A test does the same for every change, and
-fails where a cell is not as it stands here.
+This page lists what each client can do with each kind of server through Drawbridge. `cargo xtask compatibility` writes
+the page: the command runs each client with each server through one hub, and uses each feature once. A test does the
+same for every change; the test fails if a cell differs from this page.
 
-The server is one and the same each time, with all features, reached in each way in turn, in a revision with sessions
-and in the one without. The clients:
+The server is the same program in all tables, and supports every feature. The tables differ in the transport and in the
+protocol revision that the server speaks with Drawbridge: 2025-11-25 has sessions, 2026-07-28 has none. The clients are:
 
 ";
 
-const AFTER: &str = "
-✓ works; – is impossible by the protocol.
+const LEGEND: &str = "
+✓ means that the feature works, – that the client's protocol revision makes it impossible.
 
-One client is with a server at a time here. Over stdio and HTTP+SSE, a server with sessions does not say for which
-request it asks or logs: while two clients have requests in flight there, what it asks is refused, and what it logs is
-told to nobody.
+In these tests, only one client at a time uses a server. A server with sessions over stdio or HTTP+SSE does not say to
+which call its requests and log messages belong. While two clients have requests in flight at such a server, Drawbridge
+refuses the server's requests, and passes its log messages to no client.
 ";
 
 /// Returns the page.
 pub(crate) fn render() -> String {
-    let mut page = BEFORE.to_owned();
+    let mut page = INTRODUCTION.to_owned();
     for client in Client::ALL {
         page += &format!("- **{}**: {}.\n", client.title(), description(client));
     }
-    page += AFTER;
+    page += LEGEND;
     for server in Server::ALL {
         page += &format!(
-            "\n## Server: {}, {}\n\n",
+            "\n## Server over {}, protocol revision {}\n\n",
             server.transport(),
             server.revision()
         );
-        page += &render_row("", Client::ALL.map(|client| client.title().to_owned()));
+        page += &render_row(
+            "feature",
+            Client::ALL.map(|client| client.title().to_owned()),
+        );
         page += &render_row("---", Client::ALL.map(|_| "---".to_owned()));
         for feature in features::ALL {
             page += &render_row(
@@ -59,26 +62,29 @@ fn description(client: Client) -> String {
         Client::Python => pip("mcp"),
         Client::Stateless | Client::StatelessBridge => npm("@modelcontextprotocol/client"),
     };
-    let way = match client {
+    let transport = match client {
         Client::TypeScript | Client::Python | Client::Stateless => "streamable HTTP",
         Client::HttpSse => "HTTP+SSE",
         Client::Bridge | Client::StatelessBridge => "stdio, through `drawbridge stdio`",
     };
-    format!("{package} over {way}; speaks {}", client.revision())
+    format!(
+        "{package} over {transport}, protocol revision {}",
+        client.revision()
+    )
 }
 
 fn render_cell(client: Client, feature: &str) -> String {
     match cells::find_note(client, feature) {
         None => "✓".to_owned(),
         Some((number, note)) => {
-            let sign = if note.is_possible { '✓' } else { '–' };
-            format!("{sign} [{number}](#notes)")
+            let mark = if note.is_possible { '✓' } else { '–' };
+            format!("{mark} [{number}](#notes)")
         }
     }
 }
 
-fn render_row(first: &str, others: [String; 6]) -> String {
-    format!("| {first} | {} |\n", others.join(" | "))
+fn render_row(label: &str, cells: [String; 6]) -> String {
+    format!("| {label} | {} |\n", cells.join(" | "))
 }
 
 fn npm(package: &str) -> String {

@@ -38,8 +38,8 @@ impl Bridge {
             process,
             stdin: Some(stdin),
         };
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
-        let answer = bridge.request(1, "initialize", &hello);
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+        let answer = bridge.request(1, "initialize", &params);
         assert_eq!(
             answer["result"]["protocolVersion"], "2025-06-18",
             "{answer}"
@@ -53,14 +53,17 @@ impl Bridge {
     pub fn close(mut self) {
         drop(self.stdin.take());
         let (status, _) = self.process.wait_until_exit(Duration::from_secs(10));
-        assert!(status.success(), "it ends with its client: {status}");
+        assert!(
+            status.success(),
+            "the bridge exits when its client closes stdin: {status}"
+        );
     }
 
     /// Sends a message.
     #[track_caller]
     pub fn send(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
-        writeln!(stdin, "{message}").expect("speak to the bridge");
+        writeln!(stdin, "{message}").expect("write to the bridge");
     }
 
     /// Sends a request and returns the response to it.

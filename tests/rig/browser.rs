@@ -34,11 +34,11 @@ impl BrowserReport {
             "layout_problems",
             "foreign_content",
         ] {
-            let found = self.list(kind);
+            let problems = self.list(kind);
             assert!(
-                found.is_empty(),
+                problems.is_empty(),
                 "the browser reported {kind}:\n{}",
-                found.join("\n")
+                problems.join("\n")
             );
         }
     }
@@ -69,15 +69,15 @@ pub fn take_steps(home: &Home, link: &str, steps: &Value) -> BrowserReport {
         .arg(paths::pinned_packages_dir().join("browser.mjs"))
         .arg(job.to_string());
     let mut process = Process::start(home, "browser.mjs", &mut command);
-    let (status, printed) = process.wait_until_exit(Duration::from_secs(180));
+    let (status, output) = process.wait_until_exit(Duration::from_secs(180));
     assert!(
         status.success(),
-        "the browser failed ({status}): {printed}\n{}",
+        "the browser failed ({status}): {output}\n{}",
         process.stderr()
     );
-    let last = printed.lines().last().unwrap_or_default();
+    let last_line = output.lines().last().unwrap_or_default();
     BrowserReport(
-        serde_json::from_str(last)
-            .unwrap_or_else(|e| panic!("the browser printed no JSON ({e}): {printed}")),
+        serde_json::from_str(last_line)
+            .unwrap_or_else(|e| panic!("the browser printed no JSON ({e}): {output}")),
     )
 }

@@ -20,7 +20,7 @@ impl Canary {
     /// Wraps a secret that was created elsewhere. Fails if it has fewer than 16 bytes, because a
     /// shorter value may occur by chance.
     pub fn from_secret(secret: &str) -> Self {
-        assert!(secret.len() >= 16, "too short to be looked for: {secret}");
+        assert!(secret.len() >= 16, "too short for a search: {secret}");
         Self(secret.to_owned())
     }
 
@@ -43,7 +43,7 @@ impl Canary {
             .collect();
         let json = serde_json::Value::from(self.value()).to_string();
         let json = json.trim_matches('"').to_owned();
-        let mut shapes = vec![
+        let mut encodings = vec![
             ("raw", raw.to_vec()),
             ("hex", hex.clone().into_bytes()),
             ("HEX", hex.to_uppercase().into_bytes()),
@@ -52,23 +52,27 @@ impl Canary {
             ("JSON", json.into_bytes()),
         ];
         // The base64 text depends on the offset of the value in a group of three bytes.
-        for lead in 0..3 {
-            let mut bytes = vec![b' '; lead];
+        for offset in 0..3 {
+            let mut bytes = vec![b' '; offset];
             bytes.extend_from_slice(raw);
             let text = base64(&bytes);
-            let skip = if lead == 0 { 0 } else { 4 };
-            let inner = text.trim_end_matches('=');
-            shapes.push(("base64", inner.as_bytes()[skip..inner.len() - 2].to_vec()));
+            let skip = if offset == 0 { 0 } else { 4 };
+            let unpadded = text.trim_end_matches('=');
+            encodings.push((
+                "base64",
+                unpadded.as_bytes()[skip..unpadded.len() - 2].to_vec(),
+            ));
         }
-        shapes
+        encodings
     }
 
     /// Returns the name of the encoding in which the bytes contain the value, if they do.
     pub fn find_in(&self, bytes: &[u8]) -> Option<&'static str> {
-        let holds = |shape: &[u8]| bytes.windows(shape.len()).any(|window| window == shape);
+        let is_contained =
+            |encoded: &[u8]| bytes.windows(encoded.len()).any(|window| window == encoded);
         self.encodings()
             .into_iter()
-            .find(|(_, shape)| holds(shape))
+            .find(|(_, encoded)| is_contained(encoded))
             .map(|(name, _)| name)
     }
 
@@ -78,13 +82,13 @@ impl Canary {
         let files = list_files(folder);
         assert!(
             !files.is_empty(),
-            "{} holds no file: nothing was searched",
+            "{} contains no file, so nothing was searched",
             folder.display()
         );
         for file in files {
             let Ok(bytes) = fs::read(&file) else { continue };
-            if let Some(shape) = self.find_in(&bytes) {
-                panic!("the secret stands in {} ({shape})", file.display());
+            if let Some(encoding) = self.find_in(&bytes) {
+                panic!("{} contains the secret (as {encoding})", file.display());
             }
         }
     }
@@ -115,13 +119,13 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub fn base64(bytes: &[u8]) -> String {
     let mut text = String::new();
     for group in bytes.chunks(3) {
-        let word = group
+        let bits = group
             .iter()
-            .fold(0_u32, |word, byte| word << 8 | u32::from(*byte))
+            .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
             << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let index = (word >> (18 - 6 * place)) as usize & 63;
-            text.push(if place <= group.len() {
+        for position in 0..4 {
+            let index = (bits >> (18 - 6 * position)) as usize & 63;
+            text.push(if position <= group.len() {
                 ALPHABET[index] as char
             } else {
                 '='
@@ -134,16 +138,16 @@ pub fn base64(bytes: &[u8]) -> String {
 /// Decodes standard base64. Skips characters that are not in its alphabet.
 pub fn from_base64(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let (mut word, mut bits) = (0_u32, 0);
+    let (mut buffer, mut bit_count) = (0_u32, 0);
     for value in text
         .bytes()
-        .filter_map(|byte| ALPHABET.iter().position(|known| *known == byte))
+        .filter_map(|byte| ALPHABET.iter().position(|symbol| *symbol == byte))
     {
-        word = word << 6 | u32::try_from(value).expect("below 64");
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((word >> bits & 0xff) as u8);
+        buffer = buffer << 6 | u32::try_from(value).expect("below 64");
+        bit_count += 6;
+        if bit_count >= 8 {
+            bit_count -= 8;
+            bytes.push((buffer >> bit_count & 0xff) as u8);
         }
     }
     bytes

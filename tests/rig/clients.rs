@@ -94,14 +94,14 @@ impl Client {
 
     #[track_caller]
     fn read_output(mut self) -> Value {
-        let (status, printed) = self.process.wait_until_exit(TIMEOUT);
+        let (status, output) = self.process.wait_until_exit(TIMEOUT);
         assert!(
             status.success(),
-            "the client failed ({status}): {printed}\n{}",
+            "the client failed ({status}): {output}\n{}",
             self.process.stderr()
         );
-        let last = printed.lines().last().unwrap_or_default();
-        serde_json::from_str(last)
-            .unwrap_or_else(|e| panic!("the client printed no JSON ({e}): {printed}"))
+        let last_line = output.lines().last().unwrap_or_default();
+        serde_json::from_str(last_line)
+            .unwrap_or_else(|e| panic!("the client printed no JSON ({e}): {output}"))
     }
 }

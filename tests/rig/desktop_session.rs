@@ -117,11 +117,11 @@ impl DesktopSession {
     pub fn count_visible_windows(&self, title: &str) -> usize {
         // `xdotool search` exits with a failure if it finds no window.
         let mut search = self.home.command(paths::find_program("xdotool"));
-        let found = search
+        let output = search
             .args(["search", "--onlyvisible", "--name", title])
             .output()
             .expect("xdotool searches");
-        String::from_utf8_lossy(&found.stdout).lines().count()
+        String::from_utf8_lossy(&output.stdout).lines().count()
     }
 
     #[track_caller]
@@ -154,7 +154,7 @@ impl DesktopSession {
             .expect("give the keyring its password");
         drop(stdin);
         child.wait().expect("the keyring goes to the background");
-        let bus = DBusProxy::new(&self.connection).expect("the bus itself");
+        let bus = DBusProxy::new(&self.connection).expect("connect to the bus");
         wait_until("the keyring is on the bus", || {
             let name = "org.freedesktop.secrets".try_into().expect("a bus name");
             some_if(bus.name_has_owner(name).unwrap_or(false))

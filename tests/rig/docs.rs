@@ -19,7 +19,7 @@ impl Part {
     fn heading(self) -> &'static str {
         match self {
             Self::Matrix => "# Compatibility\n",
-            Self::Servers => "## Servers tried\n",
+            Self::Servers => "## Tested servers\n",
             Self::Suites => "## Conformance suites\n",
         }
     }
@@ -38,23 +38,23 @@ pub fn check_or_write(part: Part, text: &str) {
     );
     let file = paths::repository_root().join("docs/compatibility.md");
     let page = fs::read_to_string(&file).unwrap_or_default();
-    let parts = Part::ALL.map(|known| {
-        if known == part {
+    let parts = Part::ALL.map(|page_part| {
+        if page_part == part {
             text.trim_end()
         } else {
-            find_part(&page, known).trim_end()
+            find_part(&page, page_part).trim_end()
         }
     });
-    let wanted = parts
+    let expected_page = parts
         .iter()
         .filter(|part| !part.is_empty())
         .map(|part| format!("{part}\n"));
-    let wanted = wanted.collect::<Vec<_>>().join("\n");
+    let expected_page = expected_page.collect::<Vec<_>>().join("\n");
     if env::var_os(WRITE_VARIABLE).is_some() {
-        fs::write(&file, wanted).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
+        fs::write(&file, expected_page).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
     } else {
         assert!(
-            page == wanted,
+            page == expected_page,
             "{} is stale: run `cargo xtask compatibility`",
             file.display()
         );
@@ -63,19 +63,21 @@ pub fn check_or_write(part: Part, text: &str) {
 
 /// Returns a part of the page, or an empty text if the page does not have it.
 fn find_part(page: &str, part: Part) -> &str {
-    let start = |part: Part| {
+    let find_start = |part: Part| {
         let heading = part.heading();
         if page.starts_with(heading) {
             Some(0)
         } else {
-            page.find(&format!("\n{heading}")).map(|at| at + 1)
+            page.find(&format!("\n{heading}")).map(|index| index + 1)
         }
     };
-    let Some(from) = start(part) else { return "" };
-    let to = Part::ALL
+    let Some(start_index) = find_start(part) else {
+        return "";
+    };
+    let end_index = Part::ALL
         .into_iter()
-        .filter_map(start)
-        .filter(|at| *at > from)
+        .filter_map(find_start)
+        .filter(|index| *index > start_index)
         .min();
-    &page[from..to.unwrap_or(page.len())]
+    &page[start_index..end_index.unwrap_or(page.len())]
 }

@@ -31,7 +31,7 @@ impl<'a> FaultyServer<'a> {
         starter: &[&str],
         options: &[&str],
     ) -> Self {
-        let record = hub.home.file(&format!("{name}.heard"));
+        let record = hub.home.file(&format!("{name}.record"));
         let (program, file) = (
             paths::path_text(paths::built_binary("upstream-faulty")),
             paths::path_text(&record),
@@ -73,7 +73,7 @@ impl<'a> FaultyServer<'a> {
     /// Returns how many processes of the server, and of its children, are left.
     pub fn count_processes(&self) -> usize {
         let file = paths::path_text(&self.record);
-        let is_of_it = |process: &&RunningProcess| {
+        let belongs_to_server = |process: &&RunningProcess| {
             process.command.contains(&file)
                 || process.variable("FAULTY_CHILD_OF") == Some(file.as_str())
         };
@@ -81,7 +81,7 @@ impl<'a> FaultyServer<'a> {
             .home
             .server_processes()
             .iter()
-            .filter(is_of_it)
+            .filter(belongs_to_server)
             .count()
     }
 

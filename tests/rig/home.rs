@@ -41,25 +41,27 @@ impl Home {
             .prefix("drawbridge-")
             .tempdir()
             .expect("a temporary folder");
-        let at = |name: &str| {
+        let create_folder = |name: &str| {
             let path = folder.path().join(name);
             fs::create_dir_all(&path).expect("a folder of the home");
             fs::set_permissions(&path, fs::Permissions::from_mode(0o700))
                 .expect("a private folder");
             paths::path_text(&path)
         };
-        let nowhere = format!("unix:path={}/no-bus", folder.path().display());
+        let missing_bus = format!("unix:path={}/no-bus", folder.path().display());
+        let home = create_folder("home");
+        let path = format!("{home}/.local/bin:{}", paths::path_with_pinned_packages());
         let environment = [
-            ("HOME", at("home")),
-            ("XDG_RUNTIME_DIR", at("run")),
-            ("XDG_DATA_HOME", at("share")),
-            ("XDG_CONFIG_HOME", at("config")),
-            ("XDG_CACHE_HOME", at("cache")),
-            ("TMPDIR", at("tmp")),
-            ("DBUS_SESSION_BUS_ADDRESS", nowhere),
+            ("HOME", home),
+            ("XDG_RUNTIME_DIR", create_folder("run")),
+            ("XDG_DATA_HOME", create_folder("share")),
+            ("XDG_CONFIG_HOME", create_folder("config")),
+            ("XDG_CACHE_HOME", create_folder("cache")),
+            ("TMPDIR", create_folder("tmp")),
+            ("DBUS_SESSION_BUS_ADDRESS", missing_bus),
             ("LANG", "C.UTF-8".to_owned()),
             ("RUST_BACKTRACE", "1".to_owned()),
-            ("PATH", paths::path_with_pinned_packages()),
+            ("PATH", path),
         ];
         let environment = environment
             .into_iter()
@@ -75,6 +77,15 @@ impl Home {
         self.folder.path()
     }
 
+    /// Installs one of the project's own programs under this name, so that tests start it as a user
+    /// would.
+    pub fn install_program(&self, program: &str, name: &str) {
+        let folder = self.file("home/.local/bin");
+        fs::create_dir_all(&folder).expect("a folder for programs");
+        std::os::unix::fs::symlink(paths::built_binary(program), folder.join(name))
+            .expect("a link to the program");
+    }
+
     /// Returns the path of a file or folder in the home.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
@@ -87,14 +98,14 @@ impl Home {
 
     /// Sets a variable for all processes that are started from now on.
     pub fn set_variable(&mut self, name: &str, value: impl Into<String>) {
-        self.environment.retain(|(known, _)| known != name);
+        self.environment.retain(|(variable, _)| variable != name);
         self.environment.push((name.to_owned(), value.into()));
     }
 
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment
             .iter()
-            .find(|(known, _)| known == name)
+            .find(|(variable, _)| variable == name)
             .map(|(_, value)| value.as_str())
     }
 
@@ -111,16 +122,17 @@ impl Home {
 
     /// Runs the command line on this home's data folder.
     pub fn cli(&self, arguments: &[&str]) -> CliOutput {
-        let (own, rest) = match arguments.iter().position(|argument| *argument == "--") {
-            Some(at) => arguments.split_at(at),
-            None => (arguments, &[][..]),
-        };
+        let (own_arguments, server_command) =
+            match arguments.iter().position(|argument| *argument == "--") {
+                Some(index) => arguments.split_at(index),
+                None => (arguments, &[][..]),
+            };
         let mut command = self.command(paths::built_binary("drawbridge"));
         command
-            .args(own)
+            .args(own_arguments)
             .arg("--data-dir")
             .arg(self.data_dir())
-            .args(rest);
+            .args(server_command);
         let output = command
             .output()
             .unwrap_or_else(|e| panic!("start drawbridge: {e}"));
@@ -155,11 +167,11 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         try_until_within(KILL_TIMEOUT, || {
-            let left = self.processes();
-            for process in &left {
+            let remaining = self.processes();
+            for process in &remaining {
                 process::signal_process(process.pid, Signal::SIGKILL);
             }
-            some_if(left.is_empty())
+            some_if(remaining.is_empty())
         });
     }
 }
@@ -200,12 +212,12 @@ impl CliOutput {
     /// Returns the one JSON document on stdout. Fails unless the command succeeded.
     #[track_caller]
     pub fn expect_json(self) -> serde_json::Value {
-        let ran = self.expect_success();
-        serde_json::from_str(&ran.stdout()).unwrap_or_else(|e| {
+        let output = self.expect_success();
+        serde_json::from_str(&output.stdout()).unwrap_or_else(|e| {
             panic!(
                 "`{}` printed no JSON ({e}): {}",
-                ran.command_line,
-                ran.stdout()
+                output.command_line,
+                output.stdout()
             )
         })
     }

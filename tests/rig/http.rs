@@ -20,10 +20,10 @@ pub struct Url {
 impl Url {
     #[track_caller]
     pub fn parse(url: &str) -> Self {
-        let rest = url
+        let address = url
             .strip_prefix("http://")
             .unwrap_or_else(|| panic!("not an http URL: {url}"));
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (authority, path) = address.split_once('/').unwrap_or((address, ""));
         Self {
             authority: authority.to_owned(),
             path: format!("/{path}"),
@@ -78,12 +78,12 @@ impl Request<'_> {
             "{} {} HTTP/1.1\r\nConnection: close\r\n",
             self.method, self.url.path
         );
-        let given = |name: &str| {
+        let has_header = |name: &str| {
             self.headers
                 .iter()
-                .any(|(known, _)| known.eq_ignore_ascii_case(name))
+                .any(|(header, _)| header.eq_ignore_ascii_case(name))
         };
-        if !given("Host") {
+        if !has_header("Host") {
             head += &format!("Host: {}\r\n", self.url.authority);
         }
         if !self.body.is_empty() || self.method == "POST" {
@@ -110,7 +110,7 @@ impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .find(|(header, _)| header.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_str())
     }
 
@@ -149,11 +149,11 @@ impl Response {
         };
         response.body = if response
             .header("Transfer-Encoding")
-            .is_some_and(|how| how.contains("chunked"))
+            .is_some_and(|encoding| encoding.contains("chunked"))
         {
             Box::new(BufReader::new(Chunked {
                 stream,
-                left: 0,
+                remaining: 0,
                 ended: false,
             }))
         } else if let Some(length) = response
@@ -178,7 +178,7 @@ fn read_line(stream: &mut impl BufRead) -> io::Result<String> {
 
 struct Chunked {
     stream: BufReader<TcpStream>,
-    left: usize,
+    remaining: usize,
     ended: bool,
 }
 
@@ -187,22 +187,22 @@ impl Read for Chunked {
         if self.ended {
             return Ok(0);
         }
-        if self.left == 0 {
+        if self.remaining == 0 {
             let size = read_line(&mut self.stream)?;
             let size = size.split(';').next().unwrap_or_default();
-            self.left = usize::from_str_radix(size, 16).map_err(io::Error::other)?;
-            if self.left == 0 {
+            self.remaining = usize::from_str_radix(size, 16).map_err(io::Error::other)?;
+            if self.remaining == 0 {
                 self.ended = true;
                 return Ok(0);
             }
         }
-        let most = buffer.len().min(self.left);
-        let count = self.stream.read(&mut buffer[..most])?;
+        let limit = buffer.len().min(self.remaining);
+        let count = self.stream.read(&mut buffer[..limit])?;
         if count == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.left -= count;
-        if self.left == 0 {
+        self.remaining -= count;
+        if self.remaining == 0 {
             read_line(&mut self.stream)?;
         }
         Ok(count)

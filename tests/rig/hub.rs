@@ -48,7 +48,7 @@ impl<'a> Hub<'a> {
         let line = process.read_line();
         let url = line
             .strip_prefix("listening on ")
-            .unwrap_or_else(|| panic!("not where it listens: {line}"));
+            .unwrap_or_else(|| panic!("the hub did not print its URL: {line}"));
         Self {
             home,
             url: url.to_owned(),
@@ -65,9 +65,9 @@ impl<'a> Hub<'a> {
     /// and with additional environment variables.
     pub fn spawn_with(home: &Home, starter: &[&str], environment: &[(&str, &str)]) -> Process {
         let program = paths::path_text(paths::built_binary("drawbridge"));
-        let line = [starter, &[program.as_str()]].concat();
-        let mut command = home.command(line[0]);
-        command.args(&line[1..]);
+        let command_line = [starter, &[program.as_str()]].concat();
+        let mut command = home.command(command_line[0]);
+        command.args(&command_line[1..]);
         command
             .args(["serve", "--port", "0", "--skip-config-gen", "--data-dir"])
             .arg(home.data_dir());
@@ -93,7 +93,7 @@ impl<'a> Hub<'a> {
         if signal == Signal::SIGTERM {
             assert!(
                 status.success(),
-                "a graceful stop is no failure: {status}\n{}",
+                "the hub failed during a graceful stop: {status}\n{}",
                 self.process.stderr()
             );
         }
@@ -136,8 +136,8 @@ impl<'a> Hub<'a> {
     #[track_caller]
     pub fn add_probe(&self, options: &[&str]) {
         let program = paths::path_text(paths::built_binary("upstream-probe"));
-        let heard = paths::path_text(record_file(self.home));
-        let command = [&[program.as_str(), "--record", heard.as_str()], options].concat();
+        let record = paths::path_text(record_file(self.home));
+        let command = [&[program.as_str(), "--record", record.as_str()], options].concat();
         self.add_server("probe", &[], &command);
         self.wait_until_synced("probe");
     }
@@ -154,11 +154,11 @@ impl<'a> Hub<'a> {
     #[track_caller]
     pub fn wait_for_approval(&self) -> Value {
         wait_until("a call waits for a person", || {
-            let waiting = self
+            let approvals = self
                 .home
                 .cli(&["approvals", "list", "--json"])
                 .expect_json();
-            waiting.as_array()?.first().cloned()
+            approvals.as_array()?.first().cloned()
         })
     }
 
@@ -224,9 +224,10 @@ pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {
 /// Replaces a spec file atomically, as any other program may.
 pub fn write_spec(home: &Home, id: &str, text: &str) {
     let path = spec_file(&home.data_dir(), id);
-    let beside = path.with_extension("json.new");
-    std::fs::write(&beside, text).unwrap_or_else(|e| panic!("write {}: {e}", beside.display()));
-    std::fs::rename(&beside, &path).unwrap_or_else(|e| panic!("rename to {}: {e}", path.display()));
+    let new_file = path.with_extension("json.new");
+    std::fs::write(&new_file, text).unwrap_or_else(|e| panic!("write {}: {e}", new_file.display()));
+    std::fs::rename(&new_file, &path)
+        .unwrap_or_else(|e| panic!("rename to {}: {e}", path.display()));
 }
 
 /// Returns the path of a server's spec file.
@@ -235,7 +236,7 @@ pub fn spec_file(data_dir: &Path, id: &str) -> std::path::PathBuf {
 }
 
 fn record_file(home: &Home) -> std::path::PathBuf {
-    home.file("heard")
+    home.file("record")
 }
 
 /// Returns the lines that the fixture server received in all its runs.

@@ -60,7 +60,7 @@ impl Answer {
             && self
                 .parts
                 .get("id")
-                .is_some_and(|given| given.get() == id.to_string())
+                .is_some_and(|response_id| response_id.get() == id.to_string())
     }
 
     /// Returns the text of the result. Fails if the response is an error.
@@ -157,8 +157,8 @@ impl McpClient {
 
     /// Opens a session with this `clientInfo`.
     #[track_caller]
-    pub fn connect_as(url: &str, token: &str, says: &Value) -> Self {
-        Self::initialize(url, token, says, &json!({}))
+    pub fn connect_as(url: &str, token: &str, client_info: &Value) -> Self {
+        Self::initialize(url, token, client_info, &json!({}))
     }
 
     /// Opens a session with these client capabilities.
@@ -173,18 +173,18 @@ impl McpClient {
     }
 
     #[track_caller]
-    fn initialize(url: &str, token: &str, says: &Value, capabilities: &Value) -> Self {
+    fn initialize(url: &str, token: &str, client_info: &Value, capabilities: &Value) -> Self {
         let mut client = Self {
             url: Url::parse(url),
             token: token.to_owned(),
             session: None,
             next_id: AtomicU64::new(1),
         };
-        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": REVISION, "capabilities": capabilities, "clientInfo": says
+        let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": REVISION, "capabilities": capabilities, "clientInfo": client_info
         }});
         let response = client
-            .post(&hello)
+            .post(&initialize)
             .unwrap_or_else(|e| panic!("connect to {url}: {e}"));
         let status = response.status;
         client.session = response.header("Mcp-Session-Id").map(str::to_owned);
@@ -200,9 +200,9 @@ impl McpClient {
             REVISION,
             "the hub knows the revision"
         );
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let response = client
-            .post(&ready)
+            .post(&initialized)
             .expect("notify that the client is ready");
         assert_eq!(
             response.status, 202,
@@ -319,12 +319,12 @@ impl McpClient {
         Ok(PendingCall { connection, answer })
     }
 
-    /// Opens the stream of the hub's own messages, resumed after the event with the id `last` if
-    /// one is given.
+    /// Opens the stream of the hub's own messages, resumed after the event with the id
+    /// `last_event_id` if one is given.
     #[track_caller]
-    pub fn listen(&self, last: Option<&str>) -> Events {
+    pub fn listen(&self, last_event_id: Option<&str>) -> Events {
         let mut headers = vec![("Accept", "text/event-stream")];
-        headers.extend(last.map(|last| ("Last-Event-ID", last)));
+        headers.extend(last_event_id.map(|last_event_id| ("Last-Event-ID", last_event_id)));
         Events::new(
             self.send("GET", &headers, "")
                 .unwrap_or_else(|e| panic!("listen: {e}")),

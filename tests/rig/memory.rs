@@ -29,12 +29,12 @@ impl MemoryGrowth {
 }
 
 #[track_caller]
-fn read_kib(pid: u32, what: &str) -> u64 {
+fn read_kib(pid: u32, field: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))
         .unwrap_or_else(|e| panic!("{pid} is gone: {e}"));
     let line = status
         .lines()
-        .find_map(|line| line.strip_prefix(what)?.strip_prefix(':'));
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
     let number = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-    number.unwrap_or_else(|| panic!("no {what} in {status}"))
+    number.unwrap_or_else(|| panic!("no {field} in {status}"))
 }

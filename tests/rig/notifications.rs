@@ -55,25 +55,29 @@ impl Notifications {
     /// Waits until the only open notification has this summary.
     #[track_caller]
     pub fn wait_for_summary(&self, summary: &str) -> ShownNotification {
-        wait_until(format!("a notification says '{summary}'"), || {
-            let open: Vec<ShownNotification> = self
-                .shown()
-                .into_iter()
-                .filter(|shown| !shown.closed)
-                .collect();
-            assert!(
-                open.len() <= 1,
-                "more than one notification is open: {open:?}"
-            );
-            open.into_iter().find(|shown| shown.summary == summary)
-        })
+        wait_until(
+            format!("a notification has the summary '{summary}'"),
+            || {
+                let open: Vec<ShownNotification> = self
+                    .shown()
+                    .into_iter()
+                    .filter(|notification| !notification.closed)
+                    .collect();
+                assert!(
+                    open.len() <= 1,
+                    "more than one notification is open: {open:?}"
+                );
+                open.into_iter()
+                    .find(|notification| notification.summary == summary)
+            },
+        )
     }
 
     /// Waits until no notification is open.
     #[track_caller]
     pub fn wait_until_none(&self) {
         wait_until("no notification is open", || {
-            some_if(self.shown().iter().all(|shown| shown.closed))
+            some_if(self.shown().iter().all(|notification| notification.closed))
         });
     }
 
@@ -133,8 +137,8 @@ impl Service {
         _timeout: i32,
     ) -> u32 {
         let mut shown = lock(&self.shown);
-        let next = u32::try_from(shown.len()).unwrap_or(u32::MAX - 1) + 1;
-        let id = if replaces == 0 { next } else { replaces };
+        let next_id = u32::try_from(shown.len()).unwrap_or(u32::MAX - 1) + 1;
+        let id = if replaces == 0 { next_id } else { replaces };
         let actions = actions.into_iter().step_by(2).collect();
         shown.push(ShownNotification {
             id,

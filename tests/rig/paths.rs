@@ -20,7 +20,7 @@ pub fn built_binary(name: &str) -> PathBuf {
     let exe = env::current_exe().expect("this test knows its own path");
     let profile = exe
         .ancestors()
-        .find(|p| p.join("deps").is_dir())
+        .find(|folder| folder.join("deps").is_dir())
         .expect("this test lies in a target folder");
     let path = profile.join(name);
     assert!(
@@ -45,10 +45,10 @@ pub fn find_program(name: &str) -> PathBuf {
 /// Returns the path of WebKit's own small browser, which is part of the library's package.
 pub fn find_mini_browser() -> PathBuf {
     let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let found = folders
+    let browser = folders
         .map(|folder| folder.path().join("webkit2gtk-4.1/MiniBrowser"))
         .find(|file| file.is_file());
-    found.unwrap_or_else(|| panic!("MiniBrowser is not installed (libwebkit2gtk-4.1-0)"))
+    browser.unwrap_or_else(|| panic!("MiniBrowser is not installed (libwebkit2gtk-4.1-0)"))
 }
 
 /// Returns the folder of the pinned public packages.

@@ -73,8 +73,8 @@ impl Process {
     pub fn read_line(&mut self) -> String {
         match self.lines.recv_timeout(DEFAULT_TIMEOUT) {
             Ok(line) => line,
-            Err(why) => panic!(
-                "{} printed no line ({why}); its errors:\n{}",
+            Err(error) => panic!(
+                "{} printed no line ({error}); its errors:\n{}",
                 self.name,
                 self.stderr()
             ),

@@ -28,12 +28,13 @@ impl ProtectedServer {
         paths::npm_file("oidc-provider/lib/index.js");
         command.arg(paths::pinned_packages_dir().join("authorization.mjs"));
         let mut process = Process::start(home, "remote", &mut command);
-        let said: Value = serde_json::from_str(&process.read_line()).expect("where it listens");
-        let text = |name: &str| said[name].as_str().expect("a URL").to_owned();
+        let urls: Value =
+            serde_json::from_str(&process.read_line()).expect("the server prints its URLs as JSON");
+        let read_url = |name: &str| urls[name].as_str().expect("a URL").to_owned();
         Self {
-            server: text("server"),
-            issuer: text("issuer"),
-            control: Url::parse(&text("control")),
+            server: read_url("server"),
+            issuer: read_url("issuer"),
+            control: Url::parse(&read_url("control")),
             _process: process,
         }
     }
@@ -49,12 +50,15 @@ impl ProtectedServer {
             headers: &headers,
             body: body.as_bytes(),
         };
-        assert_eq!(request.send().expect("the remote answers").status, 200);
+        assert_eq!(
+            request.send().expect("the protected server answers").status,
+            200
+        );
     }
 
     /// Returns what the server recorded under this name.
     #[track_caller]
-    pub fn recorded(&self, what: &str) -> Value {
+    pub fn recorded(&self, name: &str) -> Value {
         let request = Request {
             method: "GET",
             url: &self.control,
@@ -64,8 +68,8 @@ impl ProtectedServer {
         let text = request
             .send()
             .and_then(|response| response.text())
-            .expect("the remote answers");
-        serde_json::from_str::<Value>(&text).expect("JSON")[what].take()
+            .expect("the protected server answers");
+        serde_json::from_str::<Value>(&text).expect("JSON")[name].take()
     }
 }
 
@@ -91,18 +95,19 @@ impl BrowserLauncher {
     #[track_caller]
     pub fn new(home: &Home) -> Self {
         let folder = home.file("launcher");
-        fs::create_dir_all(&folder).expect("a folder");
+        fs::create_dir_all(&folder).expect("create the folder");
         let script = folder.join("xdg-open");
-        let noted = folder.join("opened");
+        let record = folder.join("opened");
         fs::write(
             &script,
             format!(
                 "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >> '{}'\n",
-                noted.display()
+                record.display()
             ),
         )
-        .expect("a script");
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("a program");
+        .expect("write the script");
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))
+            .expect("make the script executable");
         Self { folder }
     }
 

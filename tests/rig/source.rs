@@ -46,7 +46,7 @@ pub fn list_sources(folder: &str, endings: &[&str]) -> Vec<SourceFile> {
         .into_iter()
         .filter(|path| {
             path.extension()
-                .is_some_and(|ending| endings.iter().any(|known| ending == *known))
+                .is_some_and(|ending| endings.iter().any(|extension| ending == *extension))
         })
         .filter_map(|path| read(&root, &path))
         .filter(|source| {
@@ -158,47 +158,53 @@ pub fn without_tests(code: &str) -> &str {
 /// Returns whether `name` occurs as a whole word. A name that ends with `::` also matches as the
 /// beginning of a path.
 pub fn contains_word(code: &str, name: &str) -> bool {
-    let inside = |character: char| character.is_alphanumeric() || character == '_';
+    let is_word_character = |character: char| character.is_alphanumeric() || character == '_';
     let is_path = name.ends_with("::");
-    code.match_indices(name).any(|(at, _)| {
-        let before = code[..at].chars().next_back().is_some_and(inside);
-        let after = code[at + name.len()..].chars().next().is_some_and(inside);
-        !before && (is_path || !after)
+    code.match_indices(name).any(|(index, _)| {
+        let has_word_before = code[..index]
+            .chars()
+            .next_back()
+            .is_some_and(is_word_character);
+        let has_word_after = code[index + name.len()..]
+            .chars()
+            .next()
+            .is_some_and(is_word_character);
+        !has_word_before && (is_path || !has_word_after)
     })
 }
 
 /// Returns the first components of all paths that begin with `crate::`, for `crate::a::b` and
 /// `crate::{a, b::c}` alike.
 pub fn used_modules(code: &str) -> Vec<String> {
-    let mut rooms = Vec::new();
-    for (at, found) in code.match_indices("crate::") {
-        let rest = &code[at + found.len()..];
+    let mut modules = Vec::new();
+    for (index, prefix) in code.match_indices("crate::") {
+        let rest = &code[index + prefix.len()..];
         if let Some(group) = rest.strip_prefix('{') {
-            rooms.extend(first_components(group));
+            modules.extend(first_components(group));
         } else {
-            rooms.push(first_component(rest));
+            modules.push(first_component(rest));
         }
     }
-    rooms.retain(|room| !room.is_empty());
-    rooms.sort();
-    rooms.dedup();
-    rooms
+    modules.retain(|module| !module.is_empty());
+    modules.sort();
+    modules.dedup();
+    modules
 }
 
 /// Returns the first component of each entry of a use group, up to its closing brace.
 fn first_components(group: &str) -> Vec<String> {
-    let mut heads = vec![first_component(group.trim_start())];
+    let mut components = vec![first_component(group.trim_start())];
     let mut depth = 0;
-    for (at, character) in group.char_indices() {
+    for (index, character) in group.char_indices() {
         match character {
             '{' => depth += 1,
             '}' if depth == 0 => break,
             '}' => depth -= 1,
-            ',' if depth == 0 => heads.push(first_component(group[at + 1..].trim_start())),
+            ',' if depth == 0 => components.push(first_component(group[index + 1..].trim_start())),
             _ => {}
         }
     }
-    heads
+    components
 }
 
 fn first_component(text: &str) -> String {

@@ -127,10 +127,10 @@ pub fn read_audit_kinds(data_dir: &Path) -> Result<Vec<String>, sqlx::Error> {
 /// Returns an error if the database cannot be read.
 pub fn passes_integrity_check(data_dir: &Path) -> Result<bool, sqlx::Error> {
     const QUERY: &str = "PRAGMA integrity_check";
-    let verdict = run_query(data_dir, async |connection: &mut _| {
+    let report = run_query(data_dir, async |connection: &mut _| {
         sqlx::query_scalar(QUERY).fetch_one(connection).await
     });
-    verdict.map(|verdict: String| verdict == "ok")
+    report.map(|report: String| report == "ok")
 }
 
 /// Runs a query on the database, which is opened read-only.

@@ -115,8 +115,9 @@ impl Tray {
         let menu = self.menu_path(&icon)?;
         let proxy = self.proxy(&icon.owner, menu.as_str(), MENU).ok()?;
         let _: zbus::Result<bool> = proxy.call("AboutToShow", &0_i32);
-        let none: Vec<&str> = Vec::new();
-        let layout: zbus::Result<(u32, Node)> = proxy.call("GetLayout", &(0_i32, -1_i32, none));
+        let all_properties: Vec<&str> = Vec::new();
+        let layout: zbus::Result<(u32, Node)> =
+            proxy.call("GetLayout", &(0_i32, -1_i32, all_properties));
         Some(parse_children(layout.ok()?.1.2))
     }
 
@@ -166,18 +167,18 @@ fn parse_item(value: Value<'static>) -> Option<MenuItem> {
             .get(name)
             .and_then(|value| String::try_from(value.clone()).ok())
     };
-    let truth = |name: &str| {
+    let flag = |name: &str| {
         properties
             .get(name)
             .and_then(|value| bool::try_from(value.clone()).ok())
     };
-    if truth("visible") == Some(false) {
+    if flag("visible") == Some(false) {
         return None;
     }
     Some(MenuItem {
         id,
         label: without_mnemonics(&text("label").unwrap_or_default()),
-        enabled: truth("enabled").unwrap_or(true),
+        enabled: flag("enabled").unwrap_or(true),
         children: parse_children(children),
     })
 }

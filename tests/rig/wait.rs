@@ -11,29 +11,33 @@ const POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// How long a person waits before they consider the app broken; ample on a loaded machine.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Polls `look` until it returns a value. Fails with `what` after [`DEFAULT_TIMEOUT`].
+/// Polls `condition` until it returns a value. Fails with `description` after [`DEFAULT_TIMEOUT`].
 #[track_caller]
-pub fn wait_until<T>(what: impl Display, look: impl FnMut() -> Option<T>) -> T {
-    wait_until_within(DEFAULT_TIMEOUT, what, look)
+pub fn wait_until<T>(description: impl Display, condition: impl FnMut() -> Option<T>) -> T {
+    wait_until_within(DEFAULT_TIMEOUT, description, condition)
 }
 
-/// Polls `look` until it returns a value. Fails with `what` after `bound`.
+/// Polls `condition` until it returns a value. Fails with `description` after `timeout`.
 #[track_caller]
 pub fn wait_until_within<T>(
-    bound: Duration,
-    what: impl Display,
-    look: impl FnMut() -> Option<T>,
+    timeout: Duration,
+    description: impl Display,
+    condition: impl FnMut() -> Option<T>,
 ) -> T {
-    try_until_within(bound, look).unwrap_or_else(|| panic!("waited {bound:?} in vain until {what}"))
+    try_until_within(timeout, condition)
+        .unwrap_or_else(|| panic!("timed out after {timeout:?}, waiting until {description}"))
 }
 
-/// Polls `look` until it returns a value. Returns `None` after `bound`.
-pub fn try_until_within<T>(bound: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + bound;
+/// Polls `condition` until it returns a value. Returns `None` after `timeout`.
+pub fn try_until_within<T>(
+    timeout: Duration,
+    mut condition: impl FnMut() -> Option<T>,
+) -> Option<T> {
+    let deadline = Instant::now() + timeout;
     loop {
-        let seen = look();
-        if seen.is_some() || Instant::now() >= end {
-            return seen;
+        let value = condition();
+        if value.is_some() || Instant::now() >= deadline {
+            return value;
         }
         thread::sleep(POLL_INTERVAL);
     }

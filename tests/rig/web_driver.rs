@@ -63,20 +63,20 @@ impl WebDriver {
             .env("TAURI_WEBVIEW_AUTOMATION", "true");
         let process = Process::start(desktop, "WebKitWebDriver", &mut command);
         let server = http::Url::parse(&format!("http://127.0.0.1:{port}"));
-        let wanted = json!({"capabilities": {"alwaysMatch": {
+        let capabilities = json!({"capabilities": {"alwaysMatch": {
             "webkitgtk:browserOptions": {"binary": paths::path_text(binary), "args": arguments}
         }}});
         wait_until("WebKitWebDriver answers", || {
             some_if(send(&server, "GET", "/status", &Value::Null).is_ok())
         });
-        let started = send(&server, "POST", "/session", &wanted).map_err(|error| {
+        let response = send(&server, "POST", "/session", &capabilities).map_err(|error| {
             WebDriverError(format!(
                 "{} did not start: {error}\n{}",
                 binary.display(),
                 process.stderr()
             ))
         })?;
-        let session = started["sessionId"]
+        let session = response["sessionId"]
             .as_str()
             .expect("a session has an id")
             .to_owned();
@@ -101,13 +101,13 @@ impl WebDriver {
             .collect()
     }
 
-    /// Switches to the window whose address satisfies `is_it`.
+    /// Switches to the window whose address satisfies `is_wanted`.
     #[track_caller]
-    pub fn switch_to_window(&self, what: &str, is_it: impl Fn(&str) -> bool) {
-        wait_until(format!("there is a window: {what}"), || {
+    pub fn switch_to_window(&self, name: &str, is_wanted: impl Fn(&str) -> bool) {
+        wait_until(format!("there is a window: {name}"), || {
             self.windows().into_iter().find_map(|handle| {
                 self.post("/window", &json!({"handle": handle})).ok()?;
-                some_if(is_it(self.get("/url").ok()?.as_str()?))
+                some_if(is_wanted(self.get("/url").ok()?.as_str()?))
             })
         });
     }
@@ -155,18 +155,18 @@ impl WebDriver {
                 &json!({"text": text.replace('\n', ENTER)}),
             )
         });
-        let held = || {
+        let read_value = || {
             self.run_script(&format!(
                 "return document.querySelector({}).value",
                 quote(&part_selector(part))
             ))
         };
-        self.retry_until_done(&format!("'{part}' holds what was typed"), || {
-            let held = held();
-            if held == text {
+        self.retry_until_done(&format!("'{part}' contains the typed text"), || {
+            let value = read_value();
+            if value == text {
                 Ok(())
             } else {
-                Err(WebDriverError(format!("it holds {held}")))
+                Err(WebDriverError(format!("the field contains {value}")))
             }
         });
     }
@@ -181,22 +181,26 @@ impl WebDriver {
             quote(&part_selector(part)),
             quote(value)
         );
-        assert_eq!(self.run_script(&script), value, "'{part}' has that choice");
+        assert_eq!(
+            self.run_script(&script),
+            value,
+            "'{part}' has the chosen value"
+        );
     }
 
     /// Ticks a checkbox.
     #[track_caller]
     pub fn tick_checkbox(&self, part: &str) {
         self.wait_for(part);
-        let ticked = format!(
+        let checked_script = format!(
             "return document.querySelector({}).checked",
             quote(&part_selector(part))
         );
-        if self.run_script(&ticked) != true {
+        if self.run_script(&checked_script) != true {
             self.click(part);
         }
         wait_until(format!("'{part}' is ticked"), || {
-            some_if(self.run_script(&ticked) == true)
+            some_if(self.run_script(&checked_script) == true)
         });
     }
 
@@ -238,7 +242,9 @@ impl WebDriver {
             if self.run_script(&script) == true {
                 Ok(())
             } else {
-                Err(WebDriverError("it is covered or out of sight".to_owned()))
+                Err(WebDriverError(
+                    "the part is covered or outside of the view".to_owned(),
+                ))
             }
         });
     }
@@ -254,11 +260,11 @@ impl WebDriver {
     /// Returns how many parts match.
     #[track_caller]
     pub fn count_parts(&self, part: &str) -> usize {
-        let found = self.run_script(&format!(
+        let count = self.run_script(&format!(
             "return document.querySelectorAll({}).length",
             quote(&part_selector(part))
         ));
-        usize::try_from(found.as_u64().expect("a number")).expect("few parts")
+        usize::try_from(count.as_u64().expect("a number")).expect("the number of parts fits")
     }
 
     /// Waits until a part exists and returns its text, or its value if the part is a field.
@@ -280,7 +286,7 @@ impl WebDriver {
     /// Waits until the text of a part contains `text`.
     #[track_caller]
     pub fn wait_for_text(&self, part: &str, text: &str) {
-        wait_until(format!("'{part}' says '{text}'"), || {
+        wait_until(format!("'{part}' contains '{text}'"), || {
             some_if(self.text(part).contains(text))
         });
     }
@@ -289,41 +295,43 @@ impl WebDriver {
     #[track_caller]
     pub fn save_screenshot(&self, name: &str) {
         // The web view paints an area with a delay after it was scrolled into view.
-        let painted = "const done = arguments[arguments.length - 1]; setTimeout(done, 1000); \
+        let wait_for_paint = "const done = arguments[arguments.length - 1]; setTimeout(done, 1000); \
             requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400)))";
-        self.run_async_script(painted, &json!([]));
+        self.run_async_script(wait_for_paint, &json!([]));
         let picture = self
             .get("/screenshot")
-            .unwrap_or_else(|e| panic!("take a picture: {e}"));
-        let bytes = canary::from_base64(picture.as_str().expect("a picture in base64"));
+            .unwrap_or_else(|e| panic!("take a screenshot: {e}"));
+        let bytes = canary::from_base64(picture.as_str().expect("a screenshot in base64"));
         let file = paths::output_file(format!("window/{name}.png"));
         fs::write(&file, bytes).unwrap_or_else(|e| panic!("write {}: {e}", file.display()));
     }
 
     fn retry_until_done<T>(
         &self,
-        what: &str,
+        description: &str,
         mut act: impl FnMut() -> Result<T, WebDriverError>,
     ) -> T {
-        let mut last = String::new();
-        let done = try_until_within(DEFAULT_TIMEOUT, || {
+        let mut last_error = String::new();
+        let result = try_until_within(DEFAULT_TIMEOUT, || {
             act()
-                .map_err(|refused| last = std::mem::take(&mut last).max(refused.0))
+                .map_err(|error| last_error = std::mem::take(&mut last_error).max(error.0))
                 .ok()
         });
-        done.unwrap_or_else(|| {
+        result.unwrap_or_else(|| {
             self.save_screenshot("failed");
             let page = self.run_script("return document.body.innerText");
-            panic!("waited in vain until {what}: {last}\nThe window says: {page}");
+            panic!(
+                "timed out, waiting until {description}: {last_error}\nThe window shows: {page}"
+            );
         })
     }
 
     fn find(&self, selector: &str) -> Result<String, WebDriverError> {
-        let found = self.post(
+        let element = self.post(
             "/element",
             &json!({"using": "css selector", "value": selector}),
         )?;
-        Ok(found[ELEMENT].as_str().unwrap_or_default().to_owned())
+        Ok(element[ELEMENT].as_str().unwrap_or_default().to_owned())
     }
 
     fn get(&self, path: &str) -> Result<Value, WebDriverError> {
@@ -359,7 +367,10 @@ impl Drop for WebDriver {
 /// Returns a port that was free a moment ago.
 pub fn find_free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").port()
+    listener
+        .local_addr()
+        .expect("the address of the listener")
+        .port()
 }
 
 /// Waits until nothing listens on a port.
@@ -381,12 +392,15 @@ fn enabled_selector(part: &str) -> String {
 }
 
 fn part_selector(part: &str) -> String {
-    let one = |step: &str| {
+    let step_selector = |step: &str| {
         let (name, conditions) = step.split_at(step.find('[').unwrap_or(step.len()));
         let conditions = conditions.replace('=', "=\"").replace(']', "\"]");
         format!("[data-testid=\"{name}\"]{conditions}")
     };
-    part.split(' ').map(one).collect::<Vec<_>>().join(" ")
+    part.split(' ')
+        .map(step_selector)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn quote(text: &str) -> String {
@@ -399,7 +413,7 @@ fn send(
     path: &str,
     body: &Value,
 ) -> Result<Value, WebDriverError> {
-    let refused = |why: String| WebDriverError(why);
+    let driver_error = |message: String| WebDriverError(message);
     let body = if method == "POST" {
         body.to_string()
     } else {
@@ -412,14 +426,14 @@ fn send(
         headers: &headers,
         body: body.as_bytes(),
     };
-    let response = request.send().map_err(|e| refused(e.to_string()))?;
+    let response = request.send().map_err(|e| driver_error(e.to_string()))?;
     let status = response.status;
-    let text = response.text().map_err(|e| refused(e.to_string()))?;
-    let answer: Value =
-        serde_json::from_str(&text).map_err(|e| refused(format!("HTTP {status}: {e}: {text}")))?;
+    let text = response.text().map_err(|e| driver_error(e.to_string()))?;
+    let answer: Value = serde_json::from_str(&text)
+        .map_err(|e| driver_error(format!("HTTP {status}: {e}: {text}")))?;
     if status == 200 {
         Ok(answer["value"].clone())
     } else {
-        Err(refused(answer["value"].to_string()))
+        Err(driver_error(answer["value"].to_string()))
     }
 }

@@ -37,7 +37,7 @@ fn read_tests(source: &SourceFile) -> String {
 fn split_tests(code: &str) -> Vec<&str> {
     let mut starts: Vec<usize> = ["#[test]", "#[tokio::test"]
         .iter()
-        .flat_map(|attribute| code.match_indices(attribute).map(|(at, _)| at))
+        .flat_map(|attribute| code.match_indices(attribute).map(|(index, _)| index))
         .collect();
     starts.sort_unstable();
     let ends = starts.iter().copied().chain([code.len()]);
@@ -50,7 +50,7 @@ fn split_tests(code: &str) -> Vec<&str> {
 
 /// Returns the uses of the clock in tests whose clock is not paused. Functions before the first test
 /// may use it if it is paused in every test of the file.
-fn clock_uses(code: &str) -> Vec<&str> {
+fn find_clock_uses(code: &str) -> Vec<&str> {
     let parts = split_tests(code);
     let is_paused = |part: &&str| part.starts_with(PAUSED);
     let all_paused = parts.len() > 1 && parts[1..].iter().all(|part| is_paused(part));
@@ -67,13 +67,13 @@ fn clock_uses(code: &str) -> Vec<&str> {
 
 #[test]
 fn only_uses_of_a_running_clock_are_found() {
-    let paused = format!("{PAUSED})]\nasync fn a() {{ sleep(1); }}\n");
-    assert_eq!(clock_uses(&paused), Vec::<&str>::new());
-    let helper = format!("async fn help() {{ sleep(2); }}\n{paused}");
-    assert_eq!(clock_uses(&helper), Vec::<&str>::new());
-    let running = format!("{helper}#[test]\nfn b() {{\n    sleep(3);\n}}\n");
+    let paused_code = format!("{PAUSED})]\nasync fn a() {{ sleep(1); }}\n");
+    assert_eq!(find_clock_uses(&paused_code), Vec::<&str>::new());
+    let helper_code = format!("async fn help() {{ sleep(2); }}\n{paused_code}");
+    assert_eq!(find_clock_uses(&helper_code), Vec::<&str>::new());
+    let running_code = format!("{helper_code}#[test]\nfn b() {{\n    sleep(3);\n}}\n");
     assert_eq!(
-        clock_uses(&running),
+        find_clock_uses(&running_code),
         ["async fn help() { sleep(2); }", "sleep(3);"]
     );
 }
@@ -85,24 +85,24 @@ fn tests_do_not_measure_the_clock() {
         .filter(|source| source.path != "tests/tidy/clock.rs")
         .collect();
     let is_allowed = |path: &str| ALLOWED.iter().any(|(place, _)| path.starts_with(place));
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for source in files.iter().filter(|source| !is_allowed(&source.path)) {
         let code = read_tests(source);
-        broken.extend(
-            clock_uses(&code)
+        violations.extend(
+            find_clock_uses(&code)
                 .into_iter()
                 .map(|line| format!("{}: {line}", source.path)),
         );
     }
     assert_none(
         "a test waits for a condition (`wait_until`), or its clock is paused",
-        &broken,
+        &violations,
     );
     let unused = ALLOWED
         .iter()
         .filter(|(place, _)| {
             !files.iter().any(|source| {
-                source.path.starts_with(place) && !clock_uses(&read_tests(source)).is_empty()
+                source.path.starts_with(place) && !find_clock_uses(&read_tests(source)).is_empty()
             })
         })
         .map(|(place, _)| (*place).to_owned());

@@ -8,14 +8,14 @@ use crate::assert_none;
 
 const SERVER: &str = "src-tauri/endpoint/src/server.rs";
 
-fn read(path: &str) -> String {
+fn read_file(path: &str) -> String {
     std::fs::read_to_string(paths::repository_root().join(path))
         .unwrap_or_else(|error| panic!("read {path}: {error}"))
 }
 
 /// Returns the path patterns that the endpoint's router is built from.
-fn routes() -> BTreeSet<String> {
-    let text = read(SERVER);
+fn read_routes() -> BTreeSet<String> {
+    let text = read_file(SERVER);
     let routes: BTreeSet<String> = text
         .split("route(")
         .skip(1)
@@ -27,7 +27,7 @@ fn routes() -> BTreeSet<String> {
 }
 
 /// Removes what a pattern and a document write differently: `{*file}`, and a slash at the end.
-fn normalize(path: &str) -> String {
+fn normalize_path(path: &str) -> String {
     let path = path.replace("{*", "{");
     match path.strip_suffix('/') {
         Some("") | None => path,
@@ -36,20 +36,20 @@ fn normalize(path: &str) -> String {
 }
 
 /// Returns the paths in backticks. `…/sync` stands for the path before it with another last part.
-fn documented_paths(text: &str) -> Vec<String> {
+fn list_documented_paths(text: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for span in text.split('`').skip(1).step_by(2) {
         let word = span.split_whitespace().last().unwrap_or_default();
         let word = word.split('?').next().unwrap_or_default();
         if word.starts_with('/') {
-            paths.push(normalize(word));
+            paths.push(normalize_path(word));
         } else if let (Some(rest), Some(before)) = (word.strip_prefix('…'), paths.last()) {
-            let at = if rest.starts_with("/{id}") {
+            let prefix = if rest.starts_with("/{id}") {
                 before.split("/{id}").next()
             } else {
                 before.rsplit_once('/').map(|(start, _)| start)
             };
-            paths.push(format!("{}{rest}", at.unwrap_or_default()));
+            paths.push(format!("{}{rest}", prefix.unwrap_or_default()));
         }
     }
     paths
@@ -57,29 +57,35 @@ fn documented_paths(text: &str) -> Vec<String> {
 
 #[test]
 fn the_table_of_routes_is_that_of_the_router() {
-    let table: String = read(SERVER)
+    let table: String = read_file(SERVER)
         .lines()
         .filter(|line| line.starts_with("//! | `"))
         .map(|line| line.trim_start_matches("//! | "))
         .filter_map(|line| line.split(" | ").next())
         .collect::<Vec<_>>()
         .join("\n");
-    let written: BTreeSet<String> = documented_paths(&table).into_iter().collect();
-    let routes: BTreeSet<String> = routes().iter().map(|path| normalize(path)).collect();
-    assert_eq!(written, routes);
+    let documented: BTreeSet<String> = list_documented_paths(&table).into_iter().collect();
+    let routes: BTreeSet<String> = read_routes()
+        .iter()
+        .map(|path| normalize_path(path))
+        .collect();
+    assert_eq!(documented, routes);
 }
 
 #[test]
 fn every_route_in_the_documents_exists() {
-    let routes: BTreeSet<String> = routes().iter().map(|path| normalize(path)).collect();
-    let mut broken = Vec::new();
+    let routes: BTreeSet<String> = read_routes()
+        .iter()
+        .map(|path| normalize_path(path))
+        .collect();
+    let mut violations = Vec::new();
     for document in [
         "README.md",
         "docs/approvals.md",
         "docs/servers.md",
         "docs/command-line.md",
     ] {
-        let rows = read(document);
+        let rows = read_file(document);
         let rows = rows.lines().filter(|line| line.starts_with("| `"));
         for row in rows {
             let first = row.split(" | ").next().unwrap_or_default();
@@ -89,13 +95,13 @@ fn every_route_in_the_documents_exists() {
             {
                 continue;
             }
-            let missing = documented_paths(first)
+            let missing = list_documented_paths(first)
                 .into_iter()
                 .filter(|path| !routes.contains(path));
-            broken.extend(missing.map(|path| format!("{document} names {path}")));
+            violations.extend(missing.map(|path| format!("{document} names {path}")));
         }
     }
-    assert_none("a route in a document exists", &broken);
+    assert_none("a route in a document exists", &violations);
 }
 
 #[test]
@@ -105,12 +111,12 @@ fn the_performance_page_has_the_rows_of_the_benchmarks() {
         .chain(list_sources("tests/bench", &["rs"]))
         .map(|source| source.text)
         .collect();
-    let page = read("docs/performance.md");
+    let page = read_file("docs/performance.md");
     let rows = page
         .lines()
         .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
         .filter(|name| !["p50", "p99", "calls", "errors"].contains(name));
-    let broken: Vec<String> = rows
+    let violations: Vec<String> = rows
         .filter(|name| {
             !sources.contains(&format!("\"{name}\"")) && !sources.contains(&format!("| {name} |"))
         })
@@ -118,6 +124,6 @@ fn the_performance_page_has_the_rows_of_the_benchmarks() {
         .collect();
     assert_none(
         "docs/performance.md shows what `cargo xtask bench` prints",
-        &broken,
+        &violations,
     );
 }

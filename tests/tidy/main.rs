@@ -73,17 +73,25 @@ fn read_product_code(folders: &[&str]) -> Vec<SourceFile> {
 
 /// Fails with the list of violations of a rule if there are any.
 #[track_caller]
-fn assert_none(rule: &str, broken: &[String]) {
-    assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+fn assert_none(rule: &str, violations: &[String]) {
+    assert!(
+        violations.is_empty(),
+        "{rule}:\n  {}",
+        violations.join("\n  ")
+    );
 }
 
-/// Fails if a file outside of `home` contains one of `words`.
+/// Fails if a file outside of `allowed_places` contains one of `words`.
 #[track_caller]
-fn assert_only_in(home: &[&str], folders: &[&str], words: &[&str]) {
-    let outside = |source: &SourceFile| !home.iter().any(|place| source.path.starts_with(place));
-    let broken: Vec<String> = read_product_code(folders)
+fn assert_only_in(allowed_places: &[&str], folders: &[&str], words: &[&str]) {
+    let is_outside = |source: &SourceFile| {
+        !allowed_places
+            .iter()
+            .any(|place| source.path.starts_with(place))
+    };
+    let violations: Vec<String> = read_product_code(folders)
         .iter()
-        .filter(|source| outside(source))
+        .filter(|source| is_outside(source))
         .flat_map(|source| {
             words
                 .iter()
@@ -91,7 +99,10 @@ fn assert_only_in(home: &[&str], folders: &[&str], words: &[&str]) {
                 .map(|word| format!("{} names {word}", source.path))
         })
         .collect();
-    assert_none(&format!("only {} may", home.join(", ")), &broken);
+    assert_none(
+        &format!("only {} may", allowed_places.join(", ")),
+        &violations,
+    );
 }
 
 #[test]
@@ -169,7 +180,7 @@ fn only_the_clock_asks_for_the_time_of_day() {
 
 #[test]
 fn each_crate_depends_only_on_crates_below_it() {
-    let may = BTreeMap::from([
+    let allowed_dependencies = BTreeMap::from([
         ("Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
         ("src-tauri/hub/Cargo.toml", vec![]),
         ("src-tauri/endpoint/Cargo.toml", vec!["drawbridge-hub"]),
@@ -191,37 +202,44 @@ fn each_crate_depends_only_on_crates_below_it() {
         .collect();
     assert_eq!(
         manifests.len(),
-        may.len(),
-        "each crate has its place in this test"
+        allowed_dependencies.len(),
+        "this test must list each crate"
     );
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for manifest in manifests {
-        let needs = dependencies(&manifest.text);
-        let allowed = &may[manifest.path.as_str()];
-        for need in needs.iter().filter(|need| need.starts_with("drawbridge-")) {
-            if !allowed.contains(&need.as_str()) {
-                broken.push(format!("{} depends on {need}", manifest.path));
+        let used = list_dependencies(&manifest.text);
+        let allowed = &allowed_dependencies[manifest.path.as_str()];
+        for dependency in used
+            .iter()
+            .filter(|dependency| dependency.starts_with("drawbridge-"))
+        {
+            if !allowed.contains(&dependency.as_str()) {
+                violations.push(format!("{} depends on {dependency}", manifest.path));
             }
         }
-        if manifest.path != "Cargo.toml" && needs.iter().any(|need| need.starts_with("tauri")) {
-            broken.push(format!("{} depends on tauri", manifest.path));
+        if manifest.path != "Cargo.toml"
+            && used
+                .iter()
+                .any(|dependency| dependency.starts_with("tauri"))
+        {
+            violations.push(format!("{} depends on tauri", manifest.path));
         }
-        if manifest.path == "src-tauri/xtask/Cargo.toml" && !needs.is_empty() {
-            broken.push(format!("xtask depends on {needs:?}"));
+        if manifest.path == "src-tauri/xtask/Cargo.toml" && !used.is_empty() {
+            violations.push(format!("xtask depends on {used:?}"));
         }
     }
-    assert_none("hub ← endpoint ← { cli, app }", &broken);
+    assert_none("hub ← endpoint ← { cli, app }", &violations);
 }
 
 /// Returns the names in the dependency sections, except those of the whole workspace.
-fn dependencies(manifest: &str) -> Vec<String> {
-    let mut inside = false;
+fn list_dependencies(manifest: &str) -> Vec<String> {
+    let mut is_dependency_section = false;
     let mut names = Vec::new();
     for line in manifest.lines() {
         if let Some(section) = line.strip_prefix('[') {
-            inside = section.trim_end_matches(']').ends_with("dependencies")
+            is_dependency_section = section.trim_end_matches(']').ends_with("dependencies")
                 && !section.starts_with("workspace");
-        } else if let (true, Some((name, _))) = (inside, line.split_once('=')) {
+        } else if let (true, Some((name, _))) = (is_dependency_section, line.split_once('=')) {
             names.push(name.trim().trim_end_matches(".workspace").to_owned());
         }
     }
@@ -244,26 +262,34 @@ fn the_order_of_the_hub_has_each_of_its_modules_once() {
 
 #[test]
 fn a_module_of_the_hub_names_only_modules_below_it() {
-    let level = |room: &str| HUB_ORDER.iter().position(|rooms| rooms.contains(&room));
-    let mut broken = Vec::new();
+    let level = |module: &str| {
+        HUB_ORDER
+            .iter()
+            .position(|modules| modules.contains(&module))
+    };
+    let mut violations = Vec::new();
     for source in read_product_code(&[HUB]) {
-        let room = source.module(HUB);
-        if room == "lib" {
+        let module = source.module(HUB);
+        if module == "lib" {
             continue;
         }
-        let Some(own) = level(&room) else {
-            broken.push(format!(
-                "{}: the module {room} has no place in the order",
+        let Some(own_level) = level(&module) else {
+            violations.push(format!(
+                "{}: the module {module} has no place in the order",
                 source.path
             ));
             continue;
         };
         let above = used_modules(&source.text)
             .into_iter()
-            .filter(|used| level(used).is_some_and(|level| level > own));
-        broken.extend(above.map(|used| format!("{} names {used}, which is above it", source.path)));
+            .filter(|used| level(used).is_some_and(|level| level > own_level));
+        violations
+            .extend(above.map(|used| format!("{} names {used}, which is above it", source.path)));
     }
-    assert_none("the order of the hub's rooms", &broken);
+    assert_none(
+        "a module of the hub names only modules below it",
+        &violations,
+    );
 }
 
 fn read_ui_files() -> Vec<SourceFile> {
@@ -273,19 +299,19 @@ fn read_ui_files() -> Vec<SourceFile> {
 }
 
 /// Returns the imports of a UI module: paths below `ui/src`, and packages.
-fn imports(source: &SourceFile) -> Vec<String> {
-    let mut found = Vec::new();
+fn list_imports(source: &SourceFile) -> Vec<String> {
+    let mut targets = Vec::new();
     for keyword in ["from ", "import ", "import("] {
-        for (at, _) in source.text.match_indices(keyword) {
-            let rest = &source.text[at + keyword.len()..];
+        for (index, _) in source.text.match_indices(keyword) {
+            let rest = &source.text[index + keyword.len()..];
             let Some(quote) = rest.chars().next().filter(|first| "\"'".contains(*first)) else {
                 continue;
             };
             let target = rest[1..].split(quote).next().unwrap_or_default();
-            found.push(resolve_import(&source.path, target));
+            targets.push(resolve_import(&source.path, target));
         }
     }
-    found
+    targets
 }
 
 fn resolve_import(from: &str, target: &str) -> String {
@@ -306,43 +332,50 @@ fn resolve_import(from: &str, target: &str) -> String {
 
 #[test]
 fn a_module_of_the_ui_imports_only_from_modules_below_it() {
-    let level = |room: &str| UI_ORDER.iter().position(|rooms| rooms.contains(&room));
-    let mut broken = Vec::new();
+    let level = |module: &str| {
+        UI_ORDER
+            .iter()
+            .position(|modules| modules.contains(&module))
+    };
+    let mut violations = Vec::new();
     for source in read_ui_files()
         .into_iter()
         .filter(|source| !source.is_test())
     {
-        let room = source.module(UI);
-        let Some(own) = level(&room) else {
-            broken.push(format!(
-                "{}: the module {room} has no place in the order",
+        let module = source.module(UI);
+        let Some(own_level) = level(&module) else {
+            violations.push(format!(
+                "{}: the module {module} has no place in the order",
                 source.path
             ));
             continue;
         };
-        for target in imports(&source)
+        for target in list_imports(&source)
             .into_iter()
             .filter(|target| target.starts_with(UI) && *target != BINDINGS)
         {
-            let to = SourceFile {
+            let target_file = SourceFile {
                 path: target.clone(),
                 text: String::new(),
             };
-            let feature = |path: &str| path.split('/').nth(3).unwrap_or_default().to_owned();
-            if level(&to.module(UI)).is_some_and(|level| level > own) {
-                broken.push(format!(
+            let feature_of = |path: &str| path.split('/').nth(3).unwrap_or_default().to_owned();
+            if level(&target_file.module(UI)).is_some_and(|level| level > own_level) {
+                violations.push(format!(
                     "{} imports {target}, which is above it",
                     source.path
                 ));
-            } else if room == "features"
-                && to.module(UI) == "features"
-                && feature(&target) != feature(&source.path)
+            } else if module == "features"
+                && target_file.module(UI) == "features"
+                && feature_of(&target) != feature_of(&source.path)
             {
-                broken.push(format!("{} imports another feature, {target}", source.path));
+                violations.push(format!("{} imports another feature, {target}", source.path));
             }
         }
     }
-    assert_none("kit, lib ← ipc ← state ← features ← views ← App", &broken);
+    assert_none(
+        "kit, lib ← ipc ← state ← features ← views ← App",
+        &violations,
+    );
 }
 
 #[test]
@@ -350,12 +383,12 @@ fn only_ipc_names_the_packages_of_tauri() {
     let outside = read_ui_files()
         .into_iter()
         .filter(|source| source.module(UI) != "ipc");
-    let broken = outside
+    let violations = outside
         .filter(|source| source.text.contains("@tauri-apps"))
         .map(|source| source.path);
     assert_none(
         "only ui/src/ipc may name @tauri-apps",
-        &broken.collect::<Vec<_>>(),
+        &violations.collect::<Vec<_>>(),
     );
 }
 
@@ -378,15 +411,15 @@ fn every_rust_file_begins_with_a_module_comment() {
     let files = read_rust_files()
         .into_iter()
         .filter(|source| !source.path.ends_with("/tests.rs"));
-    let silent = files.filter(|source| !source.text.starts_with("//! "));
+    let undocumented = files.filter(|source| !source.text.starts_with("//! "));
     assert_none(
         "a file opens with `//!`",
-        &silent.map(|source| source.path).collect::<Vec<_>>(),
+        &undocumented.map(|source| source.path).collect::<Vec<_>>(),
     );
 }
 
 /// The words of the comments of a file, in lower case.
-fn comment_words(source: &SourceFile) -> Vec<String> {
+fn list_comment_words(source: &SourceFile) -> Vec<String> {
     let comments = source
         .text
         .lines()
@@ -404,27 +437,29 @@ fn comments_state_conditions_with_if() {
     let files = product
         .iter()
         .flat_map(|folder| list_sources(folder, &["rs"]));
-    let words: Vec<String> = files.flat_map(|source| comment_words(&source)).collect();
+    let words: Vec<String> = files
+        .flat_map(|source| list_comment_words(&source))
+        .collect();
     let per_thousand = |word: &str| {
         let count = words.iter().filter(|other| *other == word).count();
         1_000.0 * count as f64 / words.len() as f64
     };
-    let (wheres, ifs) = (per_thousand("where"), per_thousand("if"));
+    let (where_rate, if_rate) = (per_thousand("where"), per_thousand("if"));
     assert!(words.len() > 10_000, "only {} words were read", words.len());
     assert!(
-        wheres <= 2.0 && ifs >= 4.0,
-        "per 1,000 words of comments: {wheres:.1} \"where\" (at most 2), {ifs:.1} \"if\" (at least 4)"
+        where_rate <= 2.0 && if_rate >= 4.0,
+        "per 1,000 words of comments: {where_rate:.1} \"where\" (at most 2), {if_rate:.1} \"if\" (at least 4)"
     );
 }
 
 #[test]
 fn no_module_is_a_mod_rs_file() {
-    let found = read_rust_files()
+    let mod_files = read_rust_files()
         .into_iter()
         .filter(|source| Path::new(&source.path).ends_with("mod.rs"));
     assert_none(
         "`x/` has a sibling `x.rs`",
-        &found.map(|source| source.path).collect::<Vec<_>>(),
+        &mod_files.map(|source| source.path).collect::<Vec<_>>(),
     );
 }
 
@@ -440,11 +475,11 @@ fn files_are_short() {
         .collect();
     lengths.sort();
     let (median, _) = &lengths[lengths.len() / 2];
-    let (most, _) = &lengths[lengths.len() * 9 / 10];
+    let (ninetieth_percentile, _) = &lengths[lengths.len() * 9 / 10];
     let longest: Vec<_> = lengths.iter().rev().take(5).collect();
     assert!(
-        *median <= 150 && *most <= 400,
-        "median {median}, 90 % up to {most} lines; the longest: {longest:?}"
+        *median <= 150 && *ninetieth_percentile <= 400,
+        "median {median}, 90 % up to {ninetieth_percentile} lines; the longest: {longest:?}"
     );
 }
 
@@ -469,18 +504,18 @@ fn no_committed_file_names_the_host_of_a_registry() {
         "only {} files were found",
         sources.len()
     );
-    let mut broken = Vec::new();
+    let mut violations = Vec::new();
     for source in sources {
         let text = if source.path.ends_with("Cargo.lock") {
             source.text.replace(&line, "")
         } else {
             source.text
         };
-        let found = hosts
+        let named_hosts = hosts
             .iter()
             .chain([&index])
             .filter(|host| text.contains(host.as_str()));
-        broken.extend(found.map(|host| format!("{} names {host}", source.path)));
+        violations.extend(named_hosts.map(|host| format!("{} names {host}", source.path)));
     }
-    assert_none("no host of a registry is named", &broken);
+    assert_none("no host of a registry is named", &violations);
 }

@@ -30,7 +30,7 @@ const ORDINARY: &[(&str, &str)] = &[
 ];
 
 /// Returns the name of the public type that a line at the level of a module declares.
-fn public_type(line: &str) -> Option<&str> {
+fn parse_public_type(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("pub")?;
     let rest = match rest.strip_prefix('(') {
         Some(scope) => scope.split_once(") ")?.1,
@@ -48,10 +48,10 @@ fn public_type(line: &str) -> Option<&str> {
 
 #[test]
 fn a_public_type_name_occurs_once_in_a_crate() {
-    assert_eq!(public_type("pub struct A<T>(T);"), Some("A"));
-    assert_eq!(public_type("pub(in crate::b) enum B {"), Some("B"));
-    assert_eq!(public_type("pub fn c() {"), None);
-    let mut broken = Vec::new();
+    assert_eq!(parse_public_type("pub struct A<T>(T);"), Some("A"));
+    assert_eq!(parse_public_type("pub(in crate::b) enum B {"), Some("B"));
+    assert_eq!(parse_public_type("pub fn c() {"), None);
+    let mut violations = Vec::new();
     for folder in CRATES {
         let mut places = BTreeMap::<String, Vec<String>>::new();
         for source in list_sources(folder, &["rs"])
@@ -59,7 +59,7 @@ fn a_public_type_name_occurs_once_in_a_crate() {
             .filter(|source| !source.is_test())
         {
             let code = without_comments(&source.text);
-            for name in without_tests(&code).lines().filter_map(public_type) {
+            for name in without_tests(&code).lines().filter_map(parse_public_type) {
                 places
                     .entry(name.to_owned())
                     .or_default()
@@ -67,18 +67,18 @@ fn a_public_type_name_occurs_once_in_a_crate() {
             }
         }
         assert!(!places.is_empty(), "no type was found in {folder}");
-        broken.extend(
+        violations.extend(
             places
                 .into_iter()
                 .filter(|(_, files)| files.len() > 1)
                 .map(|(name, files)| format!("{name} is in {}", files.join(" and "))),
         );
     }
-    assert_none("a public type name occurs once in a crate", &broken);
+    assert_none("a public type name occurs once in a crate", &violations);
 }
 
 /// Returns the single words in the last column of the glossary.
-fn replaced_words() -> Vec<String> {
+fn read_replaced_words() -> Vec<String> {
     let text = fs::read_to_string(paths::repository_root().join("CONTRIBUTING.md"))
         .expect("CONTRIBUTING.md");
     let (_, glossary) = text.split_once("\n## Glossary\n").expect("a glossary");
@@ -95,7 +95,7 @@ fn replaced_words() -> Vec<String> {
 
 #[test]
 fn no_file_is_named_with_a_replaced_word() {
-    let words = replaced_words();
+    let words = read_replaced_words();
     for known in ["back", "hearing", "rounds", "life", "figures", "standing"] {
         assert!(
             words.iter().any(|word| word == known),
@@ -107,17 +107,17 @@ fn no_file_is_named_with_a_replaced_word() {
             .filter_map(|part| part.split('.').next())
             .any(|stem| words.iter().any(|word| word == stem))
     };
-    let (ordinary, broken): (Vec<String>, Vec<String>) = list_committed_paths()
+    let (exceptions, violations): (Vec<String>, Vec<String>) = list_committed_paths()
         .into_iter()
         .filter(|path| uses_word(path))
         .partition(|path| ORDINARY.iter().any(|(place, _)| path.starts_with(place)));
     assert_none(
         "a file is named with the term of the glossary in CONTRIBUTING.md",
-        &broken,
+        &violations,
     );
     let unused = ORDINARY
         .iter()
-        .filter(|(place, _)| !ordinary.iter().any(|path| path.starts_with(place)))
+        .filter(|(place, _)| !exceptions.iter().any(|path| path.starts_with(place)))
         .map(|(place, _)| (*place).to_owned());
     assert_none(
         "each exception is still needed",

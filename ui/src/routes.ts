@@ -25,9 +25,9 @@ export interface Route {
 export function parseRoute(hash: string): Route {
   const [, page, id] = /^#\/([a-z]+)(?:\/(.+))?$/.exec(hash) ?? [];
   if (page === "popup") return { page, id: null };
-  const known = PAGES.find((name) => name === page);
-  return known
-    ? { page: known, id: id === undefined ? null : decodeId(id) }
+  const knownPage = PAGES.find((name) => name === page);
+  return knownPage
+    ? { page: knownPage, id: id === undefined ? null : decodeId(id) }
     : { page: "approvals", id: null };
 }
 

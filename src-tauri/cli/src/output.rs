@@ -16,8 +16,8 @@ pub(crate) fn print_answer<T: Serialize>(
         return print_line(&escape_json(&serde_json::to_string(answer)?));
     }
     match lines(answer) {
-        nothing if nothing.is_empty() => Ok(()),
-        lines => print_line(&lines),
+        text if text.is_empty() => Ok(()),
+        text => print_line(&text),
     }
 }
 

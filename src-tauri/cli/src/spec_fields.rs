@@ -3,12 +3,12 @@
 use drawbridge_hub::model::spec::ServerSpec;
 use serde_json::{Map, Value};
 
-/// A field of a spec cannot be set.
+/// The error if a field of a spec cannot be set.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FieldError {
     #[error("'{field}' is not of the form FIELD=VALUE")]
     Syntax { field: String },
-    #[error("cannot set '{path}', because a part of the path is no object")]
+    #[error("cannot set '{path}', because a part of the path is not an object")]
     NotInObject { path: String },
     #[error("a spec has no field '{field}'. See docs/servers.md.")]
     Unknown { field: String },
@@ -32,11 +32,11 @@ pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<Serve
             }
         })?;
     }
-    let known = ServerSpec::default();
+    let default_spec = ServerSpec::default();
     let spec: ServerSpec = serde_json::from_value(members).map_err(FieldError::InvalidSpec)?;
     // An unknown field in a file is kept, but an unknown field on the command line is a mistake.
     let unknown = spec.other.keys().find(|key| {
-        !known.other.contains_key(*key)
+        !default_spec.other.contains_key(*key)
             && fields
                 .iter()
                 .any(|field| field.split(['.', '=']).next() == Some(key))
@@ -117,21 +117,21 @@ mod tests {
         );
         assert_eq!(
             spec.other["mine"], true,
-            "what the file holds beside is kept"
+            "unknown fields of the file are kept"
         );
     }
 
     #[test]
     fn unknown_fields_and_invalid_values_are_reported() {
-        for (field, says) in [
+        for (field, expected) in [
             ("visibility", "FIELD=VALUE"),
             ("visibilty=deferred", "no field 'visibilty'"),
             ("visibility=hidden", "hidden"),
-            ("command.x=1", "no object"),
+            ("command.x=1", "not an object"),
             ("retries=many", "many"),
         ] {
             let error = set(&[field]).expect_err(field).to_string();
-            assert!(error.contains(says), "{field}: {error}");
+            assert!(error.contains(expected), "{field}: {error}");
         }
     }
 }

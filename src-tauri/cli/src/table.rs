@@ -55,7 +55,7 @@ mod tests {
         let long = "a b".repeat(50_000);
         let mut table = Table::new(["ID", "ARGUMENTS"]);
         table.add_row(["1", &long]);
-        let shown: String = table.format_or("").split_whitespace().collect();
-        assert!(shown.ends_with(&long.replace(' ', "")));
+        let cells: String = table.format_or("").split_whitespace().collect();
+        assert!(cells.ends_with(&long.replace(' ', "")));
     }
 }

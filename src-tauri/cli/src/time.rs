@@ -79,30 +79,30 @@ fn parse_zoned(text: &str, zone: TimeZone) -> Result<Zoned, jiff::Error> {
 }
 
 /// Formats a time in the local time zone, such as `2026-11-21 04:18:46+01:00`.
-pub(crate) fn format_time(at: Timestamp) -> String {
-    format_in(at, TimeZone::system(), "%Y-%m-%d %H:%M:%S%:z")
+pub(crate) fn format_time(time: Timestamp) -> String {
+    format_in(time, TimeZone::system(), "%Y-%m-%d %H:%M:%S%:z")
 }
 
 /// Formats a time like [`format_time`], or returns a dash if there is none.
-pub(crate) fn format_time_or_dash(at: Option<Timestamp>) -> String {
-    at.map_or_else(|| "-".to_owned(), format_time)
+pub(crate) fn format_time_or_dash(time: Option<Timestamp>) -> String {
+    time.map_or_else(|| "-".to_owned(), format_time)
 }
 
 /// Formats a time in UTC, such as `2026-11-21 03:18:46Z`.
-pub(crate) fn format_utc(at: Timestamp) -> String {
-    format_in(at, TimeZone::UTC, "%Y-%m-%d %H:%M:%SZ")
+pub(crate) fn format_utc(time: Timestamp) -> String {
+    format_in(time, TimeZone::UTC, "%Y-%m-%d %H:%M:%SZ")
 }
 
 /// Formats the day of a time in UTC, such as `2026-11-21`.
-pub(crate) fn format_utc_day(at: Timestamp) -> String {
-    format_in(at, TimeZone::UTC, "%Y-%m-%d")
+pub(crate) fn format_utc_day(time: Timestamp) -> String {
+    format_in(time, TimeZone::UTC, "%Y-%m-%d")
 }
 
 /// Returns the milliseconds since 1970 instead if the time is outside the range of the calendar,
 /// which happens only in a damaged record.
-fn format_in(at: Timestamp, zone: TimeZone, format: &str) -> String {
-    jiff::Timestamp::from_millisecond(at.0).map_or_else(
-        |_| format!("{} ms", at.0),
-        |time| time.to_zoned(zone).strftime(format).to_string(),
+fn format_in(time: Timestamp, zone: TimeZone, format: &str) -> String {
+    jiff::Timestamp::from_millisecond(time.0).map_or_else(
+        |_| format!("{} ms", time.0),
+        |timestamp| timestamp.to_zoned(zone).strftime(format).to_string(),
     )
 }

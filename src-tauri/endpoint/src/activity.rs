@@ -72,13 +72,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_hub_is_unused_after_its_idle_time_without_a_connection() {
         let activity = Activity::default();
-        let began = Instant::now();
+        let start = Instant::now();
         let first = activity.count_connection().expect("open");
         assert!(
             timeout(3 * IDLE, activity.close_when_unused(IDLE, || false))
                 .await
                 .is_err(),
-            "one is connected"
+            "the hub counts as unused although a connection is open"
         );
         drop(first);
         // Even a short connection restarts the idle time.
@@ -89,10 +89,10 @@ mod tests {
         );
         drop(activity.count_connection());
         activity.close_when_unused(IDLE, || false).await;
-        assert_eq!(began.elapsed(), 3 * IDLE + IDLE / 2 + IDLE);
+        assert_eq!(start.elapsed(), 3 * IDLE + IDLE / 2 + IDLE);
         assert!(
             activity.count_connection().is_none(),
-            "a connection that comes too late is not served"
+            "a connection was accepted after the hub had closed"
         );
     }
 

@@ -16,8 +16,8 @@ use axum::{
 use drawbridge_hub::model::ids::ClientName;
 
 use crate::{
+    error_response::Refusal,
     headers::is_json,
-    rescue::Refusal,
     server::{ListenerKind, ListenerState},
 };
 
@@ -27,7 +27,7 @@ pub(crate) const COOKIE: &str = "drawbridge";
 /// The header in which a client on the local socket sends its name.
 pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
 
-const LONGEST_NAME: usize = 64;
+const MAX_CLIENT_NAME_BYTES: usize = 64;
 
 const NO_CLIENT_TOKEN: &str = "the request has no bearer token; set the header Authorization: Bearer TOKEN with the token that \
     Drawbridge's Clients screen, or `drawbridge clients add NAME`, shows for this client";
@@ -58,11 +58,11 @@ pub(crate) async fn require_administrator(
     request: Request,
     next: Next,
 ) -> Response {
-    let verdict = match state.kind {
+    let access = match state.kind {
         ListenerKind::Tcp => check_administrator(&state, request.method(), request.headers()),
         ListenerKind::Local => Ok(()),
     };
-    match verdict {
+    match access {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -83,7 +83,7 @@ async fn client_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<Cl
         Some(value) => value
             .to_str()
             .ok()
-            .filter(|name| !name.trim().is_empty() && name.len() <= LONGEST_NAME)
+            .filter(|name| !name.trim().is_empty() && name.len() <= MAX_CLIENT_NAME_BYTES)
             .ok_or_else(|| {
                 Refusal::bad_request(
                     "the header `Drawbridge-Client` must have 1 to 64 ASCII characters",
@@ -126,8 +126,8 @@ fn check_administrator(
 
 /// Returns the token of the `Authorization: Bearer` header, if there is exactly one such header.
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    let mut given = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (given.next(), given.next()) else {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
         return None;
     };
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;

@@ -16,7 +16,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use crate::{rescue::Refusal, server::LARGEST_BODY};
+use crate::{error_response::Refusal, server::MAX_BODY_BYTES};
 
 /// The longest time between two pieces of a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -73,10 +73,10 @@ where
 /// Reads a whole body.
 ///
 /// # Errors
-/// Returns 413 if the body is longer than [`LARGEST_BODY`], and 400 if it cannot be read to its
+/// Returns 413 if the body is longer than [`MAX_BODY_BYTES`], and 400 if it cannot be read to its
 /// end.
 pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Refusal> {
-    let announced = body
+    let announced_length = body
         .size_hint()
         .exact()
         .and_then(|length| usize::try_from(length).ok())
@@ -88,15 +88,15 @@ pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Refusal> {
             continue;
         };
         length += piece.len();
-        if length > LARGEST_BODY {
+        if length > MAX_BODY_BYTES {
             return Err(Refusal::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 too_long_message(),
             ));
         }
-        if piece.len() < announced {
+        if piece.len() < announced_length {
             // Reserve the announced length at once, so that no byte is copied twice.
-            whole.reserve_exact(announced.saturating_sub(whole.len()));
+            whole.reserve_exact(announced_length.saturating_sub(whole.len()));
             whole.extend_from_slice(&piece);
         } else {
             pieces.push(piece);
@@ -109,11 +109,11 @@ pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Refusal> {
     })
 }
 
-/// Returns the message for a body that is longer than [`LARGEST_BODY`].
+/// Returns the message for a body that is longer than [`MAX_BODY_BYTES`].
 pub(crate) fn too_long_message() -> String {
     format!(
         "the body is longer than {} MiB, which is the limit",
-        LARGEST_BODY >> 20
+        MAX_BODY_BYTES >> 20
     )
 }
 

@@ -25,12 +25,12 @@ use tokio::{
 use self::hub_session::HubSession;
 use crate::{
     ApiClient,
-    server::LARGEST_BODY,
+    server::MAX_BODY_BYTES,
     wire::{self, Message, ParseError},
 };
 
 /// The largest number of messages from the hub that wait to be written.
-const MAX_WAITING: usize = 64;
+const MAX_QUEUED_MESSAGES: usize = 64;
 
 /// How long to wait for the answers in flight after stdin has ended.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -50,7 +50,7 @@ pub struct HubPresence {
 /// Returns `unavailable` if no hub runs there, or if the hub is ending.
 pub async fn connect(data_dir: &Path) -> Result<HubPresence, ApiError> {
     let api = ApiClient::local(data_dir)?;
-    match api.open_presence().await {
+    match api.keep_hub_running().await {
         Ok(presence) => Ok(HubPresence {
             api,
             presence: Some(presence),
@@ -73,7 +73,7 @@ impl HubPresence {
                 while let Ok(Some(_)) = stream.chunk().await {}
             }
             sleep(RECONNECT_PAUSE).await;
-            presence = api.open_presence().await.ok();
+            presence = api.keep_hub_running().await.ok();
         }
     }
 }
@@ -88,16 +88,16 @@ pub async fn run(
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let (messages, from_hub) = mpsc::channel(MAX_WAITING);
+    let (messages, hub_messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
     let api = hub.api.clone();
-    let mut staying = JoinSet::new();
-    staying.spawn(hub.keep_alive());
+    let mut presence_task = JoinSet::new();
+    presence_task.spawn(hub.keep_alive());
     let hub = HubSession::new(api, client, messages);
     let (answers, stream_reader) = (JoinSet::new(), JoinSet::new());
     let mut bridge = Bridge {
         hub,
         output,
-        from_hub,
+        hub_messages,
         answers,
         in_flight: HashMap::new(),
         stream_reader,
@@ -110,8 +110,8 @@ pub async fn run(
                 Some(line) => bridge.handle_line(line).await?,
                 None => break,
             },
-            Some(message) = bridge.from_hub.recv() => bridge.write(&message).await?,
-            Some(done) = bridge.answers.join_next() => bridge.write_answer(done.ok()).await?,
+            Some(message) = bridge.hub_messages.recv() => bridge.write(&message).await?,
+            Some(result) = bridge.answers.join_next() => bridge.write_answer(result.ok()).await?,
         }
     }
     reader.abort();
@@ -128,7 +128,7 @@ struct Bridge<W> {
     hub: HubSession,
     output: W,
     /// Messages from the hub that are not answers.
-    from_hub: mpsc::Receiver<Bytes>,
+    hub_messages: mpsc::Receiver<Bytes>,
     answers: JoinSet<Answer>,
     in_flight: HashMap<String, AbortHandle>,
     /// The task that reads the session's stream, after `initialize`.
@@ -144,7 +144,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
                     code::INVALID_REQUEST,
                     format!(
                         "the message is longer than {} MiB, which is the limit",
-                        LARGEST_BODY >> 20
+                        MAX_BODY_BYTES >> 20
                     ),
                 );
                 return self.write(&wire::encode_error(None, &error)).await;
@@ -218,7 +218,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         let Some((id, line)) = answer else {
             return Ok(());
         };
-        while let Ok(message) = self.from_hub.try_recv() {
+        while let Ok(message) = self.hub_messages.try_recv() {
             self.write(&message).await?;
         }
         match self.in_flight.remove(&id) {
@@ -231,9 +231,9 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
         loop {
             tokio::select! {
                 biased;
-                Some(message) = self.from_hub.recv() => self.write(&message).await?,
-                done = self.answers.join_next() => match done {
-                    Some(done) => self.write_answer(done.ok()).await?,
+                Some(message) = self.hub_messages.recv() => self.write(&message).await?,
+                result = self.answers.join_next() => match result {
+                    Some(result) => self.write_answer(result.ok()).await?,
                     None => return Ok(()),
                 },
             }
@@ -258,7 +258,7 @@ fn to_line(message: &[u8]) -> Vec<u8> {
 
 /// Sends each line of the input that is not blank.
 async fn read_lines(mut input: impl AsyncBufRead + Unpin, lines: mpsc::Sender<Line>) {
-    while let Ok(Some(line)) = next_line(&mut input, LARGEST_BODY).await {
+    while let Ok(Some(line)) = next_line(&mut input, MAX_BODY_BYTES).await {
         let is_blank = matches!(&line, Line::Whole(bytes) if bytes.trim_ascii().is_empty());
         if !is_blank && lines.send(line).await.is_err() {
             return;

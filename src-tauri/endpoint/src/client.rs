@@ -17,13 +17,13 @@ use reqwest::{Client, ClientBuilder, Method, RequestBuilder, Response, Url, head
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{local, rescue::code_of};
+use crate::{error_response::code_for_status, local};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Shorter than the time for which the endpoint keeps an idle connection, so that the client never
 /// reuses a connection that the endpoint is closing.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The timeout of a verb, longer than any verb takes.
 const VERB_TIMEOUT: Duration = Duration::from_secs(180);
@@ -33,7 +33,7 @@ const VERB_TIMEOUT: Duration = Duration::from_secs(180);
 pub struct ApiClient {
     http: Client,
     /// `http://HOST:PORT`, without a trailing slash.
-    base: String,
+    base_url: String,
     admin_token: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl ApiClient {
         drawbridge_hub::install_tls();
         Ok(Self {
             http: build_http_client(local::connect(data_dir)?)?,
-            base: "http://localhost".to_owned(),
+            base_url: "http://localhost".to_owned(),
             admin_token: None,
         })
     }
@@ -67,10 +67,10 @@ impl ApiClient {
         if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
             return Err(invalid());
         }
-        let base = parsed.origin().ascii_serialization();
+        let base_url = parsed.origin().ascii_serialization();
         Ok(Self {
             http: build_http_client(Client::builder().no_proxy())?,
-            base,
+            base_url,
             admin_token,
         })
     }
@@ -113,7 +113,7 @@ impl ApiClient {
         response
             .bytes()
             .await
-            .map_err(|e| self.unreachable_error(&e))
+            .map_err(|e| self.connection_error(&e))
     }
 
     /// Returns the hub's events from now on, until the connection ends.
@@ -128,17 +128,20 @@ impl ApiClient {
         Ok(events::read_hub_events(response.bytes_stream()))
     }
 
-    /// Opens a response. Until the response is dropped, the hub does not end for lack of use.
+    /// Returns a response that never ends by itself. Until the response is dropped, the hub does
+    /// not end for lack of use.
     ///
     /// # Errors
     /// Returns an error as [`ApiClient::call`] does. An older hub, which never ends for lack of
     /// use, returns `not_found`.
-    pub(crate) async fn open_presence(&self) -> Result<Response, ApiError> {
+    pub(crate) async fn keep_hub_running(&self) -> Result<Response, ApiError> {
         self.send(self.request(Method::GET, "/api/presence")).await
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.base));
+        let request = self
+            .http
+            .request(method, format!("{}{path}", self.base_url));
         match &self.admin_token {
             Some(token) => request.bearer_auth(token),
             None => request,
@@ -149,19 +152,24 @@ impl ApiClient {
         let response = request
             .send()
             .await
-            .map_err(|e| self.unreachable_error(&e))?;
+            .map_err(|e| self.connection_error(&e))?;
         if response.status().is_success() {
             return Ok(response);
         }
         let status = response.status();
         let body = response.bytes().await.unwrap_or_default();
         Err(serde_json::from_slice(&body).map_or_else(
-            |_| ApiError::new(code_of(status), format!("{} answered {status}", self.base)),
+            |_| {
+                ApiError::new(
+                    code_for_status(status),
+                    format!("{} answered {status}", self.base_url),
+                )
+            },
             |ErrorBody { error }| error,
         ))
     }
 
-    fn unreachable_error(&self, error: &reqwest::Error) -> ApiError {
+    fn connection_error(&self, error: &reqwest::Error) -> ApiError {
         if error.is_timeout() {
             return ApiError::new(
                 drawbridge_hub::api::ErrorCode::Timeout,
@@ -170,7 +178,7 @@ impl ApiClient {
         }
         ApiError::unavailable(format!(
             "Drawbridge cannot be reached: {}",
-            root_cause(error)
+            root_cause_message(error)
         ))
     }
 }
@@ -187,7 +195,7 @@ struct ErrorBody {
 }
 
 /// Returns the message of the innermost error. The outer errors only repeat the URL.
-pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn root_cause_message(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;
@@ -198,10 +206,13 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
 fn build_http_client(builder: ClientBuilder) -> Result<Client, ApiError> {
     builder
         .connect_timeout(CONNECT_TIMEOUT)
-        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_idle_timeout(IDLE_CONNECTION_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())
         .build()
         .map_err(|e| {
-            ApiError::internal(format!("cannot create an HTTP client: {}", root_cause(&e)))
+            ApiError::internal(format!(
+                "cannot create an HTTP client: {}",
+                root_cause_message(&e)
+            ))
         })
 }

@@ -5,11 +5,11 @@ use crate::{client::events, wire};
 
 /// Checks a message of a client.
 pub fn message(text: &[u8]) {
-    wire::properties::read_is_what_was_sent(text);
-    wire::properties::deep_nesting_is_refused(text);
+    wire::properties::check_message_is_unchanged(text);
+    wire::properties::check_deep_nesting_is_rejected(text);
 }
 
 /// Checks the body of a hub's event stream, given in pieces.
 pub fn events(pieces: &[&[u8]]) {
-    events::properties::events_do_not_depend_on_cuts(pieces);
+    events::properties::check_events_do_not_depend_on_pieces(pieces);
 }

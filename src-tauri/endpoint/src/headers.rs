@@ -10,7 +10,7 @@ use axum::http::{
     header::{self, HeaderName, HeaderValue},
 };
 
-use crate::{body, rescue::Refusal, server::LARGEST_BODY};
+use crate::{body, error_response::Refusal, server::MAX_BODY_BYTES};
 
 const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \
@@ -36,17 +36,17 @@ pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
 /// Checks the length that a body announces, before the body is sent.
 ///
 /// # Errors
-/// Returns 413 if the length is [`LARGEST_BODY`] or more.
+/// Returns 413 if the length is [`MAX_BODY_BYTES`] or more.
 pub(crate) fn check_content_length(headers: &HeaderMap) -> Result<(), Refusal> {
     let length = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse().ok());
     match length {
-        Some(LARGEST_BODY..) => Err(Refusal::new(
+        Some(MAX_BODY_BYTES..) => Err(Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             body::too_long_message(),
         )),
-        Some(0..LARGEST_BODY) | None => Ok(()),
+        Some(0..MAX_BODY_BYTES) | None => Ok(()),
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
 pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+        .is_some_and(|value| value.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// Returns whether the client accepts JSON. A client without an `Accept` header accepts everything.
@@ -77,14 +77,14 @@ pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
 }
 
 fn accepts(headers: &HeaderMap, ranges: [&str; 3]) -> bool {
-    let is_in_ranges = |given: &str| {
-        let essence = given.split_once(';').map_or(given, |(essence, _)| essence);
+    let is_in_ranges = |range: &str| {
+        let essence = range.split_once(';').map_or(range, |(essence, _)| essence);
         ranges
             .iter()
-            .any(|range| essence.trim().eq_ignore_ascii_case(range))
+            .any(|accepted| essence.trim().eq_ignore_ascii_case(accepted))
     };
-    let given = headers.get_all(header::ACCEPT).iter();
-    given
+    let values = headers.get_all(header::ACCEPT).iter();
+    values
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .any(is_in_ranges)

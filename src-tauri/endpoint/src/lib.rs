@@ -7,6 +7,7 @@ mod auth;
 mod body;
 pub mod bridge;
 pub mod client;
+mod error_response;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -15,7 +16,6 @@ mod listener;
 mod local;
 mod mcp;
 mod origin;
-mod rescue;
 mod rest;
 mod server;
 mod wire;

@@ -14,7 +14,7 @@ use hyper_util::{
 use tokio::{task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::{activity::Activity, server::Front};
+use crate::{activity::Activity, server::CheckedRouter};
 
 /// The timeout for a request's headers, counted from the opening of the connection or its last
 /// response.
@@ -50,7 +50,7 @@ pub(crate) enum BindError {
 /// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN_TIMEOUT`] to end.
 pub(crate) async fn serve_connections(
     mut listener: impl Listener,
-    front: Arc<Front>,
+    router: Arc<CheckedRouter>,
     activity: Activity,
     stopping: CancellationToken,
 ) {
@@ -62,13 +62,13 @@ pub(crate) async fn serve_connections(
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
         };
-        let Some(counted) = activity.count_connection() else {
+        let Some(connection_guard) = activity.count_connection() else {
             continue;
         };
-        let front = Arc::clone(&front);
+        let router = Arc::clone(&router);
         let service = service_fn(move |request| {
-            let front = Arc::clone(&front);
-            async move { Ok::<_, Infallible>(front.answer(request).await) }
+            let router = Arc::clone(&router);
+            async move { Ok::<_, Infallible>(router.answer(request).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -76,7 +76,7 @@ pub(crate) async fn serve_connections(
             .serve_connection(TokioIo::new(io), service);
         let connection = graceful.watch(connection);
         connections.spawn(async move {
-            let _counted = counted;
+            let _connection_guard = connection_guard;
             connection.await
         });
     }

@@ -9,9 +9,9 @@ mod unix;
 pub(crate) use unix::{bind, connect};
 
 #[cfg(not(unix))]
-mod absent;
+mod unsupported;
 #[cfg(not(unix))]
-pub(crate) use absent::{bind, connect};
+pub(crate) use unsupported::{bind, connect};
 
 /// The attempt to bind the local socket.
 pub(crate) struct Bound<L> {

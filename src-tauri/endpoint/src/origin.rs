@@ -10,13 +10,13 @@ use std::net::SocketAddr;
 
 use axum::http::{HeaderMap, Uri, header};
 
-use crate::rescue::Refusal;
+use crate::error_response::Refusal;
 
 /// The values of `Host` that name this listener, each with its port.
 #[derive(Debug)]
-pub(crate) struct Hosts(Vec<String>);
+pub(crate) struct OwnHosts(Vec<String>);
 
-impl Hosts {
+impl OwnHosts {
     /// Returns the hosts of a listener bound to `address`.
     pub(crate) fn for_address(address: SocketAddr) -> Self {
         let port = address.port();
@@ -29,7 +29,7 @@ impl Hosts {
     }
 
     fn contains(&self, host: &[u8]) -> bool {
-        self.0.iter().any(|known| known.as_bytes() == host)
+        self.0.iter().any(|own_host| own_host.as_bytes() == host)
     }
 }
 
@@ -38,23 +38,27 @@ impl Hosts {
 /// # Errors
 /// Returns 400 if `Host` is missing or repeated. Returns 403 if `Host`, the request's target or
 /// `Origin` names another host, or if `Sec-Fetch-Site` names another site.
-pub(crate) fn check(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+pub(crate) fn check_host_and_origin(
+    hosts: &OwnHosts,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(), Refusal> {
     check_host(hosts, uri, headers)?;
     check_origin(hosts, headers)?;
     check_site(headers)
 }
 
-fn check_host(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-    let mut given = headers.get_all(header::HOST).iter();
-    let (Some(host), None) = (given.next().filter(|host| !host.is_empty()), given.next()) else {
+fn check_host(hosts: &OwnHosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut values = headers.get_all(header::HOST).iter();
+    let (Some(host), None) = (values.next().filter(|host| !host.is_empty()), values.next()) else {
         return Err(Refusal::bad_request(
             "a request must have exactly one `Host` header",
         ));
     };
-    let target_is_known = uri
+    let target_is_own = uri
         .authority()
         .is_none_or(|authority| hosts.contains(authority.as_str().as_bytes()));
-    if hosts.contains(host.as_bytes()) && target_is_known {
+    if hosts.contains(host.as_bytes()) && target_is_own {
         return Ok(());
     }
     Err(Refusal::forbidden(
@@ -62,9 +66,9 @@ fn check_host(hosts: &Hosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refus
     ))
 }
 
-fn check_origin(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Refusal> {
-    let mut given = headers.get_all(header::ORIGIN).iter();
-    let known = match (given.next(), given.next()) {
+fn check_origin(hosts: &OwnHosts, headers: &HeaderMap) -> Result<(), Refusal> {
+    let mut values = headers.get_all(header::ORIGIN).iter();
+    let is_own_origin = match (values.next(), values.next()) {
         (None, _) => true,
         (Some(origin), None) => origin
             .as_bytes()
@@ -72,17 +76,17 @@ fn check_origin(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Refusal> {
             .is_some_and(|host| hosts.contains(host)),
         (Some(_), Some(_)) => false,
     };
-    known.then_some(()).ok_or_else(|| {
+    is_own_origin.then_some(()).ok_or_else(|| {
         Refusal::forbidden("requests from other websites are not allowed (header `Origin`)")
     })
 }
 
 fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
-    let own = |site: &[u8]| matches!(site, b"same-origin" | b"none");
+    let is_own_site = |site: &[u8]| matches!(site, b"same-origin" | b"none");
     if headers
         .get_all("sec-fetch-site")
         .iter()
-        .all(|site| own(site.as_bytes()))
+        .all(|site| is_own_site(site.as_bytes()))
     {
         return Ok(());
     }

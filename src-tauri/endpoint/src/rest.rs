@@ -24,7 +24,7 @@ use drawbridge_hub::api::{ApiError, Verb};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    rescue::{Refusal, internal_error},
+    error_response::{Refusal, internal_error},
     server::ListenerState,
 };
 
@@ -37,22 +37,22 @@ pub(crate) type QueryResult<T> = Result<Query<T>, QueryRejection>;
 
 /// Runs a verb to its end, even if the client disconnects.
 pub(crate) async fn run_verb<V: Verb>(state: Arc<ListenerState>, verb: V) -> JsonResult<V::Answer> {
-    let ran = tokio::spawn(async move { verb.run(&state.hub).await });
-    Ok(Json(ran.await.map_err(|_| internal_error())??))
+    let task = tokio::spawn(async move { verb.run(&state.hub).await });
+    Ok(Json(task.await.map_err(|_| internal_error())??))
 }
 
 /// Returns the parameters of a query. An error names the field.
 fn read_query<T>(query: QueryResult<T>) -> Result<T, Refusal> {
     query
-        .map(|Query(asked)| asked)
+        .map(|Query(parameters)| parameters)
         .map_err(|e| Refusal::bad_request(format!("query: {}", e.body_text())))
 }
 
 fn read_json<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     let text = std::str::from_utf8(body).map_err(|e| ApiError::invalid(format!("body: {e}")))?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let read = serde_path_to_error::deserialize(&mut reader).map_err(|e| field_error(&e));
-    Ok(read?)
+    let value = serde_path_to_error::deserialize(&mut reader).map_err(|e| field_error(&e))?;
+    Ok(value)
 }
 
 /// Returns an error that names the field and the reason.

@@ -18,15 +18,15 @@
 //! | `/api/mcp/servers`, `…/{id}/verify`, `…/{id}/sync`, `…/{id}/capabilities` | GET, POST | administrator | the state of servers |
 //! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the web UI |
 //!
-//! The paths at which clients look for OAuth are not routes: [`rescue`] answers them with 404 and
-//! an OAuth error.
+//! The paths at which clients look for OAuth are not routes: [`error_response`] answers them with
+//! 404 and an OAuth error.
 //!
-//! A request passes, in this order, [`origin::check`] (TCP only), the check of the announced body
-//! length, the panic handler, the limits of the body, the router, [`auth`] and its handler.
-//! [`headers::add_security_headers`] then adds headers to the response. [`rescue`] turns every
-//! failure into a response. The steps before the router ([`Front`]) are one function, and the
-//! handlers for clients call [`auth`] themselves, because each layer of middleware would box and
-//! copy each request.
+//! A request passes, in this order, [`origin::check_host_and_origin`] (TCP only), the check of the
+//! announced body length, the panic handler, the limits of the body, the router, [`auth`] and its
+//! handler. [`headers::add_security_headers`] then adds headers to the response.
+//! [`error_response`] turns every failure into a response. The steps before the router
+//! ([`CheckedRouter`]) are one function, and the handlers for clients call [`auth`] themselves,
+//! because each layer of middleware would box and copy each request.
 
 use std::{
     io,
@@ -57,17 +57,17 @@ use crate::{
     activity::Activity,
     auth,
     body::TimeoutBody,
+    error_response::{self, Refusal},
     headers,
     listener::{self, BindError},
     local::{self, Bound},
     mcp::{self, legacy_sse::SseStreams, session_stream::SessionStreams},
-    origin::{self, Hosts},
-    rescue::{self, Refusal},
+    origin::{self, OwnHosts},
     rest::{approvals, calls, events, health, login, servers, tools, ui, verbs},
 };
 
 /// The largest request body, in bytes. Reading a body may take up to twice as much memory.
-pub(crate) const LARGEST_BODY: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// The TCP address to listen on.
 #[derive(Debug, Clone, Copy)]
@@ -160,7 +160,7 @@ pub(crate) fn routes() -> Vec<Route> {
         route(
             "/api/login",
             Role::Anyone,
-            post(login::redeem).layer(DefaultBodyLimit::max(login::LARGEST_BODY)),
+            post(login::redeem).layer(DefaultBodyLimit::max(login::MAX_BODY_BYTES)),
         ),
         route("/api/verbs/{verb}", Role::Administrator, post(verbs::run)),
         route("/api/events", Role::Administrator, get(events::stream)),
@@ -221,20 +221,20 @@ fn router(state: &Arc<ListenerState>) -> Router {
         router = router.route(path, methods);
     }
     let router = router
-        .fallback(rescue::handle_unknown_route)
-        .method_not_allowed_fallback(rescue::method_not_allowed);
+        .fallback(error_response::handle_unknown_route)
+        .method_not_allowed_fallback(error_response::method_not_allowed);
     router.with_state(Arc::clone(state))
 }
 
 /// The router, and the checks before it.
-pub(crate) struct Front {
+pub(crate) struct CheckedRouter {
     routes: Router,
     /// The hosts that a request may name. `None` for the local socket, which browsers cannot reach.
-    hosts: Option<Hosts>,
+    hosts: Option<OwnHosts>,
 }
 
-impl Front {
-    pub(crate) fn new(routes: Router, hosts: Option<Hosts>) -> Self {
+impl CheckedRouter {
+    pub(crate) fn new(routes: Router, hosts: Option<OwnHosts>) -> Self {
         Self { routes, hosts }
     }
 
@@ -243,18 +243,18 @@ impl Front {
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
-        let answered = match self.check(request.uri(), request.headers()) {
+        let result = match self.check(request.uri(), request.headers()) {
             Ok(()) => AssertUnwindSafe(self.route(request)).catch_unwind().await,
             Err(refusal) => Ok(refusal.into_response()),
         };
-        let mut response = answered.unwrap_or_else(rescue::panic_response);
+        let mut response = result.unwrap_or_else(error_response::panic_response);
         headers::add_security_headers(response.headers_mut());
         response
     }
 
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         if let Some(hosts) = &self.hosts {
-            origin::check(hosts, uri, headers)?;
+            origin::check_host_and_origin(hosts, uri, headers)?;
         }
         headers::check_content_length(headers)
     }
@@ -264,7 +264,7 @@ impl Front {
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
         let mut request = request.map(|body| Body::new(TimeoutBody::new(body)));
-        DefaultBodyLimit::max(LARGEST_BODY).apply(&mut request);
+        DefaultBodyLimit::max(MAX_BODY_BYTES).apply(&mut request);
         match self.routes.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
@@ -291,7 +291,7 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoi
                 url.clone(),
                 listener,
                 ListenerKind::Tcp,
-                Some(Hosts::for_address(address)),
+                Some(OwnHosts::for_address(address)),
             );
             running.url = Some(url);
             None
@@ -343,7 +343,7 @@ async fn bind_tcp(options: ServeOptions) -> Result<(TcpListener, SocketAddr), Bi
 pub struct RunningEndpoint {
     hub: Arc<Hub>,
     url: Option<String>,
-    transports: Vec<ListenerHealth>,
+    listener_health: Vec<ListenerHealth>,
     listeners: JoinSet<()>,
     activity: Activity,
     stopping: CancellationToken,
@@ -354,7 +354,7 @@ impl RunningEndpoint {
         Self {
             hub,
             url: None,
-            transports: Vec::new(),
+            listener_health: Vec::new(),
             listeners: JoinSet::new(),
             activity: Activity::default(),
             stopping: CancellationToken::new(),
@@ -368,9 +368,9 @@ impl RunningEndpoint {
 
     /// Returns the listeners that did not start.
     pub fn failures(&self) -> Vec<ListenerHealth> {
-        self.transports
+        self.listener_health
             .iter()
-            .filter(|transport| !transport.listening)
+            .filter(|health| !health.listening)
             .cloned()
             .collect()
     }
@@ -388,15 +388,15 @@ impl RunningEndpoint {
     pub async fn stop(mut self) {
         self.stopping.cancel();
         while self.listeners.join_next().await.is_some() {}
-        for transport in self
-            .transports
+        for health in self
+            .listener_health
             .drain(..)
-            .filter(|transport| transport.listening)
+            .filter(|health| health.listening)
         {
             self.hub.set_listener(ListenerHealth {
                 listening: false,
                 error: "stopped".to_owned(),
-                ..transport
+                ..health
             });
         }
     }
@@ -407,7 +407,7 @@ impl RunningEndpoint {
         address: String,
         listener: L,
         kind: ListenerKind,
-        hosts: Option<Hosts>,
+        hosts: Option<OwnHosts>,
     ) where
         L: axum::serve::Listener,
     {
@@ -419,14 +419,14 @@ impl RunningEndpoint {
             logins: login::LoginAttempts::default(),
             stopping: self.stopping.clone(),
         };
-        let front = Front::new(router(&Arc::new(state)), hosts);
+        let router = CheckedRouter::new(router(&Arc::new(state)), hosts);
         self.listeners.spawn(listener::serve_connections(
             listener,
-            Arc::new(front),
+            Arc::new(router),
             self.activity.clone(),
             self.stopping.clone(),
         ));
-        self.record(ListenerHealth {
+        self.record_health(ListenerHealth {
             name: name.to_owned(),
             address,
             listening: true,
@@ -436,7 +436,7 @@ impl RunningEndpoint {
 
     fn record_failure(&mut self, name: &str, address: String, error: &BindError) {
         tracing::warn!(name, address, %error, "a listener did not start");
-        self.record(ListenerHealth {
+        self.record_health(ListenerHealth {
             name: name.to_owned(),
             address,
             listening: false,
@@ -444,8 +444,8 @@ impl RunningEndpoint {
         });
     }
 
-    fn record(&mut self, transport: ListenerHealth) {
-        self.hub.set_listener(transport.clone());
-        self.transports.push(transport);
+    fn record_health(&mut self, health: ListenerHealth) {
+        self.hub.set_listener(health.clone());
+        self.listener_health.push(health);
     }
 }

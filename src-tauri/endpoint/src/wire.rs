@@ -19,7 +19,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-const KEYS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+const ENVELOPE_KEYS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 /// A request's id: a string or an integer, as it was written.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +117,7 @@ fn envelope_error<'a>(bytes: &[u8], error: &serde_json::Error) -> ParseError<'a>
 /// The top level of a message, with each key at most once.
 #[derive(Default)]
 struct Envelope<'a> {
-    values: [Option<&'a RawValue>; KEYS.len()],
+    values: [Option<&'a RawValue>; ENVELOPE_KEYS.len()],
 }
 
 impl<'a> Envelope<'a> {
@@ -147,7 +147,7 @@ impl<'a> Envelope<'a> {
         if result.is_some() || error.is_some() {
             return Err(invalid("a request must not have a 'result' or an 'error'"));
         }
-        let method = read_text(method).ok_or_else(|| invalid("'method' must be a string"))?;
+        let method = read_string(method).ok_or_else(|| invalid("'method' must be a string"))?;
         let params = params.filter(|params| params.get() != "null");
         if params.is_some_and(|params| !params.get().starts_with('{')) {
             return Err(invalid("'params' must be an object"));
@@ -176,24 +176,24 @@ impl<'de> Visitor<'de> for EnvelopeVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut envelope = Envelope::default();
-        let mut seen = HashSet::new();
+        let mut other_keys = HashSet::new();
         while let Some(JsonString(key)) = map.next_key::<JsonString<'de>>()? {
             let occurs_twice =
                 |key: &str| serde::de::Error::custom(format_args!("the key '{key}' occurs twice"));
-            if let Some(place) = KEYS.iter().position(|known| *known == key) {
-                if envelope.values[place].replace(map.next_value()?).is_some() {
+            if let Some(index) = ENVELOPE_KEYS.iter().position(|known| *known == key) {
+                if envelope.values[index].replace(map.next_value()?).is_some() {
                     return Err(occurs_twice(&key));
                 }
                 continue;
             }
             let folded = fold_key(&key);
-            if KEYS.contains(&folded.as_str()) {
+            if ENVELOPE_KEYS.contains(&folded.as_str()) {
                 return Err(serde::de::Error::custom(format_args!(
                     "the key '{folded}' must be in lower case"
                 )));
             }
             map.next_value::<IgnoredAny>()?;
-            if let Some(repeated) = seen.replace(folded) {
+            if let Some(repeated) = other_keys.replace(folded) {
                 return Err(occurs_twice(&repeated));
             }
         }
@@ -218,7 +218,7 @@ fn read_id(raw: &RawValue) -> Result<Id<'_>, ParseError<'_>> {
 }
 
 /// Returns the text of a JSON string, or `None` if the value is not a string.
-pub(crate) fn read_text(raw: &RawValue) -> Option<Cow<'_, str>> {
+pub(crate) fn read_string(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<JsonString<'_>>(raw.get())
         .ok()
         .map(|text| text.0)
@@ -258,17 +258,17 @@ pub(crate) fn encode_result(id: Id<'_>, result: &RawValue) -> Bytes {
 pub(crate) fn encode_reply(id: &str, reply: &Reply) -> Bytes {
     match reply {
         Ok(result) => encode_answer(id, "result", result.get()),
-        Err(error) => encode_error_for(id, error),
+        Err(error) => encode_error_with_raw_id(id, error),
     }
 }
 
 /// Returns an answer with this error. The id is `null` if the request's id could not be read.
 pub(crate) fn encode_error(id: Option<Id<'_>>, error: &RpcError) -> Bytes {
-    encode_error_for(id.as_ref().map_or("null", Id::as_str), error)
+    encode_error_with_raw_id(id.as_ref().map_or("null", Id::as_str), error)
 }
 
 /// Returns an answer with this error. `id` is the request's id as JSON text.
-pub(crate) fn encode_error_for(id: &str, error: &RpcError) -> Bytes {
+pub(crate) fn encode_error_with_raw_id(id: &str, error: &RpcError) -> Bytes {
     let text = serde_json::to_string(error)
         .expect("an error has a number, strings and JSON, all of which can be written");
     encode_answer(id, "error", &text)

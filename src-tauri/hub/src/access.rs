@@ -153,8 +153,8 @@ impl Access {
     pub async fn admit_local(&self, name: &ClientName) -> Result<(), AccessError> {
         check_name(name)?;
         let _one_at_a_time = self.write_lock.lock().await;
-        let known = self.lock().get(name).map(|row| row.revoked_at.is_some());
-        match known {
+        let is_revoked = self.lock().get(name).map(|row| row.revoked_at.is_some());
+        match is_revoked {
             Some(true) => Err(AccessError::Revoked(name.clone())),
             Some(false) => Ok(()),
             None => Ok(self.put_client(new_client(name, None)).await?),

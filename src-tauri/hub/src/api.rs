@@ -74,8 +74,8 @@ macro_rules! verbs {
         }
 
         #[cfg(test)]
-        fn for_each_verb(seen: &mut impl bindings::VerbVisitor) {
-            $( seen.verb::<$verb>(); )+
+        fn for_each_verb(visitor: &mut impl bindings::VerbVisitor) {
+            $( visitor.verb::<$verb>(); )+
         }
     };
 }

@@ -93,7 +93,7 @@ pub struct Catalog {
     events: Events,
     profiles: Profiles,
     snapshot: Arc<ArcSwap<Snapshot>>,
-    changed: KindChanges,
+    kind_changes: KindChanges,
     copies: Arc<Mutex<BTreeMap<ServerId, ServerCopy>>>,
     /// Limits how many servers are read at once.
     read_slots: Arc<Semaphore>,
@@ -197,12 +197,19 @@ impl ServerCopy {
         }
     }
 
+    /// Returns whether clients may see a definition of the tool with this name.
+    fn shows_tool(&self, server: &RegisteredServer, name: &str) -> bool {
+        self.visible(server)
+            .get(&CapabilityKind::Tools)
+            .is_some_and(|tools| tools.iter().any(|tool| tool.name == name))
+    }
+
     /// Returns the copy after a sync.
     fn after_sync(&self, server: &RegisteredServer, row: ServerRow, mut offered: Offered) -> Self {
         for (kind, read) in &mut offered {
-            definition::reuse_known(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
+            definition::reuse_previous(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
         }
-        let mut read = Self {
+        let mut copy = Self {
             row,
             offered,
             identity: server.identity.clone(),
@@ -211,23 +218,23 @@ impl ServerCopy {
         };
         let is_unread = self.row.last_synced_at.is_none() && self.accepted.is_empty();
         if is_unread || self.identity != server.identity {
-            read.grace_period_end = Some(Instant::now() + GRACE_PERIOD);
+            copy.grace_period_end = Some(Instant::now() + GRACE_PERIOD);
         }
-        let in_grace_period = read
+        let in_grace_period = copy
             .grace_period_end
-            .is_some_and(|until| Instant::now() < until);
+            .is_some_and(|end| Instant::now() < end);
         if in_grace_period || server.spec.definitions == DefinitionPolicy::Trust {
-            for tool in read
+            for tool in copy
                 .offered
                 .get(&CapabilityKind::Tools)
                 .into_iter()
                 .flatten()
             {
-                read.accepted.insert(&tool.name, &tool.digest);
+                copy.accepted.insert(&tool.name, &tool.digest);
             }
         }
-        read.recompute_visible();
-        read
+        copy.recompute_visible();
+        copy
     }
 }
 
@@ -273,7 +280,7 @@ impl Catalog {
             events,
             profiles,
             snapshot: Arc::default(),
-            changed: KindChanges::default(),
+            kind_changes: KindChanges::default(),
             copies: Arc::new(Mutex::new(copies)),
             read_slots: Arc::new(Semaphore::new(MAX_CONCURRENT_READS)),
             sync_locks: Arc::default(),
@@ -304,8 +311,8 @@ impl Catalog {
     }
 
     /// Returns the kinds whose exposed lists have changed.
-    pub fn changed(&self) -> &KindChanges {
-        &self.changed
+    pub fn kind_changes(&self) -> &KindChanges {
+        &self.kind_changes
     }
 
     /// Returns the copy of a server.
@@ -320,20 +327,20 @@ impl Catalog {
     /// live, or else the settings do. A shorter time that the server states counts too, unless the
     /// server would have to be started for the next read.
     pub fn is_stale(&self, server: &RegisteredServer, copy: &ServerCopy) -> bool {
-        let own = server
+        let ttl_of_spec = server
             .spec
             .cache_ttl_ms
             .map(|ms| Duration::from_millis(ms.into()));
         // A program is not started repeatedly only because its lists have a short time to live.
-        let may_be_asked = server.spec.command.is_none() || self.pool.is_active(&server.id);
-        let stated_ttl = copy.row.ttl_ms.filter(|_| may_be_asked);
+        let may_be_read = server.spec.command.is_none() || self.pool.is_active(&server.id);
+        let stated_ttl = copy.row.ttl_ms.filter(|_| may_be_read);
         let ttl = effective_ttl(
-            own.unwrap_or_else(|| self.settings.get().cache_ttl),
+            ttl_of_spec.unwrap_or_else(|| self.settings.get().cache_ttl),
             stated_ttl,
         );
         copy.row
             .last_synced_at
-            .is_none_or(|at| is_old(at, clock::now(), ttl))
+            .is_none_or(|synced_at| is_old(synced_at, clock::now(), ttl))
     }
 
     /// Makes the snapshot again from the current specs and copies.
@@ -362,15 +369,21 @@ impl Catalog {
         let new = Snapshot::merge(&offered);
         let old = self.snapshot.swap(Arc::new(new));
         let new = self.snapshot.load();
-        let is_new = |one: &&Exclusion| !one.is_intended && !old.all().excluded().contains(one);
-        for one in new.all().excluded().iter().filter(is_new).take(MAX_LOGGED) {
-            log_excluded_entry(self.pool.connector().logs(), &one.server, &one.entry);
+        let is_new = |exclusion: &&Exclusion| {
+            !exclusion.is_intended && !old.all().excluded().contains(exclusion)
+        };
+        for exclusion in new.all().excluded().iter().filter(is_new).take(MAX_LOGGED) {
+            log_excluded_entry(
+                self.pool.connector().logs(),
+                &exclusion.server,
+                &exclusion.entry,
+            );
         }
         for kind in CapabilityKind::ALL
             .into_iter()
             .filter(|kind| !old.all().has_same_entries(new.all(), *kind))
         {
-            self.changed.insert(kind);
+            self.kind_changes.insert(kind);
         }
     }
 
@@ -433,11 +446,11 @@ impl Catalog {
             id,
             syncs_ended,
             reading_since,
-            is_first,
+            is_first_read,
         } in self.stale_servers()
         {
-            let waits_until = reading_since.unwrap_or(now) + FIRST_READ_TIMEOUT;
-            let may_wait = is_first && waits_until > now;
+            let wait_deadline = reading_since.unwrap_or(now) + FIRST_READ_TIMEOUT;
+            let may_wait = is_first_read && wait_deadline > now;
             if reading_since.is_some() && !may_wait {
                 continue;
             }
@@ -449,7 +462,7 @@ impl Catalog {
             });
             if may_wait {
                 first_reads.push(sync);
-                deadline = deadline.max(waits_until);
+                deadline = deadline.max(wait_deadline);
             }
         }
         let _ = timeout_at(deadline, join_all(first_reads)).await;
@@ -459,23 +472,24 @@ impl Catalog {
     fn stale_servers(&self) -> Vec<StaleServer> {
         let copies = self.lock();
         let specs = self.registry.specs();
-        let due = |server: &Arc<RegisteredServer>| {
+        let stale_server = |server: &Arc<RegisteredServer>| {
             let copy = copies.get(&server.id);
-            let unread = copy.is_none_or(|copy| {
+            let is_unread = copy.is_none_or(|copy| {
                 copy.row.last_synced_at.is_none() || copy.identity != server.identity
             });
             let failed_at = copy.and_then(|copy| copy.failed_at);
-            let failed_lately = failed_at.is_some_and(|at| at.elapsed() < RETRY_DELAY);
-            let is_due =
-                !failed_lately && (unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
-            (is_due && self.registry.may_run(server)).then(|| StaleServer {
+            let failed_recently =
+                failed_at.is_some_and(|failed_at| failed_at.elapsed() < RETRY_DELAY);
+            let is_stale = !failed_recently
+                && (is_unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
+            (is_stale && self.registry.may_run(server)).then(|| StaleServer {
                 id: server.id.clone(),
                 syncs_ended: copy.map_or(0, |copy| copy.syncs_ended),
                 reading_since: copy.and_then(|copy| copy.reading_since),
-                is_first: unread && failed_at.is_none(),
+                is_first_read: is_unread && failed_at.is_none(),
             })
         };
-        specs.servers.values().filter_map(due).collect()
+        specs.servers.values().filter_map(stale_server).collect()
     }
 
     /// Reads a server's lists into its copy. The sync continues if the caller is dropped.
@@ -518,18 +532,17 @@ impl Catalog {
             copy.reading_since = Some(Instant::now());
             copy.row.sync_status = SyncStatus::Syncing;
         });
-        let synced = self.read_with_slot(id).await;
-        self.update_visible(id, |copy| {
+        let result = self.read_with_slot(id).await;
+        self.update_copy_and_rebuild(id, |copy| {
             copy.syncs_ended += 1;
             copy.reading_since = None;
-            match &synced {
-                Ok(read) => {
-                    let (begun, attempts) = (copy.syncs_begun, copy.syncs_ended);
+            match &result {
+                Ok(new) => {
                     *copy = ServerCopy {
-                        syncs_begun: begun,
-                        syncs_ended: attempts,
+                        syncs_begun: copy.syncs_begun,
+                        syncs_ended: copy.syncs_ended,
                         reading_since: None,
-                        ..read.clone()
+                        ..new.clone()
                     };
                 }
                 Err(_) => {
@@ -538,9 +551,9 @@ impl Catalog {
                 }
             }
         });
-        synced
-            .map(drop)
-            .inspect_err(|error| tracing::warn!("server {id}: cannot read its tools: {error}"))
+        result.map(drop).inspect_err(|error| {
+            tracing::warn!("Drawbridge cannot read the lists of the server {id}: {error}")
+        })
     }
 
     /// Reads a server as soon as a slot is free. A slow server gives up its slot after
@@ -571,7 +584,7 @@ impl Catalog {
             hello,
             offered,
             ttl_ms,
-            excluded: left_out,
+            excluded,
         } = sync::read_server(&session).await?;
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
@@ -583,20 +596,20 @@ impl Catalog {
             instructions: hello.instructions,
             ttl_ms,
             offers_resources: Some(hello.capabilities.may_offer(CapabilityKind::Resources)),
-            excluded: self.mask_secrets(left_out),
+            excluded: self.mask_secrets(excluded),
             ..self.copy(id).row
         };
         let before = self.copy(id);
-        let read = before.after_sync(&server, row, offered);
-        self.store_synced(&read).await?;
-        report_changed_tools(&before, &read, &self.store);
+        let after = before.after_sync(&server, row, offered);
+        self.store_sync(&after).await?;
+        report_changed_tools(&server, &before, &after, &self.store);
         log_excluded(
             self.pool.connector().logs(),
             id,
-            &read.row.excluded,
+            &after.row.excluded,
             &before.row.excluded,
         );
-        Ok(read)
+        Ok(after)
     }
 
     /// Returns the entries with the secrets masked in their names and reasons, which may contain
@@ -617,41 +630,41 @@ impl Catalog {
             .all()
             .excluded()
             .iter()
-            .filter(|one| one.server == *id && !one.is_intended);
-        taken.for_each(|one| {
+            .filter(|exclusion| exclusion.server == *id && !exclusion.is_intended);
+        taken.for_each(|exclusion| {
             excluded.push(ExcludedEntry::new(
-                one.entry.kind,
-                &one.entry.name,
-                &one.entry.why,
+                exclusion.entry.kind,
+                &exclusion.entry.name,
+                &exclusion.entry.why,
             ))
         });
         excluded
     }
 
     /// Writes the result of a sync to the store.
-    async fn store_synced(&self, read: &ServerCopy) -> Result<(), StoreError> {
+    async fn store_sync(&self, copy: &ServerCopy) -> Result<(), StoreError> {
         let texts = |definitions: &'_ Vec<Arc<Definition>>| {
             definitions
                 .iter()
-                .map(|one| one.raw.get().to_owned())
+                .map(|definition| definition.raw.get().to_owned())
                 .collect()
         };
-        let stored = read
+        let definitions = copy
             .offered
             .iter()
             .map(|(kind, definitions)| (*kind, texts(definitions)))
             .collect();
-        let seen = |tool: &Arc<Definition>| OfferedDefinition {
+        let offered_tool = |tool: &Arc<Definition>| OfferedDefinition {
             name: tool.name.clone(),
             digest: tool.digest.clone(),
             definition: tool.raw.get().to_owned(),
-            accepted: read.accepted.contains(tool),
+            accepted: copy.accepted.contains(tool),
         };
         self.store
             .record_sync(
-                &read.row,
-                &stored,
-                &read.tools().iter().map(seen).collect::<Vec<_>>(),
+                &copy.row,
+                &definitions,
+                &copy.tools().iter().map(offered_tool).collect::<Vec<_>>(),
             )
             .await
     }
@@ -676,10 +689,10 @@ impl Catalog {
                 .any(|tool| tool.name == *name && tool.digest == *digest)
         };
         if let Some((name, _)) = tools.iter().find(|tool| !offers(tool)) {
-            return Err(AcceptError::Gone(name.clone()));
+            return Err(AcceptError::NoLongerOffered(name.clone()));
         }
         self.store.accept_definitions(id, tools).await?;
-        self.update_visible(id, |copy| {
+        self.update_copy_and_rebuild(id, |copy| {
             tools
                 .iter()
                 .for_each(|(name, digest)| copy.accepted.insert(name, digest));
@@ -698,7 +711,7 @@ impl Catalog {
     }
 
     /// Changes a copy, and makes the snapshot again.
-    fn update_visible(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
+    fn update_copy_and_rebuild(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
         self.update_copy(id, change);
         self.rebuild();
     }
@@ -734,21 +747,21 @@ struct StaleServer {
     syncs_ended: u64,
     reading_since: Option<Instant>,
     /// True if the server has never been read with this identity, and its last read did not fail.
-    is_first: bool,
+    is_first_read: bool,
 }
 
 /// The reason why a tool's definition was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
     #[error("the server no longer offers '{0}' as it was shown; check it again")]
-    Gone(String),
+    NoLongerOffered(String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 /// Loads the copy of a server from the store.
 async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
-    let read = |kind, texts: Vec<String>| {
+    let parse_all = |kind, texts: Vec<String>| {
         texts
             .into_iter()
             .filter_map(|text| Definition::parse(kind, text).ok())
@@ -758,14 +771,14 @@ async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreErr
     let stored = store.capabilities(&row.id).await?;
     let offered: Offered = stored
         .into_iter()
-        .map(|(kind, texts)| (kind, read(kind, texts)))
+        .map(|(kind, texts)| (kind, parse_all(kind, texts)))
         .collect();
     let versions = store.definitions(&row.id).await?;
     let mut accepted = AcceptedDefinitions::default();
     versions
         .iter()
-        .filter(|one| one.accepted_at.is_some())
-        .for_each(|one| accepted.insert(&one.name, &one.digest));
+        .filter(|version| version.accepted_at.is_some())
+        .for_each(|version| accepted.insert(&version.name, &version.digest));
     if versions.is_empty() {
         // An early version of Drawbridge, which let a person accept only whole servers, wrote this
         // row. The tools count as accepted with their server.
@@ -778,12 +791,12 @@ async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreErr
     let identity = row.synced_identity.clone().unwrap_or_default();
     let id = row.id.clone();
     // Oldest first, so that the newest version of a tool replaces the older ones.
-    let accepted_ones = versions
+    let accepted_versions = versions
         .into_iter()
         .rev()
-        .filter(|one| one.accepted_at.is_some());
-    let last_accepted = accepted_ones
-        .filter_map(|one| Definition::parse(CapabilityKind::Tools, one.definition).ok());
+        .filter(|version| version.accepted_at.is_some());
+    let last_accepted = accepted_versions
+        .filter_map(|version| Definition::parse(CapabilityKind::Tools, version.definition).ok());
     let last_accepted = last_accepted
         .map(|tool| (tool.name.clone(), Arc::new(tool)))
         .collect();
@@ -799,22 +812,38 @@ async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreErr
     Ok(copy)
 }
 
-fn report_changed_tools(before: &ServerCopy, read: &ServerCopy, store: &Store) {
-    let id = &read.row.id;
-    tracing::info!("server {id}: {} tools read", read.tools().len());
-    let known = |tool: &Definition| before.tools().iter().any(|one| one.digest == tool.digest);
-    for tool in read
+/// Reports the tools that a sync has added or changed and that nobody has accepted yet.
+fn report_changed_tools(
+    server: &RegisteredServer,
+    before: &ServerCopy,
+    after: &ServerCopy,
+    store: &Store,
+) {
+    let id = &server.id;
+    tracing::info!("server {id}: {} tools read", after.tools().len());
+    let was_offered = |tool: &Definition| {
+        before
+            .tools()
+            .iter()
+            .any(|offered| offered.digest == tool.digest)
+    };
+    for tool in after
         .tools()
         .iter()
-        .filter(|tool| !read.accepted.contains(tool) && !known(tool))
+        .filter(|tool| !after.accepted.contains(tool) && !was_offered(tool))
     {
-        let what = if read.acceptance_state(tool) == AcceptanceState::New {
+        let what = if after.acceptance_state(tool) == AcceptanceState::New {
             "is new"
         } else {
             "has changed"
         };
+        let consequence = if after.shows_tool(server, &tool.name) {
+            "clients see its accepted definition until you accept the new one"
+        } else {
+            "clients do not see it until you accept it"
+        };
         tracing::warn!(
-            "server {id}: the tool '{}' {what}, and is hidden until you accept it",
+            "server {id}: the tool '{}' {what}; {consequence}",
             tool.name
         );
         let note = json!({ "server": id, "tool": tool.name, "digest": tool.digest, "what": what });
@@ -830,7 +859,7 @@ fn log_excluded(logs: &Logs, id: &ServerId, now: &ExcludedEntries, before: &Excl
     now.entries
         .iter()
         .filter(|entry| !before.entries.contains(entry))
-        .for_each(|one| log_excluded_entry(logs, id, one));
+        .for_each(|entry| log_excluded_entry(logs, id, entry));
     if now.more > 0 {
         logs.add_server_line(
             id,

@@ -174,11 +174,10 @@ impl Hub {
         );
         let pool = Pool::new(connector, session_events.clone());
         let profiles = Profiles::load(store.clone(), events.clone()).await?;
-        let (specs, kept) = (registry.clone(), store.clone());
         let catalog = Catalog::load(
-            specs,
+            registry.clone(),
             pool.clone(),
-            kept,
+            store.clone(),
             settings.clone(),
             events.clone(),
             profiles,
@@ -230,7 +229,7 @@ impl Hub {
         tasks.spawn(handle_spec_changes(Arc::downgrade(&hub), spec_changes));
         tasks.spawn(notify_list_changes(
             Arc::downgrade(&hub),
-            hub.catalog.changed().clone(),
+            hub.catalog.kind_changes().clone(),
         ));
         tasks.spawn(handle_sign_ins(Arc::downgrade(&hub), signed_in));
         tasks.spawn(retention::prune_old_records(
@@ -559,7 +558,7 @@ impl Hub {
     /// show it.
     pub fn set_listener(&self, listener: ListenerHealth) {
         let mut listeners = self.listeners();
-        listeners.retain(|known| known.name != listener.name);
+        listeners.retain(|existing| existing.name != listener.name);
         listeners.push(listener);
         drop(listeners);
         self.events.publish(Event::SettingsChanged);
@@ -625,8 +624,9 @@ async fn handle_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<
     while let Some(url) = signed_in.recv().await {
         let Some(hub) = hub.upgrade() else { return };
         for server in hub.registry.specs().servers.values() {
-            let is_there = |text: &String| Url::parse(text).is_ok_and(|theirs| theirs == url);
-            if server.spec.url.as_ref().is_some_and(is_there) {
+            let is_signed_in =
+                |text: &String| Url::parse(text).is_ok_and(|server_url| server_url == url);
+            if server.spec.url.as_ref().is_some_and(is_signed_in) {
                 hub.reconnect_server(server, "you signed in").await;
             }
         }
@@ -634,11 +634,11 @@ async fn handle_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<
 }
 
 /// Notifies every client of changed lists, at most once a second.
-async fn notify_list_changes(hub: Weak<Hub>, changed: KindChanges) {
+async fn notify_list_changes(hub: Weak<Hub>, kind_changes: KindChanges) {
     loop {
-        changed.wait().await;
+        kind_changes.wait().await;
         let Some(hub) = hub.upgrade() else { return };
-        let kinds = changed.take();
+        let kinds = kind_changes.take();
         for session in hub.sessions.all() {
             notify_session(&session, &kinds);
         }

@@ -32,8 +32,8 @@ pub async fn next_line(
     loop {
         let chunk = reader.fill_buf().await?;
         if chunk.is_empty() {
-            let nothing = line.is_empty() && !too_long;
-            return Ok((!nothing).then(|| finish(line, too_long)));
+            let at_end = line.is_empty() && !too_long;
+            return Ok((!at_end).then(|| into_line(line, too_long)));
         }
         let end = memchr::memchr(b'\n', chunk);
         let part = &chunk[..end.unwrap_or(chunk.len())];
@@ -42,24 +42,24 @@ pub async fn next_line(
             line.truncate(PREVIEW_LEN);
             line.shrink_to_fit();
         }
-        let kept = if too_long {
+        let kept_len = if too_long {
             part.len().min(PREVIEW_LEN - line.len())
         } else {
             part.len()
         };
-        if line.len() >= LARGE_LINE && line.len() + kept > line.capacity() {
+        if line.len() >= LARGE_LINE && line.len() + kept_len > line.capacity() {
             line.reserve_exact(max - line.len());
         }
-        line.extend_from_slice(&part[..kept]);
-        let used = part.len() + usize::from(end.is_some());
-        reader.consume(used);
+        line.extend_from_slice(&part[..kept_len]);
+        let consumed = part.len() + usize::from(end.is_some());
+        reader.consume(consumed);
         if end.is_some() {
-            return Ok(Some(finish(line, too_long)));
+            return Ok(Some(into_line(line, too_long)));
         }
     }
 }
 
-fn finish(mut line: Vec<u8>, too_long: bool) -> Line {
+fn into_line(mut line: Vec<u8>, too_long: bool) -> Line {
     if too_long {
         return Line::TooLong(line);
     }

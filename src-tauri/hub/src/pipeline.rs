@@ -220,13 +220,13 @@ fn parse_call(params: Option<&RawValue>) -> Result<CallRequest<'_>, RpcError> {
 /// ignores case could read another call than the one that was decided.
 fn find_ambiguous_key<'a>(params: &'a RawObject<'_>) -> Option<&'a str> {
     const KNOWN: [&str; 4] = ["name", "arguments", "_meta", "task"];
-    let mut seen = HashSet::new();
+    let mut folded_keys = HashSet::new();
     params
         .keys()
         .filter(|key| !KNOWN.contains(key))
         .find(|key| {
             let folded = json::fold_key(key);
-            KNOWN.contains(&folded.as_str()) || !seen.insert(folded)
+            KNOWN.contains(&folded.as_str()) || !folded_keys.insert(folded)
         })
 }
 

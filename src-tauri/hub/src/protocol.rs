@@ -44,16 +44,16 @@ pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
     let Some(found) = &spec.protocol_version else {
         return Ok(());
     };
-    let mut known: Vec<_> = revision::all().collect();
+    let mut supported: Vec<_> = revision::all().collect();
     if spec.transport == Some(TransportKind::Sse) {
-        known.retain(|revision| Era::from_revision(revision) == Some(Era::Legacy));
+        supported.retain(|revision| Era::from_revision(revision) == Some(Era::Legacy));
     }
-    if known.contains(&found.as_str()) {
+    if supported.contains(&found.as_str()) {
         return Ok(());
     }
     Err(SpecError::UnknownRevision {
         found: found.clone(),
-        known: known.join(", "),
+        supported: supported.join(", "),
     })
 }
 

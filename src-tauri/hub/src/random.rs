@@ -50,7 +50,7 @@ pub fn decode_id(id: &str) -> Option<u64> {
     let digit = |letter| {
         LETTERS
             .iter()
-            .position(|known| *known == letter)
+            .position(|candidate| *candidate == letter)
             .map(|digit| digit as u64)
     };
     let letters = Some(id.bytes()).filter(|letters| letters.len() == PLACES.len());

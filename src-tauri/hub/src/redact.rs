@@ -97,7 +97,7 @@ static HINT_MATCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 /// The formats of tokens. If a capture group matches, its text is kept.
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    let looks = [
+    let patterns = [
         // GitHub, GitLab, npm, Slack, AWS, Google.
         r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{24,}",
         r"xox[abeoprs]-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{32,}",
@@ -108,20 +108,23 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
         r"((?i:\bbearer\s+))[A-Za-z0-9._~+/-]{16,}=*",
     ];
-    Regex::new(&looks.join("|")).expect("the looks are a valid expression")
+    Regex::new(&patterns.join("|")).expect("the patterns are a valid expression")
 });
 
 /// Returns JSON text with secrets masked, and borrows `text` if there are none.
 ///
-/// `known` returns a text with the caller's own secrets replaced, or `None` if it contains none.
-/// The function passes the whole text to `known` first, and then, if there may be secrets, the
-/// unescaped contents of strings and the numbers as written. A text that is not valid JSON is
-/// treated as one string.
-pub fn redact_json<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) -> Cow<'a, str> {
-    if !HINT_MATCHER.is_match(text) && known(text).is_none() {
+/// `replace_secrets` returns a text with the caller's own secrets replaced, or `None` if it contains
+/// none. The function passes the whole text to `replace_secrets` first, and then, if there may be
+/// secrets, the unescaped contents of strings and the numbers as written. A text that is not valid
+/// JSON is treated as one string.
+pub fn redact_json<'a>(
+    text: &'a str,
+    replace_secrets: &dyn Fn(&str) -> Option<String>,
+) -> Cow<'a, str> {
+    if !HINT_MATCHER.is_match(text) && replace_secrets(text).is_none() {
         return Cow::Borrowed(text);
     }
-    let found = redact_text(text, known, 0);
+    let found = redact_text(text, replace_secrets, 0);
     if found == text {
         Cow::Borrowed(text)
     } else {
@@ -129,23 +132,27 @@ pub fn redact_json<'a>(text: &'a str, known: &dyn Fn(&str) -> Option<String>) ->
     }
 }
 
-fn redact_text(text: &str, known: &dyn Fn(&str) -> Option<String>, nested: usize) -> String {
+fn redact_text(
+    text: &str,
+    replace_secrets: &dyn Fn(&str) -> Option<String>,
+    nested: usize,
+) -> String {
     if serde_json::from_str::<serde::de::IgnoredAny>(text).is_err() {
-        return redact_plain_text(text, known);
+        return redact_plain_text(text, replace_secrets);
     }
     let mut writer = Writer {
         text,
         at: 0,
         out: String::with_capacity(text.len()),
-        known,
+        replace_secrets,
         nested,
     };
     writer.run();
     writer.out
 }
 
-fn redact_plain_text(text: &str, known: &dyn Fn(&str) -> Option<String>) -> String {
-    let text = known(text).map_or(Cow::Borrowed(text), Cow::Owned);
+fn redact_plain_text(text: &str, replace_secrets: &dyn Fn(&str) -> Option<String>) -> String {
+    let text = replace_secrets(text).map_or(Cow::Borrowed(text), Cow::Owned);
     TOKEN
         .replace_all(&text, |found: &regex::Captures<'_>| {
             let stays = found
@@ -183,7 +190,7 @@ struct Writer<'a> {
     text: &'a str,
     at: usize,
     out: String,
-    known: &'a dyn Fn(&str) -> Option<String>,
+    replace_secrets: &'a dyn Fn(&str) -> Option<String>,
     nested: usize,
 }
 
@@ -303,14 +310,14 @@ impl<'a> Writer<'a> {
         // A lone surrogate must not hide the rest of the string. It is lost if there is a secret.
         let unescaped_text = unescape(contents).or_else(|| {
             let replaced = replace_lone_surrogates(contents);
-            unescape(&replaced).map(|said| Cow::Owned(said.into_owned()))
+            unescape(&replaced).map(|text| Cow::Owned(text.into_owned()))
         })?;
         let is_json =
             unescaped_text.trim_start().starts_with(['{', '[']) && self.nested < MAX_NESTED;
         let found = if is_json {
-            redact_text(&unescaped_text, self.known, self.nested + 1)
+            redact_text(&unescaped_text, self.replace_secrets, self.nested + 1)
         } else {
-            redact_plain_text(&unescaped_text, self.known)
+            redact_plain_text(&unescaped_text, self.replace_secrets)
         };
         (found != unescaped_text).then(|| {
             let quoted = json::quote(&found);
@@ -323,7 +330,7 @@ impl<'a> Writer<'a> {
         let end = rest
             .find(|c: char| !matches!(c, '-' | '+' | '.' | 'e' | 'E' | '0'..='9'))
             .unwrap_or(rest.len());
-        if (self.known)(&rest[..end]).is_some() {
+        if (self.replace_secrets)(&rest[..end]).is_some() {
             self.at += end;
             self.write_mask();
         } else {
@@ -377,18 +384,18 @@ fn unescape(contents: &str) -> Option<Cow<'_, str>> {
 
 /// Replaces each escape of half a surrogate pair with that of U+FFFD.
 fn replace_lone_surrogates(contents: &str) -> String {
-    let code = |at: usize| {
-        let escape = contents.get(at..at + 6)?.strip_prefix("\\u")?;
+    let code = |position: usize| {
+        let escape = contents.get(position..position + 6)?.strip_prefix("\\u")?;
         u16::from_str_radix(escape, 16).ok()
     };
     let mut replaced = String::with_capacity(contents.len());
-    let mut at = 0;
-    while let Some(next) = contents[at..].chars().next() {
-        let length = match (code(at), code(at + 6)) {
+    let mut position = 0;
+    while let Some(next) = contents[position..].chars().next() {
+        let length = match (code(position), code(position + 6)) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
             (Some(0xd800..=0xdfff), _) => {
                 replaced.push_str("\\ufffd");
-                at += 6;
+                position += 6;
                 continue;
             }
             (Some(_), _) => 6,
@@ -396,8 +403,8 @@ fn replace_lone_surrogates(contents: &str) -> String {
             (None, _) if next == '\\' => 2,
             (None, _) => next.len_utf8(),
         };
-        replaced.push_str(&contents[at..at + length]);
-        at += length;
+        replaced.push_str(&contents[position..position + length]);
+        position += length;
     }
     replaced
 }

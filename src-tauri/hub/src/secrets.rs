@@ -214,13 +214,13 @@ impl Secrets {
         }
         let is_done = Arc::new(AtomicBool::new(false));
         let done = DoneGuard(Arc::clone(&is_done));
-        let mut answered = self.value_thread.send(move |store| {
+        let mut answer = self.value_thread.send(move |store| {
             let _done = done;
             ask(store)
         })?;
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         let why = loop {
-            match timeout(LOCK_CHECK_INTERVAL, &mut answered).await {
+            match timeout(LOCK_CHECK_INTERVAL, &mut answer).await {
                 Ok(answer) => return answer.map_err(|_| thread_ended())?,
                 Err(_) if self.query_status().await == Some(KeyringStatus::Locked) => {
                     break SecretError::Locked;
@@ -244,8 +244,8 @@ impl Secrets {
     }
 
     async fn query_status(&self) -> Option<KeyringStatus> {
-        let answered = self.status_thread.send(|store| store.status()).ok()?;
-        timeout(LOCK_CHECK_INTERVAL, answered).await.ok()?.ok()
+        let answer = self.status_thread.send(|store| store.status()).ok()?;
+        timeout(LOCK_CHECK_INTERVAL, answer).await.ok()?.ok()
     }
 }
 
@@ -257,28 +257,28 @@ type KeyringRequest = Box<dyn FnOnce(&dyn SecretStore) + Send>;
 
 impl KeyringThread {
     fn new(store: Arc<dyn SecretStore>) -> Self {
-        let (questions, asked) = mpsc::channel::<KeyringRequest>();
+        let (sender, requests) = mpsc::channel::<KeyringRequest>();
         std::thread::spawn(move || {
-            while let Ok(question) = asked.recv() {
-                question(&*store);
+            while let Ok(request) = requests.recv() {
+                request(&*store);
             }
         });
-        Self(questions)
+        Self(sender)
     }
 
     fn send<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn SecretStore) -> T + Send + 'static,
     ) -> Result<oneshot::Receiver<T>, SecretError> {
-        let (answer, answered) = oneshot::channel();
-        let question: KeyringRequest = Box::new(move |store| {
+        let (sender, receiver) = oneshot::channel();
+        let request: KeyringRequest = Box::new(move |store| {
             // Skip a request that was abandoned: nobody waits for its answer.
-            if !answer.is_closed() {
-                let _ = answer.send(ask(store));
+            if !sender.is_closed() {
+                let _ = sender.send(ask(store));
             }
         });
-        self.0.send(question).map_err(|_| thread_ended())?;
-        Ok(answered)
+        self.0.send(request).map_err(|_| thread_ended())?;
+        Ok(receiver)
     }
 }
 

@@ -259,10 +259,10 @@ impl Pool {
         let removed = {
             let mut sessions = self.lock();
             sessions.ended.remove(id);
-            let (removed, kept) = std::mem::take(&mut sessions.by_key)
+            let (removed, remaining) = std::mem::take(&mut sessions.by_key)
                 .into_iter()
                 .partition(|(key, _)| key.server == *id);
-            sessions.by_key = kept;
+            sessions.by_key = remaining;
             let removed: BTreeMap<Key, _> = removed;
             removed
         };

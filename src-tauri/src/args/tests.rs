@@ -16,14 +16,14 @@ fn the_listener_is_on_loopback_by_default() {
 
 #[test]
 fn a_second_start_is_the_same_app_only_for_the_same_folder_or_hub() {
-    let one = parse_args(&["--data-dir", "/tmp/one"]).instance();
+    let first = parse_args(&["--data-dir", "/tmp/one"]).instance();
     assert_eq!(
-        one,
+        first,
         parse_args(&["--data-dir", "/tmp/one", "--hidden"]).instance()
     );
-    assert_ne!(one, parse_args(&["--data-dir", "/tmp/two"]).instance());
+    assert_ne!(first, parse_args(&["--data-dir", "/tmp/two"]).instance());
     assert_ne!(
-        one,
+        first,
         parse_args(&["--data-dir", "/tmp/one", "--hub-url", "http://hub:8765"]).instance()
     );
 }

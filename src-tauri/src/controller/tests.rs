@@ -170,7 +170,7 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
     }
 }
 
-fn asked(id: &str) -> Event {
+fn requested(id: &str) -> Event {
     Event::ApprovalRequested {
         request: Box::new(request(id)),
     }
@@ -207,11 +207,11 @@ const ONE: &str = "claude wants to call read_file of Files";
 #[tokio::test(start_paused = true)]
 async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
     let app = App::start(true).await;
-    let seen = app.send_event(asked("1")).await;
+    let effects = app.send_event(requested("1")).await;
     assert_eq!(
-        seen,
+        effects,
         [
-            event_sent(asked("1")),
+            event_sent(requested("1")),
             Effect::PopupShown(Focus::Leave),
             notified(ONE),
             Effect::Tray(TrayState::Waiting)
@@ -222,28 +222,31 @@ async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
 #[tokio::test(start_paused = true)]
 async fn the_popup_stays_until_no_call_waits() {
     let app = App::start(true).await;
-    app.send_event(asked("1")).await;
-    app.send_event(asked("2")).await;
+    app.send_event(requested("1")).await;
+    app.send_event(requested("2")).await;
     assert!(
         !app.send_event(ended("1"))
             .await
             .contains(&Effect::PopupHidden)
     );
-    let seen = app.send_event(ended("2")).await;
-    let gone = [
+    let effects = app.send_event(ended("2")).await;
+    let closing = [
         Effect::PopupHidden,
         Effect::Notified(None),
         Effect::Tray(TrayState::Idle),
     ];
-    assert_eq!(seen, [&[event_sent(ended("2"))], gone.as_slice()].concat());
+    assert_eq!(
+        effects,
+        [&[event_sent(ended("2"))], closing.as_slice()].concat()
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waited_before_the_app_started_shows_the_popup() {
     let app = App::start(true).await;
-    let seen = app.send_input(refreshed(0, &["1"])).await;
+    let effects = app.send_input(refreshed(0, &["1"])).await;
     assert_eq!(
-        seen,
+        effects,
         [
             Effect::PopupShown(Focus::Leave),
             notified(ONE),
@@ -251,18 +254,18 @@ async fn a_call_that_waited_before_the_app_started_shows_the_popup() {
         ]
     );
     assert_eq!(app.send_input(refreshed(0, &["1"])).await, []);
-    let gone = [
+    let closing = [
         Effect::PopupHidden,
         Effect::Notified(None),
         Effect::Tray(TrayState::Idle),
     ];
-    assert_eq!(app.send_input(refreshed(0, &[])).await, gone);
+    assert_eq!(app.send_input(refreshed(0, &[])).await, closing);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_overview_that_missed_a_call_does_not_hide_it() {
     let app = App::start(true).await;
-    app.send_event(asked("1")).await;
+    app.send_event(requested("1")).await;
     assert_eq!(
         app.send_input(refreshed(0, &[])).await,
         [Effect::RefreshRequested(1)]
@@ -318,9 +321,9 @@ async fn a_flood_of_events_ends_with_lagged() {
             .expect("the controller runs");
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let seen = app.take_effects().await;
-    assert!(seen.len() < 100, "{} events were told", seen.len());
-    assert_eq!(seen.last(), Some(&event_sent(Event::Lagged)));
+    let effects = app.take_effects().await;
+    assert!(effects.len() < 100, "{} events were sent", effects.len());
+    assert_eq!(effects.last(), Some(&event_sent(Event::Lagged)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -340,14 +343,18 @@ async fn the_tray_and_a_second_start_open_the_windows() {
 #[tokio::test(start_paused = true)]
 async fn many_calls_are_one_notification_that_counts_them() {
     let app = App::start(true).await;
-    assert!(app.send_event(asked("1")).await.contains(&notified(ONE)));
     assert!(
-        app.send_event(asked("2"))
+        app.send_event(requested("1"))
+            .await
+            .contains(&notified(ONE))
+    );
+    assert!(
+        app.send_event(requested("2"))
             .await
             .contains(&notified("2 calls wait for you"))
     );
     assert!(
-        app.send_event(asked("3"))
+        app.send_event(requested("3"))
             .await
             .contains(&notified("3 calls wait for you"))
     );
@@ -367,34 +374,40 @@ async fn many_calls_are_one_notification_that_counts_them() {
 #[tokio::test(start_paused = true)]
 async fn a_person_who_looks_at_the_popup_is_not_notified() {
     let app = App::start(true).await;
-    app.send_event(asked("1")).await;
+    app.send_event(requested("1")).await;
     assert_eq!(
         app.send_input(Input::PopupFocused(true)).await,
         [Effect::Notified(None)]
     );
-    let quiet = |seen: &[Effect]| !seen.iter().any(|seen| matches!(seen, Effect::Notified(_)));
-    assert!(quiet(&app.send_event(asked("2")).await));
-    assert!(quiet(&app.send_input(Input::PopupFocused(false)).await));
+    let is_quiet = |effects: &[Effect]| {
+        !effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Notified(_)))
+    };
+    assert!(is_quiet(&app.send_event(requested("2")).await));
+    assert!(is_quiet(&app.send_input(Input::PopupFocused(false)).await));
     assert!(
-        quiet(&app.send_event(asked("3")).await),
-        "the same calls are not told twice"
+        is_quiet(&app.send_event(requested("3")).await),
+        "the person was notified of the same calls twice"
     );
     for id in ["1", "2", "3"] {
-        assert!(quiet(&app.send_event(ended(id)).await));
+        assert!(is_quiet(&app.send_event(ended(id)).await));
     }
     assert!(
-        app.send_event(asked("4")).await.contains(&notified(ONE)),
-        "a popup that hid has no keyboard"
+        app.send_event(requested("4"))
+            .await
+            .contains(&notified(ONE)),
+        "a hidden popup does not have the focus"
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn opening_the_popup_withdraws_the_notification() {
     let app = App::start(true).await;
-    app.send_event(asked("1")).await;
-    let seen = app.send_input(Input::Chosen(Choice::ShowApprovals)).await;
+    app.send_event(requested("1")).await;
+    let effects = app.send_input(Input::Chosen(Choice::ShowApprovals)).await;
     assert_eq!(
-        seen,
+        effects,
         [Effect::PopupShown(Focus::Take), Effect::Notified(None)]
     );
 }
@@ -406,7 +419,7 @@ async fn the_shortcut_shows_the_pending_calls_or_else_the_window() {
         app.send_input(Input::ShortcutPressed).await,
         [Effect::MainShown]
     );
-    app.send_event(asked("1")).await;
+    app.send_event(requested("1")).await;
     assert_eq!(
         app.send_input(Input::ShortcutPressed).await,
         [Effect::PopupShown(Focus::Take), Effect::Notified(None)]
@@ -416,7 +429,7 @@ async fn the_shortcut_shows_the_pending_calls_or_else_the_window() {
 #[tokio::test(start_paused = true)]
 async fn a_call_is_decided_as_it_was_seen() {
     let app = App::start(true).await;
-    app.send_event(asked("1")).await;
+    app.send_event(requested("1")).await;
     let call = || summary::CallRef::new(&request("1"));
     let approved = app.send_input(Input::Chosen(Choice::Approve(call()))).await;
     assert_eq!(
@@ -442,19 +455,19 @@ async fn calls_are_paused_and_resumed() {
         app.send_input(Input::Chosen(Choice::Pause)).await,
         [Effect::SetPaused(true)]
     );
-    let up = Event::DrawbridgeChanged { paused: true };
+    let paused = Event::DrawbridgeChanged { paused: true };
     assert_eq!(
-        app.send_event(up.clone()).await,
-        [event_sent(up), Effect::Tray(TrayState::Paused)]
+        app.send_event(paused.clone()).await,
+        [event_sent(paused), Effect::Tray(TrayState::Paused)]
     );
-    let too_old = Input::Refreshed {
+    let outdated = Input::Refreshed {
         generation: 0,
         overview: Overview::default(),
     };
     assert_eq!(
-        app.send_input(too_old).await,
+        app.send_input(outdated).await,
         [Effect::RefreshRequested(1)],
-        "an overview of before does not lower it"
+        "an earlier overview resumed the calls"
     );
     assert_eq!(
         app.send_input(Input::Chosen(Choice::Resume)).await,

@@ -57,9 +57,9 @@ fn a_hub_that_works_has_no_trouble() {
 #[test]
 fn a_taken_port_is_reported_before_a_server_in_error() {
     let servers = [server(ServerState::Error)];
-    let told = find_trouble(&health(HealthStatus::Degraded, false), &servers);
+    let trouble = find_trouble(&health(HealthStatus::Degraded, false), &servers);
     assert_eq!(
-        told,
+        trouble,
         Some(Trouble::NotListening {
             address: "127.0.0.1:8765".into()
         })
@@ -68,14 +68,14 @@ fn a_taken_port_is_reported_before_a_server_in_error() {
 
 #[test]
 fn servers_in_error_are_counted() {
-    let one = [server(ServerState::Error), server(ServerState::Active)];
+    let one_failed = [server(ServerState::Error), server(ServerState::Active)];
     assert_eq!(
-        find_trouble(&health(HealthStatus::Degraded, true), &one),
+        find_trouble(&health(HealthStatus::Degraded, true), &one_failed),
         Some(Trouble::Errors { servers: 1 })
     );
-    let two = [server(ServerState::Error), server(ServerState::Error)];
+    let two_failed = [server(ServerState::Error), server(ServerState::Error)];
     assert_eq!(
-        find_trouble(&health(HealthStatus::Down, true), &two),
+        find_trouble(&health(HealthStatus::Down, true), &two_failed),
         Some(Trouble::Errors { servers: 2 })
     );
 }

@@ -152,7 +152,7 @@ fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
 
 fn server_items(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
     let first = (!servers.is_empty()).then_some(Item::Separator);
-    let shown = servers.iter().take(MAX_SERVERS).map(|server| {
+    let lines = servers.iter().take(MAX_SERVERS).map(|server| {
         Item::Line(texts::server_state(
             &display_name(&server.name),
             server.state.label(),
@@ -161,7 +161,7 @@ fn server_items(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
     let more = servers.len().saturating_sub(MAX_SERVERS);
     first
         .into_iter()
-        .chain(shown)
+        .chain(lines)
         .chain((more > 0).then(|| Item::Line(texts::more(more))))
 }
 

@@ -10,21 +10,21 @@ use crate::{
 /// Runs one benchmark, or all of them.
 pub(crate) fn bench(arguments: &[&str]) -> Outcome {
     match arguments {
-        [] => catalog()
-            .and_then(|()| neighbours())
-            .and_then(|()| prompt()),
-        ["catalog"] => catalog(),
-        ["neighbours"] => neighbours(),
-        ["prompt"] => prompt(),
+        [] => measure_catalog()
+            .and_then(|()| measure_neighbours())
+            .and_then(|()| measure_prompt()),
+        ["catalog"] => measure_catalog(),
+        ["neighbours"] => measure_neighbours(),
+        ["prompt"] => measure_prompt(),
         other => Err(format!(
-            "there is no benchmark '{}'; there are catalog, neighbours, prompt",
+            "there is no benchmark '{}'; the benchmarks are catalog, neighbours and prompt",
             other.join(" ")
         )),
     }
 }
 
 /// Measures how the cost of the catalog depends on the number of tools.
-fn catalog() -> Outcome {
+fn measure_catalog() -> Outcome {
     step::run(&mut cargo(&[
         "bench",
         "--package",
@@ -35,7 +35,7 @@ fn catalog() -> Outcome {
 }
 
 /// Measures how faulty servers affect the calls of other servers.
-fn neighbours() -> Outcome {
+fn measure_neighbours() -> Outcome {
     let mut build = cargo(&["build", "--release", "--bins"]);
     step::run(build.args([
         "--package",
@@ -51,7 +51,7 @@ fn neighbours() -> Outcome {
 
 /// Measures how soon a call is visible to a person, and how soon it continues after the person's
 /// click.
-fn prompt() -> Outcome {
+fn measure_prompt() -> Outcome {
     system::install_for_test()?;
     node::check_version()?;
     node::install_packages("ui")?;

@@ -10,24 +10,24 @@ const DEFAULT_SECONDS: u32 = 60;
 
 /// Runs one target, or all of them, each for the given number of seconds.
 pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
-    let all = targets()?;
-    let seconds = |text: &str| {
+    let targets = list_targets()?;
+    let parse_seconds = |text: &str| {
         text.parse::<u32>()
-            .map_err(|_| format!("'{text}' is no number of seconds"))
+            .map_err(|_| format!("'{text}' is not a number of seconds"))
     };
     let (chosen, seconds) = match arguments {
-        [] => (all, DEFAULT_SECONDS),
-        [target] if all.iter().any(|known| known == target) => {
+        [] => (targets, DEFAULT_SECONDS),
+        [target] if targets.iter().any(|name| name == target) => {
             (vec![(*target).to_owned()], DEFAULT_SECONDS)
         }
-        [time] if time.parse::<u32>().is_ok() => (all, seconds(time)?),
-        [target, time] if all.iter().any(|known| known == target) => {
-            (vec![(*target).to_owned()], seconds(time)?)
+        [time] if time.parse::<u32>().is_ok() => (targets, parse_seconds(time)?),
+        [target, time] if targets.iter().any(|name| name == target) => {
+            (vec![(*target).to_owned()], parse_seconds(time)?)
         }
         [other, ..] => {
             return Err(format!(
-                "there is no target '{other}'; there are {}",
-                all.join(", ")
+                "there is no target '{other}'; the targets are {}",
+                targets.join(", ")
             ));
         }
     };
@@ -55,12 +55,13 @@ fn run_target(target: &str, seconds: u32) -> Outcome {
         .arg(format!("-max_total_time={seconds}"))
         .args(["-timeout=10", "-print_final_stats=1"]);
     step::run(&mut command)
-        .map_err(|why| format!("{why}; what it failed on is in fuzz/artifacts/{target}"))
+        .map_err(|reason| format!("{reason}; the failing input is in fuzz/artifacts/{target}"))
 }
 
-fn targets() -> Result<Vec<String>, String> {
+fn list_targets() -> Result<Vec<String>, String> {
     let folder = root().join("fuzz/targets");
-    let files = fs::read_dir(&folder).map_err(|e| format!("read {}: {e}", folder.display()))?;
+    let files =
+        fs::read_dir(&folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
     let names = files
         .flatten()
         .filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()));

@@ -26,21 +26,21 @@ const USAGE: &str = "cargo xtask COMMAND
   test [-- FILTERS]           install what the tests need, and run every check and test;
                               with FILTERS only those tests
   bindings                    write the UI's types from the hub's verbs
-  compatibility               write docs/compatibility.md from what real clients and servers do
-  screenshots                 take the pictures of docs/screenshots anew
-  fuzz [TARGET] [SECONDS]     feed the parsers what no test thought of: one target or all, a minute each
+  compatibility               write docs/compatibility.md from the results of tests with real clients and servers
+  screenshots                 take the pictures of docs/screenshots again
+  fuzz [TARGET] [SECONDS]     run the parsers on generated input: one target or all, each for a minute by default
   bench [catalog|neighbours|prompt]
-                              how fast it is: what the catalog costs by the number of tools, what servers that
-                              go wrong cost the calls of the others, and how soon a person sees a call";
+                              measure a release build: the cost of the catalog by the number of tools, how much
+                              faulty servers slow down the others, and how soon a person sees a call";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let (own, rest) = match arguments.iter().position(|argument| argument == "--") {
-        Some(at) => (&arguments[..at], &arguments[at + 1..]),
+    let (xtask_arguments, rest) = match arguments.iter().position(|argument| argument == "--") {
+        Some(index) => (&arguments[..index], &arguments[index + 1..]),
         None => (&arguments[..], &[][..]),
     };
-    let own: Vec<&str> = own.iter().map(String::as_str).collect();
-    let done = match own.as_slice() {
+    let xtask_arguments: Vec<&str> = xtask_arguments.iter().map(String::as_str).collect();
+    let outcome = match xtask_arguments.as_slice() {
         ["run"] => run::run(false, rest),
         ["run", "--release"] => run::run(true, rest),
         ["test"] => test::test(rest),
@@ -58,14 +58,14 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    exit_code(done)
+    exit_code(outcome)
 }
 
-fn exit_code(done: Outcome) -> ExitCode {
-    match done {
+fn exit_code(outcome: Outcome) -> ExitCode {
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("xtask: {why}");
+        Err(reason) => {
+            eprintln!("xtask: {reason}");
             ExitCode::FAILURE
         }
     }

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use crate::step::{self, Outcome, command, output, root};
 
-const MIN_VERSION: u32 = 20;
+const MIN_MAJOR_VERSION: u32 = 20;
 
 /// Checks the version of Node.
 ///
@@ -13,7 +13,7 @@ const MIN_VERSION: u32 = 20;
 pub(crate) fn check_version() -> Outcome {
     let Some(version) = output(&mut command("node", &["--version"])) else {
         return Err(format!(
-            "Node {MIN_VERSION} or newer is needed to build the UI, and there is none in PATH"
+            "Node {MIN_MAJOR_VERSION} or newer is needed to build the UI, but no `node` is in PATH"
         ));
     };
     let major = version
@@ -21,11 +21,11 @@ pub(crate) fn check_version() -> Outcome {
         .split('.')
         .next()
         .and_then(|major| major.parse::<u32>().ok());
-    if major.is_some_and(|major| major >= MIN_VERSION) {
+    if major.is_some_and(|major| major >= MIN_MAJOR_VERSION) {
         Ok(())
     } else {
         Err(format!(
-            "Node {MIN_VERSION} or newer is needed to build the UI; this one is {version}"
+            "Node {MIN_MAJOR_VERSION} or newer is needed to build the UI; this one is {version}"
         ))
     }
 }
@@ -35,15 +35,16 @@ pub(crate) fn check_version() -> Outcome {
 pub(crate) fn install_packages(folder: &str) -> Outcome {
     let folder = root().join(folder);
     let lock = read_file(&folder.join("package-lock.json"))?;
-    let stamp = folder.join("node_modules/.xtask-lock");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
+    let installed_lock = folder.join("node_modules/.xtask-lock");
+    if fs::read_to_string(&installed_lock).is_ok_and(|text| text == lock) {
         return Ok(());
     }
     npm(
         &folder,
         &["ci", "--no-audit", "--no-fund", "--loglevel=error"],
     )?;
-    fs::write(&stamp, lock).map_err(|e| format!("write {}: {e}", stamp.display()))
+    fs::write(&installed_lock, lock)
+        .map_err(|e| format!("cannot write {}: {e}", installed_lock.display()))
 }
 
 /// Runs a script of `ui/package.json`.
@@ -57,5 +58,5 @@ fn npm(folder: &Path, arguments: &[&str]) -> Outcome {
 }
 
 fn read_file(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|e| format!("read {}: {e}", path.display()))
+    fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))
 }

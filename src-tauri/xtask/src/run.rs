@@ -39,12 +39,12 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
 
 /// Returns the path of a built program, which is in the target folder of this one.
 pub(crate) fn program_path(release: bool, name: &str) -> Result<PathBuf, String> {
-    let own =
-        env::current_exe().map_err(|e| format!("where this program lies cannot be told: {e}"))?;
-    let target = own
+    let this_program =
+        env::current_exe().map_err(|e| format!("cannot find the path of this program: {e}"))?;
+    let target = this_program
         .ancestors()
         .nth(2)
-        .ok_or_else(|| format!("{} lies in no target folder", own.display()))?;
+        .ok_or_else(|| format!("{} is not in a target folder", this_program.display()))?;
     let profile = if release { "release" } else { "debug" };
     Ok(target
         .join(profile)

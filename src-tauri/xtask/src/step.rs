@@ -11,8 +11,12 @@ pub(crate) type Outcome = Result<(), String>;
 
 /// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().nth(2).unwrap_or(here).to_owned()
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_folder
+        .ancestors()
+        .nth(2)
+        .unwrap_or(crate_folder)
+        .to_owned()
 }
 
 /// Returns a command that runs in the root of the repository.
@@ -59,9 +63,9 @@ fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program())
         .file_name()
         .unwrap_or(command.get_program());
-    let words = std::iter::once(program).chain(command.get_args());
-    words
-        .map(|word| word.to_string_lossy())
+    let parts = std::iter::once(program).chain(command.get_args());
+    parts
+        .map(|part| part.to_string_lossy())
         .collect::<Vec<_>>()
         .join(" ")
 }

@@ -27,7 +27,7 @@ const TEST_PACKAGES: &[&str] = &[
     "python3-venv",
 ];
 
-const WITHOUT_APT: &str = "This system has no apt, so please install by hand what Drawbridge is built with:
+const WITHOUT_APT: &str = "This system has no apt. Please install the following yourself, because the build of Drawbridge needs it:
   Linux    a C compiler, pkg-config, the development files of WebKitGTK 4.1, libayatana-appindicator3
            (Fedora: gcc pkgconf webkit2gtk4.1-devel libayatana-appindicator-gtk3;
             Arch: base-devel webkit2gtk-4.1 libayatana-appindicator)
@@ -63,8 +63,8 @@ fn install(packages: &[&str]) -> Outcome {
     println!("missing system packages: {}", missing.join(" "));
     // The package lists may still suffice if their update fails; the installation shows whether
     // they do.
-    if let Err(why) = step::run(&mut apt(&["update", "-qq"])) {
-        println!("{why}; going on with the list of packages as it is");
+    if let Err(reason) = step::run(&mut apt(&["update", "-qq"])) {
+        println!("{reason}; continuing with the current package lists");
     }
     let arguments = [
         &["install", "-y", "-qq", "--no-install-recommends"],
@@ -72,15 +72,15 @@ fn install(packages: &[&str]) -> Outcome {
     ]
     .concat();
     step::run(&mut apt(&arguments))
-        .map_err(|why| format!("{why}; please install: {}", missing.join(" ")))
+        .map_err(|reason| format!("{reason}; please install: {}", missing.join(" ")))
 }
 
 fn is_installed(package: &str) -> bool {
-    let asked = output(&mut command(
+    let status = output(&mut command(
         "dpkg-query",
         &["-W", "-f=${db:Status-Status}", package],
     ));
-    asked.is_some_and(|status| status == "installed")
+    status.is_some_and(|status| status == "installed")
 }
 
 fn apt(arguments: &[&str]) -> Command {

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check that a change has to pass, in the order that shows faults
+//! `cargo xtask test`: every check that a change has to pass, in the order that shows failures
 //! soonest.
 
 use std::{
@@ -72,25 +72,28 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
 }
 
 fn run_all(checks: &[Check]) -> Outcome {
-    let mut took: Vec<(&str, Duration)> = Vec::new();
-    let mut done = Ok(());
+    let mut durations: Vec<(&str, Duration)> = Vec::new();
+    let mut outcome = Ok(());
     for (name, check) in checks {
         let start = Instant::now();
-        done = check().map_err(|why| format!("{name}: {why}"));
-        took.push((name, start.elapsed()));
-        if done.is_err() {
+        outcome = check().map_err(|reason| format!("{name}: {reason}"));
+        durations.push((name, start.elapsed()));
+        if outcome.is_err() {
             break;
         }
     }
     println!();
-    for (name, time) in &took {
+    for (name, time) in &durations {
         println!("{:>8.1} s  {name}", time.as_secs_f64());
     }
     println!(
-        "{:>8.1} s  in all",
-        took.iter().map(|(_, time)| time.as_secs_f64()).sum::<f64>()
+        "{:>8.1} s  in total",
+        durations
+            .iter()
+            .map(|(_, time)| time.as_secs_f64())
+            .sum::<f64>()
     );
-    done
+    outcome
 }
 
 fn cargo_check(arguments: &'static [&'static str]) -> Box<dyn Fn() -> Outcome> {
@@ -137,8 +140,8 @@ fn check_licences() -> Outcome {
 fn install_python() -> Outcome {
     let folder = root().join("tests/real");
     create_environment(&folder, ".venv", "requirements.txt", &[])?;
-    let entries =
-        fs::read_dir(folder.join("python")).map_err(|e| format!("read tests/real/python: {e}"))?;
+    let entries = fs::read_dir(folder.join("python"))
+        .map_err(|e| format!("cannot read tests/real/python: {e}"))?;
     let mut files: Vec<String> = entries
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
@@ -151,12 +154,12 @@ fn install_python() -> Outcome {
         // Each file pins all packages, so that no dependencies have to be resolved. The first
         // environment's pip installs them, because installing pip itself would take longer than
         // installing most of the packages.
-        let other = ["--python", &format!("python/{name}/bin/python")].map(str::to_owned);
+        let pip_target = ["--python", &format!("python/{name}/bin/python")].map(str::to_owned);
         create_environment(
             &folder,
             &format!("python/{name}"),
             &format!("python/{file}"),
-            &other,
+            &pip_target,
         )?;
     }
     Ok(())
@@ -166,9 +169,10 @@ fn install_python() -> Outcome {
 /// to date. `pip` are the arguments before pip's command; they name the environment if the pip of
 /// another environment installs the packages.
 fn create_environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> Outcome {
-    let wanted = fs::read_to_string(folder.join(file)).map_err(|e| format!("{file}: {e}"))?;
-    let stamp = folder.join(name).join(".xtask-requirements");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+    let requirements =
+        fs::read_to_string(folder.join(file)).map_err(|e| format!("cannot read {file}: {e}"))?;
+    let installed_file = folder.join(name).join(".xtask-requirements");
+    if fs::read_to_string(&installed_file).is_ok_and(|text| text == requirements) {
         return Ok(());
     }
     let without_pip: &[&str] = if pip.is_empty() {
@@ -176,8 +180,8 @@ fn create_environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> 
     } else {
         &["--without-pip"]
     };
-    let make = [&["-m", "venv", "--clear"], without_pip, &[name]].concat();
-    step::run(command("python3", &make).current_dir(folder))?;
+    let venv_arguments = [&["-m", "venv", "--clear"], without_pip, &[name]].concat();
+    step::run(command("python3", &venv_arguments).current_dir(folder))?;
     let mut install = command(folder.join(".venv/bin/python"), &["-m", "pip"]);
     install.args(pip).args([
         "install",
@@ -189,5 +193,6 @@ fn create_environment(folder: &Path, name: &str, file: &str, pip: &[String]) -> 
         file,
     ]);
     step::run(install.current_dir(folder))?;
-    fs::write(&stamp, wanted).map_err(|e| format!("write {}: {e}", stamp.display()))
+    fs::write(&installed_file, requirements)
+        .map_err(|e| format!("cannot write {}: {e}", installed_file.display()))
 }

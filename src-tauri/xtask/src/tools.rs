@@ -59,10 +59,11 @@ pub(crate) fn screenshots() -> Outcome {
         "a_person_adds_servers".to_owned(),
     ])?;
     let docs = root().join("docs/screenshots");
-    fs::create_dir_all(&docs).map_err(|e| format!("make {}: {e}", docs.display()))?;
-    for (taken, name) in SCREENSHOTS {
-        let from = root().join("test-output").join(taken);
-        fs::copy(&from, docs.join(name)).map_err(|e| format!("copy {}: {e}", from.display()))?;
+    fs::create_dir_all(&docs).map_err(|e| format!("cannot create {}: {e}", docs.display()))?;
+    for (screenshot, name) in SCREENSHOTS {
+        let source = root().join("test-output").join(screenshot);
+        fs::copy(&source, docs.join(name))
+            .map_err(|e| format!("cannot copy {}: {e}", source.display()))?;
     }
     Ok(())
 }

@@ -201,7 +201,7 @@ const HIDDEN: &[u32] = &[
 
 /// Returns all payloads, always in the same order.
 pub(crate) fn all_payloads() -> Vec<String> {
-    let written = [MARKUP, ESCAPES, SENTENCES]
+    let literals = [MARKUP, ESCAPES, SENTENCES]
         .concat()
         .into_iter()
         .map(str::to_owned);
@@ -209,14 +209,14 @@ pub(crate) fn all_payloads() -> Vec<String> {
         .iter()
         .filter_map(|point| char::from_u32(*point))
         .map(|hidden| format!("in{hidden}visible"));
-    let long = [
+    let long_texts = [
         "x".repeat(3_000),
         "\u{4e00}".repeat(1_500),
         "a b ".repeat(1_000),
         "\n".repeat(200),
         "\u{202e}".repeat(300),
     ];
-    let payloads = written.chain(hidden).chain(long).enumerate();
+    let payloads = literals.chain(hidden).chain(long_texts).enumerate();
     payloads
         .map(|(number, text)| text.replace('§', &number.to_string()))
         .collect()

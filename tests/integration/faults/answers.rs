@@ -76,6 +76,6 @@ fn an_answer_on_a_line_with_other_text_arrives() {
     let log = home.cli(&["logs", "--server", "faulty"]).stdout();
     assert!(
         log.contains("Loading the model... 100%"),
-        "the log keeps it: {log}"
+        "the log contains the other text: {log}"
     );
 }

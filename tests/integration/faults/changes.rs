@@ -15,12 +15,12 @@ use serde_json::json;
 /// the hub ends.
 fn count_list_changes(client: &McpClient) -> Arc<AtomicUsize> {
     let count = Arc::<AtomicUsize>::default();
-    let (told, listening) = (count.clone(), client.listen(None));
+    let (counter, events) = (count.clone(), client.listen(None));
     thread::spawn(move || {
-        let changes = listening
-            .filter(|event| event.message()["method"] == "notifications/tools/list_changed");
+        let changes =
+            events.filter(|event| event.message()["method"] == "notifications/tools/list_changed");
         for _ in changes {
-            told.fetch_add(1, Ordering::Relaxed);
+            counter.fetch_add(1, Ordering::Relaxed);
         }
     });
     count
@@ -36,34 +36,40 @@ fn ten_thousand_changes_cause_at_most_two_refreshes_and_notifications() {
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &["--grow"]).wait_until_synced();
     let client = hub.connect_client("desk");
-    let told = count_list_changes(&client);
+    let notifications = count_list_changes(&client);
     assert!(!client.list_tools().contains(&"faulty__grown-1".to_owned()));
-    let before = count_reads(&faulty);
+    let reads_before = count_reads(&faulty);
     let flood = |count: u32| {
         let arguments = json!({"kind": "list_changed", "count": count}).to_string();
         let answer = client.call("faulty__flood", &arguments);
         assert_eq!(answer.text(), "the flood is over");
     };
     flood(10_000);
-    wait_until("the change is seen", || {
+    wait_until("the client sees the change", || {
         some_if(client.list_tools().contains(&"faulty__grown-1".to_owned()))
     });
     // If the flood caused more reads, they would come before those of two later changes.
     for _ in 0..2 {
-        let so_far = count_reads(&faulty);
+        let reads_so_far = count_reads(&faulty);
         flood(1);
         wait_until("the later change is read", || {
-            some_if(count_reads(&faulty) > so_far)
+            some_if(count_reads(&faulty) > reads_so_far)
         });
     }
     wait_until("the client is notified", || {
-        some_if(told.load(Ordering::Relaxed) > 0)
+        some_if(notifications.load(Ordering::Relaxed) > 0)
     });
-    let told = told.load(Ordering::Relaxed);
-    let reads = count_reads(&faulty) - before;
-    println!("10,000 changes and two more were read {reads} times and told {told} times");
-    assert!((1..=2 + 2).contains(&reads), "they were read {reads} times");
-    assert!(told <= reads, "{reads} reads were told {told} times");
+    let notifications = notifications.load(Ordering::Relaxed);
+    let reads = count_reads(&faulty) - reads_before;
+    println!("10,000 changes and two more caused {reads} reads and {notifications} notifications");
+    assert!(
+        (1..=2 + 2).contains(&reads),
+        "the changes caused {reads} reads"
+    );
+    assert!(
+        notifications <= reads,
+        "{reads} reads caused {notifications} notifications"
+    );
 }
 
 /// That there is at most one refresh a second is tested with a paused clock (`catalog/sync`).
@@ -73,21 +79,30 @@ fn endless_changes_are_refreshed_together_and_notified_while_they_go_on() {
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &["--grow"]).wait_until_synced();
     let client = hub.connect_client("desk");
-    let told = count_list_changes(&client);
-    let before = count_reads(&faulty);
+    let notifications = count_list_changes(&client);
+    let reads_before = count_reads(&faulty);
     let mut floods = 0;
-    wait_until("the client is told twice while the changes go on", || {
-        floods += 1;
-        client.call("faulty__flood", r#"{"kind":"list_changed","count":1000}"#);
-        some_if(told.load(Ordering::Relaxed) >= 2)
-    });
-    let (reads, told) = (count_reads(&faulty) - before, told.load(Ordering::Relaxed));
-    println!("{floods} floods of changes were read {reads} times and told {told} times");
+    wait_until(
+        "the client is notified twice while the changes go on",
+        || {
+            floods += 1;
+            client.call("faulty__flood", r#"{"kind":"list_changed","count":1000}"#);
+            some_if(notifications.load(Ordering::Relaxed) >= 2)
+        },
+    );
+    let (reads, notifications) = (
+        count_reads(&faulty) - reads_before,
+        notifications.load(Ordering::Relaxed),
+    );
+    println!("{floods} floods of changes caused {reads} reads and {notifications} notifications");
     assert!(
         (2..floods).contains(&reads),
-        "{floods} floods were read {reads} times"
+        "{floods} floods caused {reads} reads"
     );
-    assert!(told <= reads, "{reads} reads were told {told} times");
+    assert!(
+        notifications <= reads,
+        "{reads} reads caused {notifications} notifications"
+    );
 }
 
 #[test]
@@ -97,7 +112,7 @@ fn a_change_during_a_refresh_is_read_too() {
     let options = ["--grow", "--change-while-listed", "1500"];
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &options).wait_until_synced();
     let client = hub.connect_client("desk");
-    wait_until("what changed meanwhile is there", || {
+    wait_until("the change during the refresh is listed", || {
         some_if(client.list_tools().contains(&"faulty__grown-1".to_owned()))
     });
     assert_eq!(count_reads(&faulty), 2);

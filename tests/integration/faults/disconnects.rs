@@ -75,7 +75,7 @@ fn a_call_is_cancelled_however_its_client_disconnects() {
     drop(bridge);
     assert_cancelled_once(&faulty, 5);
 
-    wait_until("it is written down", || {
+    wait_until("the outcomes are recorded", || {
         some_if(read_outcomes(&home, "hang") == vec!["cancelled"; 5])
     });
     assert_eq!(faulty.count_starts(), 1);

@@ -39,15 +39,17 @@ fn assert_another_client_is_served(client: &McpClient, id: u64) {
     assert!(
         logged
             .iter()
-            .any(|told| told["method"] == "notifications/message"),
-        "the log reaches it: {logged:?}"
+            .any(|message| message["method"] == "notifications/message"),
+        "the client receives log messages: {logged:?}"
     );
-    let mut told = begin_ask(client, id, &json!({"ms": 20_000}));
-    let question = told.next().expect("a question");
-    assert_eq!(question["method"], "elicitation/create", "{question}");
-    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept"}});
+    let mut messages = begin_ask(client, id, &json!({"ms": 20_000}));
+    let elicitation = messages.next().expect("a question");
+    assert_eq!(elicitation["method"], "elicitation/create", "{elicitation}");
+    let answer = json!({"jsonrpc": "2.0", "id": elicitation["id"], "result": {"action": "accept"}});
     assert_eq!(client.post(&answer).expect("an answer").status, 202);
-    let result = told.find(|told| told["id"] == id).expect("an answer");
+    let result = messages
+        .find(|message| message["id"] == id)
+        .expect("an answer");
     assert_eq!(result["result"]["content"][0]["text"], ACCEPTED, "{result}");
 }
 
@@ -56,35 +58,41 @@ fn a_stateless_client_that_does_not_answer_blocks_no_other_and_gets_its_result_l
     let home = Home::new();
     let hub = Hub::serve(&home);
     let _faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
-    let away = StatelessClient::new(&hub.url, &hub.add_client("away"), elicitation_capability());
-    let here =
+    let silent_client =
+        StatelessClient::new(&hub.url, &hub.add_client("away"), elicitation_capability());
+    let other_client =
         McpClient::connect_with(&hub.url, &hub.add_client("here"), &elicitation_capability());
     for withdraw in [false, true] {
         let arguments = json!({"ms": 300, "withdraw": withdraw});
-        let before = read_outcomes(&home, "ask").len();
-        let required = away.call("faulty__ask", &arguments).result();
+        let outcomes_before = read_outcomes(&home, "ask").len();
+        let required = silent_client.call("faulty__ask", &arguments).result();
         assert_eq!(
             required["inputRequests"]["input-1"]["method"], "elicitation/create",
             "{required}"
         );
-        wait_until("the server has answered without it", || {
+        wait_until("the server has answered without the client", || {
             some_if(
                 read_outcomes(&home, "ask")
-                    .get(before)
+                    .get(outcomes_before)
                     .is_some_and(|outcome| outcome == "ok"),
             )
         });
-        assert_another_client_is_served(&here, 7);
-        let late = json!({"input-1": {"action": "accept"}});
-        let result = away.retry_call("faulty__ask", &arguments, &required, &late);
+        assert_another_client_is_served(&other_client, 7);
+        let late_answers = json!({"input-1": {"action": "accept"}});
+        let result = silent_client.retry_call("faulty__ask", &arguments, &required, &late_answers);
         assert_eq!(
             result.text(),
             "nobody answered",
-            "its late answer changes nothing: {}",
+            "a late answer changes nothing: {}",
             result.raw
         );
-        let again = away.retry_call("faulty__ask", &arguments, &required, &late);
-        assert_eq!(again.error_code(), Some(-32602), "a result is fetched once");
+        let second_result =
+            silent_client.retry_call("faulty__ask", &arguments, &required, &late_answers);
+        assert_eq!(
+            second_result.error_code(),
+            Some(-32602),
+            "a result can be fetched only once"
+        );
     }
 }
 
@@ -95,18 +103,18 @@ fn a_client_with_a_session_is_notified_if_the_server_cancels_its_request() {
     let _faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
     let client =
         McpClient::connect_with(&hub.url, &hub.add_client("desk"), &elicitation_capability());
-    let mut told = begin_ask(&client, 3, &json!({"ms": 100, "withdraw": true}));
-    let question = told.next().expect("a question");
-    let cancelled = told.next().expect("that it was taken back");
+    let mut messages = begin_ask(&client, 3, &json!({"ms": 100, "withdraw": true}));
+    let elicitation = messages.next().expect("a question");
+    let cancelled = messages.next().expect("a cancellation");
     assert_eq!(
         cancelled["method"], "notifications/cancelled",
         "{cancelled}"
     );
     assert_eq!(
-        cancelled["params"]["requestId"], question["id"],
-        "the question that the client knows"
+        cancelled["params"]["requestId"], elicitation["id"],
+        "the cancellation names the request that the client received"
     );
-    let result = told.next().expect("an answer");
+    let result = messages.next().expect("an answer");
     assert_eq!(
         result["result"]["content"][0]["text"], "nobody answered",
         "{result}"
@@ -118,19 +126,22 @@ fn revoking_a_client_with_a_pending_elicitation_cleans_up() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
-    let away = StatelessClient::new(&hub.url, &hub.add_client("away"), elicitation_capability());
-    let here =
+    let silent_client =
+        StatelessClient::new(&hub.url, &hub.add_client("away"), elicitation_capability());
+    let other_client =
         McpClient::connect_with(&hub.url, &hub.add_client("here"), &elicitation_capability());
-    let required = away.call("faulty__ask", &json!({"ms": 60_000})).result();
+    let required = silent_client
+        .call("faulty__ask", &json!({"ms": 60_000}))
+        .result();
     assert_eq!(required["resultType"], "input_required", "{required}");
     home.cli(&["clients", "revoke", "away"]).expect_success();
-    wait_until("its call is cancelled at the server", || {
+    wait_until("the call is cancelled at the server", || {
         some_if(faulty.received_by_method("notifications/cancelled").len() == 1)
     });
-    wait_until("and written down", || {
+    wait_until("the outcome is recorded", || {
         some_if(read_outcomes(&home, "ask") == ["cancelled"])
     });
-    assert_another_client_is_served(&here, 8);
+    assert_another_client_is_served(&other_client, 8);
 }
 
 #[test]
@@ -138,18 +149,18 @@ fn a_client_that_disconnects_during_an_elicitation_blocks_no_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
-    let away =
+    let leaving_client =
         McpClient::connect_with(&hub.url, &hub.add_client("away"), &elicitation_capability());
-    let here =
+    let other_client =
         McpClient::connect_with(&hub.url, &hub.add_client("here"), &elicitation_capability());
-    let mut told = begin_ask(&away, 4, &json!({"ms": 60_000}));
+    let mut messages = begin_ask(&leaving_client, 4, &json!({"ms": 60_000}));
     assert_eq!(
-        told.next().expect("a question")["method"],
+        messages.next().expect("a question")["method"],
         "elicitation/create"
     );
-    drop(told);
-    wait_until("its call is cancelled at the server", || {
+    drop(messages);
+    wait_until("the call is cancelled at the server", || {
         some_if(faulty.received_by_method("notifications/cancelled").len() == 1)
     });
-    assert_another_client_is_served(&here, 9);
+    assert_another_client_is_served(&other_client, 9);
 }

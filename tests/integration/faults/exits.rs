@@ -12,9 +12,9 @@ use super::{add_neighbour, endless_timeouts, read_outcomes};
 /// Checks that the error names the server and reports the outcome as unknown.
 #[track_caller]
 fn assert_outcome_unknown(answer: &Answer, server: &str) {
-    let said = answer.text();
+    let text = answer.text();
     assert!(
-        answer.is_error() && said.contains(server) && said.contains("unknown"),
+        answer.is_error() && text.contains(server) && text.contains("unknown"),
         "{}",
         answer.raw
     );
@@ -26,20 +26,20 @@ fn each_call_in_flight_at_a_dying_server_fails_before_its_timeout_and_is_not_ret
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
-    let waiting: Vec<_> = (0..8)
-        .map(|n| client.spawn_call("faulty__hang", &json!({"n": n}).to_string()))
+    let calls: Vec<_> = (0..8)
+        .map(|number| client.spawn_call("faulty__hang", &json!({"n": number}).to_string()))
         .collect();
-    wait_until("all of them hang", || {
+    wait_until("all calls hang", || {
         some_if(faulty.received_calls("hang").len() == 8)
     });
     assert_outcome_unknown(&client.call("faulty__die", "{}"), "faulty");
-    for waiting in waiting {
-        assert_outcome_unknown(&waiting.join().expect("an answer"), "faulty");
+    for call in calls {
+        assert_outcome_unknown(&call.join().expect("an answer"), "faulty");
     }
     assert_eq!(
         client.call("faulty__echo", r#"{"back":1}"#).text(),
         r#"{"back":1}"#,
-        "the next call starts it anew"
+        "the next call restarts the server"
     );
     assert_eq!(
         (
@@ -48,9 +48,9 @@ fn each_call_in_flight_at_a_dying_server_fails_before_its_timeout_and_is_not_ret
             faulty.count_starts()
         ),
         (1, 8, 2),
-        "nothing is sent again"
+        "no call is sent twice"
     );
-    wait_until("what is known of them is written", || {
+    wait_until("the outcomes are recorded", || {
         some_if(
             read_outcomes(&home, "hang") == vec!["unknown"; 8]
                 && read_outcomes(&home, "die") == ["unknown"],
@@ -94,13 +94,13 @@ fn a_public_server_killed_during_a_call_fails_it_and_restarts_with_the_next() {
         client.call("everything__echo", r#"{"message":"1"}"#).text(),
         "Echo: 1"
     );
-    let long = json!({"name": "everything__trigger-long-running-operation", "arguments": {"duration": 60, "steps": 600},
+    let params = json!({"name": "everything__trigger-long-running-operation", "arguments": {"duration": 60, "steps": 600},
         "_meta": {"progressToken": 1}});
     let call =
-        client.post(&json!({"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": long}));
+        client.post(&json!({"jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": params}));
     let mut events = drawbridge_tests::mcp::Events::new(call.expect("an answer"));
     assert_eq!(
-        events.next().expect("it is at work").message()["method"],
+        events.next().expect("a progress notification").message()["method"],
         "notifications/progress"
     );
     signal_process(wait_for_pid(&hub, "everything"), Signal::SIGKILL);
@@ -126,10 +126,10 @@ fn a_public_server_killed_during_a_call_fails_it_and_restarts_with_the_next() {
 /// then.
 fn add_crashing_server<'a>(hub: &'a Hub<'a>, name: &str) -> (FaultyServer<'a>, Value) {
     let crashing = FaultyServer::add(hub, name, &json!({}), &["--crash"]);
-    let seen = wait_until("it is given up", || {
-        Some(crashing.show()).filter(|seen| seen["sync_status"] == "FAILED")
+    let server = wait_until("the hub gives up", || {
+        Some(crashing.show()).filter(|server| server["sync_status"] == "FAILED")
     });
-    (crashing, seen)
+    (crashing, server)
 }
 
 #[test]
@@ -137,17 +137,20 @@ fn a_server_that_exits_immediately_is_retried_a_few_times_and_then_given_up() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let (_neighbour, client) = add_neighbour(&hub);
-    let (crashing, seen) = add_crashing_server(&hub, "crashing");
-    assert_eq!(seen["state"], "error", "{seen}");
+    let (crashing, server) = add_crashing_server(&hub, "crashing");
+    assert_eq!(server["state"], "error", "{server}");
     let starts = crashing.count_starts();
-    assert!((1..=8).contains(&starts), "it was started {starts} times");
+    assert!(
+        (1..=8).contains(&starts),
+        "the server was started {starts} times"
+    );
     for _ in 0..5 {
         client.list_tools();
     }
     assert_eq!(
         crashing.count_starts(),
         starts,
-        "listing what there is does not start it again so soon"
+        "listing the tools does not restart the server"
     );
 }
 
@@ -156,10 +159,10 @@ fn a_server_that_exits_immediately_has_its_exit_status_as_reason() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     for number in 0..10 {
-        let (_crashing, seen) = add_crashing_server(&hub, &format!("crashing-{number}"));
+        let (_crashing, server) = add_crashing_server(&hub, &format!("crashing-{number}"));
         assert!(
-            seen["reason"].to_string().contains('7'),
-            "server {number}: {seen}"
+            server["reason"].to_string().contains('7'),
+            "server {number}: {server}"
         );
     }
 }
@@ -174,16 +177,16 @@ fn a_server_that_crashes_five_times_a_minute_is_not_restarted_for_a_while() {
         client.call("faulty__die", "{}");
     }
     let starts = faulty.count_starts();
-    let refused = client.call("faulty__echo", "{}");
+    let answer = client.call("faulty__echo", "{}");
     assert!(
-        refused.is_error() && faulty.count_starts() == starts,
-        "it is not started a sixth time: {}",
-        refused.raw
+        answer.is_error() && faulty.count_starts() == starts,
+        "the server is not started a sixth time: {}",
+        answer.raw
     );
-    let seen = faulty.show();
+    let server = faulty.show();
     assert!(
-        seen["state"] == "error" && seen["reason"].to_string().contains("crash"),
-        "{seen}"
+        server["state"] == "error" && server["reason"].to_string().contains("crash"),
+        "{server}"
     );
 }
 
@@ -192,7 +195,7 @@ fn a_server_that_ignores_termination_is_killed_with_the_hub() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let starter = ["sh", "-c", "trap '' TERM INT HUP; exec \"$0\" \"$@\""];
-    let stubborn = FaultyServer::add_with_starter(
+    let server = FaultyServer::add_with_starter(
         &hub,
         "stubborn",
         &json!({}),
@@ -206,8 +209,8 @@ fn a_server_that_ignores_termination_is_killed_with_the_hub() {
             .is_error()
     );
     assert!(
-        stubborn.count_processes() >= 2,
-        "it runs, and what it started"
+        server.count_processes() >= 2,
+        "the server and its child run"
     );
     hub.stop(Signal::SIGTERM);
     home.assert_no_survivors();
@@ -217,28 +220,33 @@ fn a_server_that_ignores_termination_is_killed_with_the_hub() {
 fn a_slow_server_is_started_once_for_all_waiting_calls() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let late =
+    let slow_server =
         FaultyServer::add(&hub, "late", &json!({}), &["--late-start", "1500"]).wait_until_synced();
     home.cli(&["servers", "restart", "late"]).expect_success();
     let clients: Vec<McpClient> = (0..5)
-        .map(|n| hub.connect_client(&format!("desk-{n}")))
+        .map(|number| hub.connect_client(&format!("desk-{number}")))
         .collect();
-    wait_until("it was ended", || some_if(late.count_processes() <= 1));
-    let starts = late.count_starts();
-    let waiting: Vec<_> = clients
+    wait_until("the server was stopped", || {
+        some_if(slow_server.count_processes() <= 1)
+    });
+    let starts = slow_server.count_starts();
+    let calls: Vec<_> = clients
         .iter()
         .map(|client| client.spawn_call("late__echo", r#"{"a":1}"#))
         .collect();
-    for waiting in waiting {
-        assert_eq!(waiting.join().expect("an answer").text(), r#"{"a":1}"#);
+    for call in calls {
+        assert_eq!(call.join().expect("an answer").text(), r#"{"a":1}"#);
     }
     assert!(
-        late.count_starts() <= starts + 1,
-        "{} starts more",
-        late.count_starts() - starts
+        slow_server.count_starts() <= starts + 1,
+        "{} additional starts",
+        slow_server.count_starts() - starts
     );
     assert_eq!(
-        (late.count_processes(), late.received_calls("echo").len()),
+        (
+            slow_server.count_processes(),
+            slow_server.received_calls("echo").len()
+        ),
         (1, 5)
     );
 }

@@ -29,19 +29,19 @@ fn flood_beside(
     arguments: &Value,
 ) -> u64 {
     let memory = MemoryGrowth::new(hub.pid());
-    let answer = call_neighbour_during(hub.home, neighbour, |until| {
+    let answer = call_neighbour_during(hub.home, neighbour, |until_file| {
         let mut arguments = arguments.clone();
-        arguments["until"] = until.into();
+        arguments["until"] = until_file.into();
         let params = json!({"name": "faulty__flood", "arguments": arguments, "_meta": {"progressToken": "mine"}});
         client.request("tools/call", &params.to_string())
     });
     assert_eq!(answer.text(), "the flood is over", "{arguments}");
-    let rise = memory.peak_growth_mib();
+    let growth_mib = memory.peak_growth_mib();
     assert!(
-        rise <= MAX_GROWTH_MIB,
-        "{arguments}: the hub grew by {rise} MiB"
+        growth_mib <= MAX_GROWTH_MIB,
+        "{arguments}: the hub grew by {growth_mib} MiB"
     );
-    rise
+    growth_mib
 }
 
 /// Returns the number of the server's lines in the log for each second of their time stamps.
@@ -50,9 +50,9 @@ fn count_lines_by_second(home: &Home) -> BTreeMap<u64, u64> {
     for file in list_files(&home.data_dir().join("logs")) {
         let text = fs::read_to_string(file).expect("a log");
         for line in text.lines().filter(|line| line.contains(" faulty ")) {
-            let (at, _) = line.split_once(' ').expect("a time stamp");
-            let at: u64 = at.parse().expect("milliseconds since 1970");
-            *counts.entry(at / 1_000).or_default() += 1;
+            let (timestamp, _) = line.split_once(' ').expect("a time stamp");
+            let timestamp: u64 = timestamp.parse().expect("milliseconds since 1970");
+            *counts.entry(timestamp / 1_000).or_default() += 1;
         }
     }
     counts
@@ -62,36 +62,41 @@ fn count_lines_by_second(home: &Home) -> BTreeMap<u64, u64> {
 fn a_stderr_flood_bounds_memory_and_log_and_delays_no_other_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = add_neighbour(&hub);
+    let (_neighbour, neighbour_client) = add_neighbour(&hub);
     let _faulty =
         FaultyServer::add(&hub, "faulty", &json!({"call_ms": 900_000}), &[]).wait_until_synced();
     let mib: u64 =
         env::var("DRAWBRIDGE_FLOOD_MIB").map_or(200, |text| text.parse().expect("a number of MiB"));
     let client = hub.connect_client("desk");
     let memory = MemoryGrowth::new(hub.pid());
-    let mut left = mib;
-    while left > 0 {
-        let portion = left.min(CALL_MIB);
-        let arguments = json!({"kind": "stderr", "bytes": portion << 20});
-        flood_beside(&hub, &client, &other, &arguments);
-        left -= portion;
+    let mut remaining_mib = mib;
+    while remaining_mib > 0 {
+        let call_mib = remaining_mib.min(CALL_MIB);
+        let arguments = json!({"kind": "stderr", "bytes": call_mib << 20});
+        flood_beside(&hub, &client, &neighbour_client, &arguments);
+        remaining_mib -= call_mib;
     }
-    let (rise, lines) = (memory.peak_growth_mib(), count_lines_by_second(&home));
-    println!("{mib} MiB: the hub grew by {rise} MiB, the log has these lines a second: {lines:?}");
-    assert!(rise <= MAX_GROWTH_MIB, "the hub grew by {rise} MiB");
+    let (growth_mib, lines) = (memory.peak_growth_mib(), count_lines_by_second(&home));
+    println!(
+        "{mib} MiB: the hub grew by {growth_mib} MiB, the log has these lines a second: {lines:?}"
+    );
+    assert!(
+        growth_mib <= MAX_GROWTH_MIB,
+        "the hub grew by {growth_mib} MiB"
+    );
     // The hub's seconds do not begin with those of the time stamps, so that two of them touch each
     // second. Each of them adds a line that counts the omitted ones.
-    let most = 2 * (LINES_A_SECOND + 1);
+    let max_lines = 2 * (LINES_A_SECOND + 1);
     assert!(
-        !lines.is_empty() && lines.values().all(|count| *count <= most),
-        "at most {most} lines a second: {lines:?}"
+        !lines.is_empty() && lines.values().all(|count| *count <= max_lines),
+        "at most {max_lines} lines a second: {lines:?}"
     );
-    let left_out = home
+    let omitted_log = home
         .cli(&["logs", "--server", "faulty", "--text", "dropped", "--json"])
         .stdout();
     assert!(
-        left_out.contains("lines because there were too many per second"),
-        "it says so: {left_out}"
+        omitted_log.contains("lines because there were too many per second"),
+        "the log counts the omitted lines: {omitted_log}"
     );
 }
 
@@ -99,7 +104,7 @@ fn a_stderr_flood_bounds_memory_and_log_and_delays_no_other_server() {
 fn a_message_flood_bounds_memory_and_delays_no_other_server() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = add_neighbour(&hub);
+    let (_neighbour, neighbour_client) = add_neighbour(&hub);
     let faulty =
         FaultyServer::add(&hub, "faulty", &json!({"call_ms": 100_000}), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
@@ -111,44 +116,49 @@ fn a_message_flood_bounds_memory_and_delays_no_other_server() {
         ("asking", 20_000),
     ] {
         let arguments = json!({"kind": kind, "count": count});
-        let rise = flood_beside(&hub, &client, &other, &arguments);
-        println!("{count} times {kind}: the hub grew by {rise} MiB");
+        let growth_mib = flood_beside(&hub, &client, &neighbour_client, &arguments);
+        println!("{count} times {kind}: the hub grew by {growth_mib} MiB");
     }
-    assert_eq!(faulty.count_starts(), 1, "it runs still");
+    assert_eq!(faulty.count_starts(), 1, "the server was not restarted");
 }
 
 #[test]
 fn unread_progress_bounds_memory_and_delays_no_other_client() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = add_neighbour(&hub);
+    let (_neighbour, neighbour_client) = add_neighbour(&hub);
     let faulty =
         FaultyServer::add(&hub, "faulty", &json!({"call_ms": 100_000}), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
     let memory = MemoryGrowth::new(hub.pid());
-    let (unread, echoed) = call_neighbour_during(&home, &other, |neighbour_answered| {
-        let arguments = json!({"kind": "progress", "count": 200_000, "until": neighbour_answered});
-        let params = json!({"name": "faulty__flood", "arguments": arguments,
+    let (unread_call, echoed_text) =
+        call_neighbour_during(&home, &neighbour_client, |neighbour_answered| {
+            let arguments =
+                json!({"kind": "progress", "count": 200_000, "until": neighbour_answered});
+            let params = json!({"name": "faulty__flood", "arguments": arguments,
             "_meta": {"progressToken": 1}});
-        let unread = client.begin_post(
-            &json!({"jsonrpc": "2.0", "id": 900, "method": "tools/call", "params": params}),
-        );
-        wait_until("the server floods", || {
-            some_if(faulty.received_calls("flood").len() == 1)
+            let unread_call = client.begin_post(
+                &json!({"jsonrpc": "2.0", "id": 900, "method": "tools/call", "params": params}),
+            );
+            wait_until("the server floods", || {
+                some_if(faulty.received_calls("flood").len() == 1)
+            });
+            let echoed_text = client.call("faulty__echo", r#"{"n":1}"#).text();
+            wait_until("the other server is answered", || {
+                some_if(Path::new(neighbour_answered).exists())
+            });
+            (unread_call.expect("a connection"), echoed_text)
         });
-        let echoed = client.call("faulty__echo", r#"{"n":1}"#).text();
-        wait_until("the other server is answered", || {
-            some_if(Path::new(neighbour_answered).exists())
-        });
-        (unread.expect("a connection"), echoed)
-    });
     assert_eq!(
-        (echoed.as_str(), faulty.count_starts()),
+        (echoed_text.as_str(), faulty.count_starts()),
         (r#"{"n":1}"#, 1),
         "the next call of the same server is answered"
     );
-    let rise = memory.peak_growth_mib();
-    println!("the hub grew by {rise} MiB");
-    assert!(rise <= MAX_GROWTH_MIB, "it grew by {rise} MiB");
-    drop(unread);
+    let growth_mib = memory.peak_growth_mib();
+    println!("the hub grew by {growth_mib} MiB");
+    assert!(
+        growth_mib <= MAX_GROWTH_MIB,
+        "the hub grew by {growth_mib} MiB"
+    );
+    drop(unread_call);
 }

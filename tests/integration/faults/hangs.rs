@@ -13,37 +13,41 @@ fn a_server_that_hangs_at_its_start_fails_and_its_process_tree_is_killed() {
     let hub = Hub::serve(&home);
     let (_neighbour, client) = add_neighbour(&hub);
     call_neighbour_during(&home, &client, |neighbour_answered| {
-        let mute = FaultyServer::add(
+        let mute_server = FaultyServer::add(
             &hub,
             "mute",
             &json!({"initialize_ms": 4000}),
             &["--mute", "--child"],
         );
-        wait_until("it is shown as starting", || {
-            some_if(mute.show()["state"] == "initializing")
+        wait_until("the server is shown as starting", || {
+            some_if(mute_server.show()["state"] == "initializing")
         });
-        wait_until("it runs, and what it started", || {
-            some_if(mute.count_processes() >= 2)
+        wait_until("the server and its child run", || {
+            some_if(mute_server.count_processes() >= 2)
         });
         wait_until("the other server is answered", || {
             some_if(Path::new(neighbour_answered).exists())
         });
         assert_eq!(
-            mute.show()["state"],
+            mute_server.show()["state"],
             "initializing",
-            "the other server did not wait for it"
+            "the other server did not wait for the mute one"
         );
-        let failed = wait_until("it is shown as failed", || {
-            Some(mute.show()).filter(|seen| seen["state"] == "error")
+        let failed = wait_until("the server is shown as failed", || {
+            Some(mute_server.show()).filter(|server| server["state"] == "error")
         });
         assert!(
             failed["reason"].to_string().contains("4 s"),
-            "it says how long it was waited for: {failed}"
+            "the reason names the timeout: {failed}"
         );
-        wait_until("nothing of it is left", || {
-            some_if(mute.count_processes() == 0)
+        wait_until("no process of the server is left", || {
+            some_if(mute_server.count_processes() == 0)
         });
-        assert_eq!(mute.count_starts(), 1, "it had its time");
+        assert_eq!(
+            mute_server.count_starts(),
+            1,
+            "the server was started only once"
+        );
     });
 }
 
@@ -53,19 +57,19 @@ fn a_server_that_hangs_at_its_start_and_ignores_termination_fails_on_time() {
     let hub = Hub::serve(&home);
     let starter = ["sh", "-c", "trap '' TERM INT HUP; exec \"$0\" \"$@\""];
     let options = ["--mute", "--stay", "--child"];
-    let stubborn = FaultyServer::add_with_starter(
+    let server = FaultyServer::add_with_starter(
         &hub,
         "stubborn",
         &json!({"initialize_ms": 1000}),
         &starter,
         &options,
     );
-    wait_until("it runs", || some_if(stubborn.count_processes() >= 2));
-    wait_until("it is shown as failed", || {
-        some_if(stubborn.show()["state"] == "error")
+    wait_until("the server runs", || some_if(server.count_processes() >= 2));
+    wait_until("the server is shown as failed", || {
+        some_if(server.show()["state"] == "error")
     });
-    wait_until("nothing of it is left", || {
-        some_if(stubborn.count_processes() == 0)
+    wait_until("no process of the server is left", || {
+        some_if(server.count_processes() == 0)
     });
 }
 
@@ -76,18 +80,19 @@ fn a_hanging_call_times_out_is_cancelled_once_and_its_late_answer_is_dropped() {
     let faulty =
         FaultyServer::add(&hub, "faulty", &json!({"call_ms": 1000}), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
-    let slow = client.call("faulty__echo", r#"{"ms":200}"#);
+    let slow_answer = client.call("faulty__echo", r#"{"ms":200}"#);
     assert_eq!(
-        slow.text(),
+        slow_answer.text(),
         r#"{"ms":200}"#,
         "a slow answer before the timeout arrives"
     );
-    let patient = FaultyServer::add(&hub, "patient", &endless_timeouts(), &[]).wait_until_synced();
-    let waiting = client
+    let other_server =
+        FaultyServer::add(&hub, "patient", &endless_timeouts(), &[]).wait_until_synced();
+    let other_call = client
         .begin_call("patient__echo", r#"{"ms":600000}"#)
         .expect("a connection");
-    wait_until("the other server is at work", || {
-        some_if(patient.received_calls("echo").len() == 1)
+    wait_until("the other server has received its call", || {
+        some_if(other_server.received_calls("echo").len() == 1)
     });
     let answer = client.call("faulty__hang", "{}");
     assert!(
@@ -97,20 +102,17 @@ fn a_hanging_call_times_out_is_cancelled_once_and_its_late_answer_is_dropped() {
     );
     assert!(
         answer.text().contains("unknown"),
-        "nobody knows whether it ran: {}",
+        "the error says that the outcome is unknown: {}",
         answer.raw
     );
     assert!(
-        !waiting.has_ended(),
-        "each server has its own timeout, and that of the other has not passed"
+        !other_call.has_ended(),
+        "the timeout of one server does not end the call of another"
     );
-    wait_until(
-        "the late answer is dropped, which the server's log says",
-        || {
-            let log = home.cli(&["logs", "--server", "faulty", "--json"]).stdout();
-            some_if(log.contains("Dropped an answer to a request that is unknown or was cancelled"))
-        },
-    );
+    wait_until("the server's log reports the dropped late answer", || {
+        let log = home.cli(&["logs", "--server", "faulty", "--json"]).stdout();
+        some_if(log.contains("Dropped an answer to a request that is unknown or was cancelled"))
+    });
     assert_eq!(
         client.call("faulty__echo", r#"{"n":1}"#).text(),
         r#"{"n":1}"#,
@@ -121,10 +123,10 @@ fn a_hanging_call_times_out_is_cancelled_once_and_its_late_answer_is_dropped() {
     assert_eq!((call.len(), cancelled.len()), (1, 1), "{cancelled:?}");
     assert_eq!(
         cancelled[0]["params"]["requestId"], call[0]["id"],
-        "with the id that the server knows"
+        "the cancellation names the id of the call"
     );
-    assert_eq!(faulty.count_starts(), 1, "it is not started anew");
-    wait_until("it is written down", || {
+    assert_eq!(faulty.count_starts(), 1, "the server is not restarted");
+    wait_until("the outcome is recorded", || {
         some_if(read_outcomes(&home, "hang") == ["timed_out"])
     });
 }
@@ -157,6 +159,6 @@ fn a_public_server_gets_the_cancellation_of_a_timed_out_call_and_answers_the_nex
     assert_eq!(
         hub.show_server("everything")["pid"],
         pid,
-        "it is the same process"
+        "the server is not restarted"
     );
 }

@@ -36,10 +36,10 @@ fn non_jsonrpc_lines_are_counted_and_logged_and_the_next_message_is_read() {
         assert!(log.contains(shown), "{kind} is in the server's log: {log}");
         assert!(
             !log.contains('\u{1b}'),
-            "nothing in it moves a cursor: {log}"
+            "the log contains no escape sequence: {log}"
         );
     }
-    assert_eq!(faulty.count_starts(), 1, "it runs still");
+    assert_eq!(faulty.count_starts(), 1, "the server was not restarted");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_hundred_non_jsonrpc_lines_are_tolerated_and_one_more_restarts_the_server() 
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
-    let noise = |lines: u32| {
+    let call_with_lines = |lines: u32| {
         client.call(
             "faulty__non_jsonrpc_lines",
             &json!({"kind": "banner", "lines": lines}).to_string(),
@@ -56,28 +56,28 @@ fn a_hundred_non_jsonrpc_lines_are_tolerated_and_one_more_restarts_the_server() 
     };
     // The counter starts again after each valid message.
     for _ in 0..2 {
-        assert_eq!(noise(100).text(), "after the noise");
+        assert_eq!(call_with_lines(100).text(), "after the noise");
     }
-    let waiting = client.spawn_call("faulty__hang", "{}");
+    let hanging_call = client.spawn_call("faulty__hang", "{}");
     wait_until("a call hangs", || {
         some_if(faulty.received_calls("hang").len() == 1)
     });
-    let answer = noise(101);
+    let answer = call_with_lines(101);
     assert!(
         answer.is_error() && answer.text().contains("not JSON-RPC"),
-        "it says why: {}",
+        "the error names the reason: {}",
         answer.raw
     );
-    let other = waiting.join().expect("an answer");
+    let hanging_answer = hanging_call.join().expect("an answer");
     assert!(
-        other.is_error() && other.text().contains("unknown"),
+        hanging_answer.is_error() && hanging_answer.text().contains("unknown"),
         "{}",
-        other.raw
+        hanging_answer.raw
     );
     assert_eq!(
         client.call("faulty__echo", r#"{"n":1}"#).text(),
         r#"{"n":1}"#,
-        "the next call has a new process"
+        "the next call reaches a new process"
     );
     assert_eq!(
         (
@@ -85,12 +85,12 @@ fn a_hundred_non_jsonrpc_lines_are_tolerated_and_one_more_restarts_the_server() 
             faulty.received_calls("non_jsonrpc_lines").len()
         ),
         (2, 3),
-        "and nothing was sent again"
+        "no call is sent twice"
     );
     wait_until("the old process is gone", || {
         some_if(faulty.count_processes() == 1)
     });
-    wait_until("it is written down", || {
+    wait_until("the outcomes are recorded", || {
         some_if(read_outcomes(&home, "non_jsonrpc_lines") == ["ok", "ok", "unknown"])
     });
 }

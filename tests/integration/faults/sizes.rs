@@ -41,25 +41,29 @@ fn send_head(hub: &Hub<'_>, token: &str, length: Option<usize>) -> TcpStream {
          Accept: application/json\r\n{length}\r\n\r\n",
         url.path, url.authority
     );
-    stream.write_all(head.as_bytes()).expect("speak");
+    stream
+        .write_all(head.as_bytes())
+        .expect("write the request");
     stream
         .set_read_timeout(Some(Duration::from_secs(30)))
-        .expect("a bound");
+        .expect("set the read timeout");
     stream
 }
 
-/// Sends a chunked body longer than the limit, and calls `pause` at half the limit. Returns the
-/// status of the response.
-fn send_in_pieces(hub: &Hub<'_>, token: &str, pause: impl FnOnce()) -> String {
+/// Sends a chunked body longer than the limit, and calls `act_halfway` at half the limit. Returns
+/// the status of the response.
+fn send_in_pieces(hub: &Hub<'_>, token: &str, act_halfway: impl FnOnce()) -> String {
     let mut stream = send_head(hub, token, None);
-    let piece = format!("{MIB:x}\r\n{}\r\n", " ".repeat(MIB));
+    let chunk = format!("{MIB:x}\r\n{}\r\n", " ".repeat(MIB));
     for _ in 0..MAX_MESSAGE / MIB / 2 {
-        stream.write_all(piece.as_bytes()).expect("speak");
+        stream
+            .write_all(chunk.as_bytes())
+            .expect("write the request");
     }
-    pause();
+    act_halfway();
     // The hub may close the connection before the end of the body; its response arrives all the
     // same.
-    let _ = (0..4 * MAX_MESSAGE / MIB).try_for_each(|_| stream.write_all(piece.as_bytes()));
+    let _ = (0..4 * MAX_MESSAGE / MIB).try_for_each(|_| stream.write_all(chunk.as_bytes()));
     read_status(stream)
 }
 
@@ -83,7 +87,7 @@ fn a_body_with_too_large_a_content_length_is_rejected_before_it_is_read() {
     );
     assert!(
         memory.peak_growth_mib() <= MAX_GROWTH_MIB,
-        "it grew by {} MiB",
+        "the hub grew by {} MiB",
         memory.peak_growth_mib()
     );
 }
@@ -92,20 +96,23 @@ fn a_body_with_too_large_a_content_length_is_rejected_before_it_is_read() {
 fn a_chunked_body_that_grows_too_long_is_rejected_and_affects_no_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = add_neighbour(&hub);
+    let (_neighbour, neighbour_client) = add_neighbour(&hub);
     let token = hub.add_client("desk");
     let memory = MemoryGrowth::new(hub.pid());
-    let status = call_neighbour_during(&home, &other, |neighbour_answered| {
+    let status = call_neighbour_during(&home, &neighbour_client, |neighbour_answered| {
         send_in_pieces(&hub, &token, || {
             wait_until("the other server is answered", || {
                 some_if(Path::new(neighbour_answered).exists())
             });
         })
     });
-    let rise = memory.peak_growth_mib();
-    println!("the hub grew by {rise} MiB");
+    let growth_mib = memory.peak_growth_mib();
+    println!("the hub grew by {growth_mib} MiB");
     assert_eq!(status, "413");
-    assert!(rise <= MAX_GROWTH_MIB, "it grew by {rise} MiB");
+    assert!(
+        growth_mib <= MAX_GROWTH_MIB,
+        "the hub grew by {growth_mib} MiB"
+    );
 }
 
 #[test]
@@ -113,35 +120,35 @@ fn a_line_too_long_for_the_bridge_is_one_error_and_the_next_line_is_read() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let mut bridge = Bridge::open(&home, "editor");
-    let (memory, of_the_hub) = (
+    let (bridge_memory, hub_memory) = (
         MemoryGrowth::new(bridge.process.pid()),
         MemoryGrowth::new(hub.pid()),
     );
     let mut stdin = bridge.stdin.take().expect("stdin is open");
-    let piece = " ".repeat(MIB);
+    let chunk = " ".repeat(MIB);
     for _ in 0..MAX_MESSAGE / MIB + 1 {
         stdin
-            .write_all(piece.as_bytes())
-            .expect("speak to the bridge");
+            .write_all(chunk.as_bytes())
+            .expect("write to the bridge");
     }
-    stdin.write_all(b"\n").expect("speak to the bridge");
+    stdin.write_all(b"\n").expect("write to the bridge");
     bridge.stdin = Some(stdin);
     assert!(bridge.process.read_line().contains("longer than 16 MiB"));
     assert_eq!(bridge.request(9, "ping", &json!({}))["result"], json!({}));
     println!(
         "the bridge grew by {} MiB, the hub by {}",
-        memory.peak_growth_mib(),
-        of_the_hub.peak_growth_mib()
+        bridge_memory.peak_growth_mib(),
+        hub_memory.peak_growth_mib()
     );
     assert!(
-        of_the_hub.peak_growth_mib() <= MAX_GROWTH_MIB,
+        hub_memory.peak_growth_mib() <= MAX_GROWTH_MIB,
         "the hub grew by {} MiB",
-        of_the_hub.peak_growth_mib()
+        hub_memory.peak_growth_mib()
     );
     assert!(
-        memory.peak_growth_mib() <= MAX_GROWTH_MIB,
+        bridge_memory.peak_growth_mib() <= MAX_GROWTH_MIB,
         "the bridge grew by {} MiB",
-        memory.peak_growth_mib()
+        bridge_memory.peak_growth_mib()
     );
 }
 
@@ -152,9 +159,9 @@ fn too_deeply_nested_client_json_is_an_error_for_that_client_only() {
     let (faulty, client) = add_faulty_server(&hub);
     let memory = MemoryGrowth::new(hub.pid());
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
-        let inner = if open == "[" { "" } else { "1" };
-        let deep = format!("{}{inner}{}", open.repeat(LEVELS), close.repeat(LEVELS));
-        let answer = client.call("faulty__measure", &format!("{{\"deep\":{deep}}}"));
+        let innermost = if open == "[" { "" } else { "1" };
+        let nested_json = format!("{}{innermost}{}", open.repeat(LEVELS), close.repeat(LEVELS));
+        let answer = client.call("faulty__measure", &format!("{{\"deep\":{nested_json}}}"));
         assert!(
             answer
                 .error()
@@ -166,16 +173,16 @@ fn too_deeply_nested_client_json_is_an_error_for_that_client_only() {
     assert_eq!(
         client.call("faulty__echo", "{}").text(),
         "{}",
-        "the next one is answered"
+        "the next call is answered"
     );
     assert_eq!(
         faulty.received_calls("measure").len(),
         0,
-        "none reached the server"
+        "no such call reached the server"
     );
     assert!(
         memory.peak_growth_mib() <= MAX_GROWTH_MIB,
-        "it grew by {} MiB",
+        "the hub grew by {} MiB",
         memory.peak_growth_mib()
     );
 }
@@ -190,19 +197,19 @@ fn deeply_nested_server_json_is_harmless() {
     assert_eq!(
         client.call("faulty__echo", "{}").text(),
         "{}",
-        "the next one is answered"
+        "the next call is answered"
     );
-    let noise = json!({"kind": "deep", "lines": 3, "levels": LEVELS});
+    let arguments = json!({"kind": "deep", "lines": 3, "levels": LEVELS});
     assert_eq!(
         client
-            .call("faulty__non_jsonrpc_lines", &noise.to_string())
+            .call("faulty__non_jsonrpc_lines", &arguments.to_string())
             .text(),
         "after the noise"
     );
-    assert_eq!(faulty.count_starts(), 1, "it runs still");
+    assert_eq!(faulty.count_starts(), 1, "the server was not restarted");
     assert!(
         memory.peak_growth_mib() <= MAX_GROWTH_MIB,
-        "it grew by {} MiB",
+        "the hub grew by {} MiB",
         memory.peak_growth_mib()
     );
 }
@@ -233,16 +240,16 @@ fn a_message_that_is_too_long_needs_little_memory_in_each_direction() {
     let token = hub.add_client("other");
     let memory = MemoryGrowth::new(hub.pid());
     assert_eq!(send_in_pieces(&hub, &token, || ()), "413");
-    let body = memory.peak_growth_mib();
+    let body_growth_mib = memory.peak_growth_mib();
     let memory = MemoryGrowth::new(hub.pid());
     client.call(
         "faulty__non_jsonrpc_lines",
         &json!({"kind": "endless", "lines": 1, "bytes": 4 * MAX_MESSAGE}).to_string(),
     );
-    let line = memory.peak_growth_mib();
+    let line_growth_mib = memory.peak_growth_mib();
     assert!(
-        body <= MAX_GROWTH_MIB && line <= MAX_GROWTH_MIB,
-        "a body made it grow by {body} MiB, a server's line by {line}"
+        body_growth_mib <= MAX_GROWTH_MIB && line_growth_mib <= MAX_GROWTH_MIB,
+        "the hub grew by {body_growth_mib} MiB with a client's body and by {line_growth_mib} MiB with a server's line"
     );
 }
 
@@ -250,30 +257,33 @@ fn a_message_that_is_too_long_needs_little_memory_in_each_direction() {
 fn the_longest_answer_arrives_and_a_longer_one_is_an_error_for_its_caller_only() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = add_neighbour(&hub);
+    let (_neighbour, neighbour_client) = add_neighbour(&hub);
     let (faulty, client) = add_faulty_server(&hub);
-    let long = client.call(
+    let longest = client.call(
         "faulty__large",
         &json!({"bytes": MAX_MESSAGE - 1024}).to_string(),
     );
-    assert_eq!(long.text().len(), MAX_MESSAGE - 1024);
+    assert_eq!(longest.text().len(), MAX_MESSAGE - 1024);
     let memory = MemoryGrowth::new(hub.pid());
-    let answer = call_neighbour_during(&home, &other, |until| {
-        let arguments = json!({"bytes": MAX_MESSAGE + 1024, "until": until});
+    let answer = call_neighbour_during(&home, &neighbour_client, |until_file| {
+        let arguments = json!({"bytes": MAX_MESSAGE + 1024, "until": until_file});
         client.call("faulty__large", &arguments.to_string())
     });
-    let rise = memory.peak_growth_mib();
-    println!("the hub grew by {rise} MiB");
+    let growth_mib = memory.peak_growth_mib();
+    println!("the hub grew by {growth_mib} MiB");
     assert!(
         answer.is_error() || answer.error_code().is_some(),
         "{} bytes",
         answer.raw.len()
     );
-    assert!(rise <= MAX_GROWTH_MIB, "it grew by {rise} MiB");
+    assert!(
+        growth_mib <= MAX_GROWTH_MIB,
+        "the hub grew by {growth_mib} MiB"
+    );
     assert_eq!(
         client.call("faulty__echo", "{}").text(),
         "{}",
-        "the next one is answered"
+        "the next call is answered"
     );
     assert_eq!(faulty.count_starts(), 1);
 }
@@ -282,18 +292,21 @@ fn the_longest_answer_arrives_and_a_longer_one_is_an_error_for_its_caller_only()
 fn an_endless_line_is_dropped_in_bounded_memory_and_the_next_one_is_read() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = add_neighbour(&hub);
+    let (_neighbour, neighbour_client) = add_neighbour(&hub);
     let (faulty, client) = add_faulty_server(&hub);
     let memory = MemoryGrowth::new(hub.pid());
-    let answer = call_neighbour_during(&home, &other, |until| {
-        let noise =
-            json!({"kind": "endless", "lines": 1, "bytes": 4 * MAX_MESSAGE, "until": until});
-        client.call("faulty__non_jsonrpc_lines", &noise.to_string())
+    let answer = call_neighbour_during(&home, &neighbour_client, |until_file| {
+        let arguments =
+            json!({"kind": "endless", "lines": 1, "bytes": 4 * MAX_MESSAGE, "until": until_file});
+        client.call("faulty__non_jsonrpc_lines", &arguments.to_string())
     });
-    let rise = memory.peak_growth_mib();
-    println!("the hub grew by {rise} MiB");
+    let growth_mib = memory.peak_growth_mib();
+    println!("the hub grew by {growth_mib} MiB");
     assert_eq!(answer.text(), "after the noise");
-    assert!(rise <= MAX_GROWTH_MIB, "it grew by {rise} MiB");
+    assert!(
+        growth_mib <= MAX_GROWTH_MIB,
+        "the hub grew by {growth_mib} MiB"
+    );
     assert_eq!(
         (
             faulty.count_starts(),

@@ -25,17 +25,19 @@ fn add_unread_server<'a>(hub: &'a Hub<'a>, call_ms: u32) -> (FaultyServer<'a>, M
 fn a_call_to_a_server_that_does_not_read_times_out_and_disturbs_no_other() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let (_neighbour, other) = add_neighbour(&hub);
+    let (_neighbour, neighbour_client) = add_neighbour(&hub);
     let (faulty, client) = add_unread_server(&hub, 1_500);
-    let long = json!({"text": "x".repeat(MIB)}).to_string();
-    let answer = call_neighbour_during(&home, &other, |_| client.call("faulty__measure", &long));
+    let arguments = json!({"text": "x".repeat(MIB)}).to_string();
+    let answer = call_neighbour_during(&home, &neighbour_client, |_| {
+        client.call("faulty__measure", &arguments)
+    });
     assert!(
         answer.is_error() && answer.text().contains("did not answer in time"),
         "{}",
         answer.raw
     );
     home.cli(&["servers", "restart", "faulty"]).expect_success();
-    wait_until("it is ended, and read in a new process", || {
+    wait_until("a new process of the server runs", || {
         some_if(faulty.count_starts() == 2 && faulty.count_processes() == 1)
     });
     assert_eq!(
@@ -57,11 +59,11 @@ fn the_queue_of_a_server_that_does_not_read_is_bounded_in_bytes() {
         let call =
             json!({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params});
         let connection = client.begin_post(&call).expect("a connection");
-        wait_until("the call is on its way", || {
+        wait_until("the call is recorded", || {
             some_if(read_outcomes(&home, "measure").len() == number)
         });
         drop(connection);
-        wait_until("its client has left", || {
+        wait_until("the call has ended with its client", || {
             some_if(
                 read_outcomes(&home, "measure")
                     .iter()
@@ -69,7 +71,7 @@ fn the_queue_of_a_server_that_does_not_read_is_bounded_in_bytes() {
             )
         });
     }
-    let rise = memory.peak_growth_mib();
-    println!("{CALLS} calls of 4 MiB, of which nobody waits for any: the hub grew by {rise} MiB");
-    assert!(rise <= 96, "it grew by {rise} MiB");
+    let growth_mib = memory.peak_growth_mib();
+    println!("{CALLS} abandoned calls of 4 MiB: the hub grew by {growth_mib} MiB");
+    assert!(growth_mib <= 96, "the hub grew by {growth_mib} MiB");
 }

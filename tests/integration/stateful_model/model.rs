@@ -88,7 +88,11 @@ pub(crate) enum Outcome {
 }
 
 /// The definition and the server that an approval is bound to, besides the client.
-type Binding = (bool, bool);
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Binding {
+    pub(crate) is_definition_changed: bool,
+    pub(crate) is_server_changed: bool,
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct ModelCall {
@@ -100,7 +104,7 @@ pub(crate) struct ModelCall {
 #[derive(Debug, Clone)]
 struct MissedCall {
     call: usize,
-    asked: ModelCall,
+    model_call: ModelCall,
     is_approved: bool,
 }
 
@@ -130,7 +134,7 @@ pub(crate) struct World {
 
 impl World {
     fn call(&mut self, client: usize, arguments: usize) {
-        let (call, asked) = (
+        let (call, model_call) = (
             self.calls,
             ModelCall {
                 client,
@@ -143,43 +147,46 @@ impl World {
             Outcome::Refused("All calls are paused")
         } else if self.is_forbidden {
             Outcome::Refused("The policy denied this call")
-        } else if self.is_allowed(client) || self.is_retry(&asked) {
+        } else if self.is_allowed(client) || self.is_retry(&model_call) {
             Outcome::Ran
         } else if self.unanswered[client] >= MAX_UNANSWERED {
             Outcome::Refused("Queue full")
         } else {
-            self.pending.insert(call, asked);
+            self.pending.insert(call, model_call);
             return;
         };
-        self.ended.insert(call, (asked, outcome));
+        self.ended.insert(call, (model_call, outcome));
     }
 
     /// A permanent allow is used before a counted one.
     fn is_allowed(&mut self, client: usize) -> bool {
-        let now = self.current;
-        let fits = |allow: &Allow| allow.client == client && allow.binding == now;
+        let current = self.current;
+        let matches = |allow: &Allow| allow.client == client && allow.binding == current;
         if self
             .allows
             .iter()
-            .any(|allow| fits(allow) && allow.verdict != Verdict::SomeCalls)
+            .any(|allow| matches(allow) && allow.verdict != Verdict::SomeCalls)
         {
             return true;
         }
         let counted = self
             .allows
             .iter_mut()
-            .find(|allow| fits(allow) && allow.remaining > 0);
+            .find(|allow| matches(allow) && allow.remaining > 0);
         counted.map(|allow| allow.remaining -= 1).is_some()
     }
 
     /// A missed call with the same digest is used up, whether it was approved or not.
-    fn is_retry(&mut self, asked: &ModelCall) -> bool {
-        let same = |late: &MissedCall| {
-            (late.asked.client, late.asked.arguments, late.asked.binding)
-                == (asked.client, asked.arguments, asked.binding)
+    fn is_retry(&mut self, model_call: &ModelCall) -> bool {
+        let is_same = |missed: &MissedCall| {
+            (
+                missed.model_call.client,
+                missed.model_call.arguments,
+                missed.model_call.binding,
+            ) == (model_call.client, model_call.arguments, model_call.binding)
         };
-        let found = self.missed.iter().position(same);
-        found.is_some_and(|at| self.missed.remove(at).is_approved)
+        let position = self.missed.iter().position(is_same);
+        position.is_some_and(|index| self.missed.remove(index).is_approved)
     }
 
     fn decide(&mut self, call: usize, verdict: Verdict) {
@@ -192,13 +199,13 @@ impl World {
             Verdict::Edited => Outcome::RanEdited,
             Verdict::Once | Verdict::SomeCalls | Verdict::Session | Verdict::Always => Outcome::Ran,
         };
-        let asked = self.end_call(call, outcome);
+        let ended = self.end_call(call, outcome);
         self.unanswered = Default::default();
         let Some(ModelCall {
             client,
             binding: bound,
             ..
-        }) = asked
+        }) = ended
         else {
             return;
         };
@@ -223,8 +230,8 @@ impl World {
 
     /// Refuses an approved call if its definition or its server has changed since it arrived.
     fn end_call(&mut self, call: usize, outcome: Outcome) -> Option<ModelCall> {
-        let asked = self.pending.remove(&call)?;
-        let has_changed = asked.binding != self.current;
+        let model_call = self.pending.remove(&call)?;
+        let has_changed = model_call.binding != self.current;
         let outcome = match outcome {
             Outcome::Ran | Outcome::RanEdited if has_changed => {
                 Outcome::Refused("changed after the call was approved")
@@ -236,24 +243,24 @@ impl World {
             | Outcome::Refused(_)
             | Outcome::Gone => outcome,
         };
-        self.ended.insert(call, (asked.clone(), outcome));
-        Some(asked)
+        self.ended.insert(call, (model_call.clone(), outcome));
+        Some(model_call)
     }
 
     fn end_all(&mut self, outcome: Outcome) {
         for call in self.pending.keys().copied().collect::<Vec<_>>() {
-            let asked = self.pending.remove(&call).expect("it waits");
-            self.ended.insert(call, (asked, outcome));
+            let model_call = self.pending.remove(&call).expect("the call is pending");
+            self.ended.insert(call, (model_call, outcome));
         }
     }
 
     fn time_out(&mut self) {
         self.has_waited = true;
-        for (call, asked) in &self.pending {
-            self.unanswered[asked.client] += 1;
+        for (call, model_call) in &self.pending {
+            self.unanswered[model_call.client] += 1;
             self.missed.push(MissedCall {
                 call: *call,
-                asked: asked.clone(),
+                model_call: model_call.clone(),
                 is_approved: false,
             });
         }
@@ -272,8 +279,8 @@ impl World {
     fn unapproved_missed_calls(&self) -> Vec<usize> {
         self.missed
             .iter()
-            .filter(|late| !late.is_approved)
-            .map(|late| late.call)
+            .filter(|missed| !missed.is_approved)
+            .map(|missed| missed.call)
             .collect()
     }
 }
@@ -314,25 +321,30 @@ impl ReferenceStateMachine for World {
             (1, Just(Step::ChangeServer).boxed()),
             (1, Just(Step::Kill).boxed()),
         ];
-        let waiting: Vec<usize> = world.pending.keys().copied().collect();
-        if !waiting.is_empty() {
-            let one = || select(waiting.clone());
-            let decide = (one(), select(&VERDICTS[..]))
+        let pending: Vec<usize> = world.pending.keys().copied().collect();
+        if !pending.is_empty() {
+            let select_pending = || select(pending.clone());
+            let decide = (select_pending(), select(&VERDICTS[..]))
                 .prop_map(|(call, verdict)| Step::Decide { call, verdict });
             steps.push((8, decide.boxed()));
             steps.push((
                 1,
-                one()
+                select_pending()
                     .prop_map(|call| Step::DecideWrongDigest { call })
                     .boxed(),
             ));
             steps.push((
                 2,
-                one()
+                select_pending()
                     .prop_map(|call| Step::DecideOppositely { call })
                     .boxed(),
             ));
-            steps.push((2, one().prop_map(|call| Step::Disconnect { call }).boxed()));
+            steps.push((
+                2,
+                select_pending()
+                    .prop_map(|call| Step::Disconnect { call })
+                    .boxed(),
+            ));
             steps.push((3, Just(Step::TimeOut).boxed()));
         }
         if !world.unapproved_missed_calls().is_empty() {
@@ -382,13 +394,13 @@ impl ReferenceStateMachine for World {
                 world.unanswered = Default::default();
             }
             Step::Disconnect { call } => {
-                let asked = world.pending.remove(&call).expect("it waits");
-                world.ended.insert(call, (asked, Outcome::Gone));
+                let model_call = world.pending.remove(&call).expect("the call is pending");
+                world.ended.insert(call, (model_call, Outcome::Gone));
             }
             Step::TimeOut => world.time_out(),
             Step::AllowRetry { call } => {
-                let found = world.missed.iter_mut().find(|late| late.call == call);
-                found.expect("it is late").is_approved = true;
+                let missed_call = world.missed.iter_mut().find(|missed| missed.call == call);
+                missed_call.expect("the call was missed").is_approved = true;
             }
             Step::Forbid { forbidden } => world.is_forbidden = forbidden,
             Step::Pause => {
@@ -396,8 +408,8 @@ impl ReferenceStateMachine for World {
                 world.end_all(Outcome::Refused("All calls are paused"));
             }
             Step::Resume => world.is_paused = false,
-            Step::ChangeDefinition => world.current.0 = !world.current.0,
-            Step::ChangeServer => world.current.1 = !world.current.1,
+            Step::ChangeDefinition => world.current.is_definition_changed ^= true,
+            Step::ChangeServer => world.current.is_server_changed ^= true,
             Step::Kill => world.kill_hub(),
         }
         world

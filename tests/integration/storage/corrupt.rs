@@ -28,10 +28,10 @@ fn assert_nothing_allowed_after(damage: impl FnOnce(&Home)) {
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
     let token = hub.add_client("desk");
-    let before = McpClient::connect(&hub.url, &token);
+    let client_before = McpClient::connect(&hub.url, &token);
     assert!(
-        !before.call("faulty__echo", "{}").is_error(),
-        "it is allowed"
+        !client_before.call("faulty__echo", "{}").is_error(),
+        "the call is allowed before the damage"
     );
     let starts = faulty.count_starts();
     drop(faulty);
@@ -39,49 +39,53 @@ fn assert_nothing_allowed_after(damage: impl FnOnce(&Home)) {
     // The checkpoint moves everything from the WAL into the database file.
     store::find_root_page(&home.data_dir(), "call").expect("write everything into the file");
     damage(&home);
-    let damaged = fs::read(database_file(&home)).expect("read it");
+    let damaged = fs::read(database_file(&home)).expect("read the file");
 
     let hub = Hub::serve(&home);
-    let moved: Vec<PathBuf> = fs::read_dir(home.data_dir())
-        .expect("the folder")
+    let moved_files: Vec<PathBuf> = fs::read_dir(home.data_dir())
+        .expect("read the data folder")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| {
             path.to_string_lossy().contains("drawbridge.corrupt-")
                 && path.extension().is_some_and(|e| e == "db")
         })
         .collect();
-    assert_eq!(moved.len(), 1, "it was moved aside: {moved:?}");
+    assert_eq!(
+        moved_files.len(),
+        1,
+        "the damaged database was moved aside: {moved_files:?}"
+    );
     assert!(
-        fs::read(&moved[0]).expect("read it") == damaged,
-        "as it was"
+        fs::read(&moved_files[0]).expect("read the file") == damaged,
+        "the moved database is unchanged"
     );
     assert!(
         store::passes_integrity_check(&home.data_dir()).expect("read the store"),
-        "the new one is sound"
+        "the new database is sound"
     );
-    let notice = home.cli(&["logs", "--level", "error", "--json"]).stdout();
+    let log = home.cli(&["logs", "--level", "error", "--json"]).stdout();
     assert!(
-        notice.contains("corrupt") && notice.contains("drawbridge.corrupt-"),
-        "it says so: {notice}"
+        log.contains("corrupt") && log.contains("drawbridge.corrupt-"),
+        "the log reports the damage: {log}"
     );
 
     assert_eq!(
         hub.show_server("faulty")["state"],
         "needs_acceptance",
-        "what would be started is to be accepted anew"
+        "the server needs acceptance again"
     );
     assert!(
         !hub.run_verb("policy.list", &json!({}))
             .to_string()
             .contains("faulty"),
-        "no rule is remembered"
+        "no rule survives"
     );
     let bearer = format!("Bearer {token}");
     let headers = [
         ("Authorization", bearer.as_str()),
         ("Content-Type", "application/json"),
     ];
-    let knock = Request {
+    let response = Request {
         method: "POST",
         url: &Url::parse(&hub.url),
         headers: &headers,
@@ -89,49 +93,55 @@ fn assert_nothing_allowed_after(damage: impl FnOnce(&Home)) {
     }
     .send();
     assert_eq!(
-        knock.expect("an answer").status,
+        response.expect("an answer").status,
         401,
-        "no client is remembered"
+        "no client survives"
     );
     let client = hub.connect_client("new");
     assert!(
         client.call("faulty__echo", "{}").error_code().is_some(),
-        "no tool is there to be called"
+        "no tool can be called"
     );
     home.cli(&["servers", "accept", "faulty"]).expect_success();
     hub.wait_until_synced("faulty");
     assert!(
         client.list_tools().contains(&"faulty__echo".to_owned()),
-        "the catalog is read anew"
+        "the catalog is refreshed"
     );
-    let waiting = client.spawn_call("faulty__echo", "{}");
-    let asked = hub.wait_for_approval();
-    home.cli(&["approvals", "deny", asked["id"].as_str().expect("an id")])
+    let call = client.spawn_call("faulty__echo", "{}");
+    let approval = hub.wait_for_approval();
+    home.cli(&["approvals", "deny", approval["id"].as_str().expect("an id")])
         .expect_success();
     assert!(
-        waiting.join().expect("an answer").is_error(),
-        "a person is asked again"
+        call.join().expect("an answer").is_error(),
+        "the call needs an approval again"
     );
-    let heard = fs::read_to_string(home.file("faulty.heard")).expect("what it heard");
+    let record =
+        fs::read_to_string(home.file("faulty.record")).expect("read the record of the server");
     assert_eq!(
-        heard.matches("{\"pid\"").count(),
+        record.matches("{\"pid\"").count(),
         starts + 1,
-        "it was started once more, when it was accepted"
+        "the server was started once more, after its acceptance"
     );
-    assert_eq!(heard.matches("tools/call").count(), 1, "and not called");
+    assert_eq!(
+        record.matches("tools/call").count(),
+        1,
+        "the server was not called again"
+    );
 }
 
-fn overwrite(home: &Home, at: u64, bytes: &[u8]) {
+fn overwrite_database(home: &Home, offset: u64, bytes: &[u8]) {
     let file = OpenOptions::new()
         .write(true)
         .open(database_file(home))
-        .expect("open it");
-    file.write_all_at(bytes, at).expect("damage it");
+        .expect("open the database");
+    file.write_all_at(bytes, offset)
+        .expect("damage the database");
 }
 
 #[test]
 fn a_file_that_is_no_database_is_moved_aside_and_allows_nothing() {
-    assert_nothing_allowed_after(|home| overwrite(home, 0, &[b'x'; 4096]));
+    assert_nothing_allowed_after(|home| overwrite_database(home, 0, &[b'x'; 4096]));
 }
 
 #[test]
@@ -140,15 +150,16 @@ fn a_truncated_database_is_moved_aside_and_allows_nothing() {
         let file = OpenOptions::new()
             .write(true)
             .open(database_file(home))
-            .expect("open it");
-        file.set_len(6000).expect("cut it");
+            .expect("open the database");
+        file.set_len(6000).expect("truncate the database");
     });
 }
 
 /// Overwrites the root page of a table.
 fn damage_table(home: &Home, table: &str) {
-    let (at, size) = store::find_root_page(&home.data_dir(), table).expect("find its page");
-    overwrite(home, at, &vec![0xa5; size]);
+    let (offset, size) =
+        store::find_root_page(&home.data_dir(), table).expect("find the table's page");
+    overwrite_database(home, offset, &vec![0xa5; size]);
 }
 
 #[test]
@@ -186,40 +197,40 @@ fn a_server_with_a_broken_spec_continues_as_accepted_and_the_error_is_reported()
     let hub = Hub::serve(&home);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
-    let whole = fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read the spec");
-    let half = &whole[..whole.len() / 2];
-    write_spec(&home, "faulty", half);
-    let told = wait_until("the broken file is told", || {
+    let spec = fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read the spec");
+    let truncated = &spec[..spec.len() / 2];
+    write_spec(&home, "faulty", truncated);
+    let reported = wait_until("the broken file is reported", || {
         list_broken(&home).first().cloned()
     });
     assert!(
-        told["file"]
+        reported["file"]
             .as_str()
             .is_some_and(|file| file.ends_with("faulty.json")),
-        "{told}"
+        "{reported}"
     );
-    let (lines, last) = (
-        half.lines().count(),
-        half.lines().last().unwrap_or_default().len(),
+    let (lines, last_column) = (
+        truncated.lines().count(),
+        truncated.lines().last().unwrap_or_default().len(),
     );
     assert_eq!(
-        (told["line"].as_u64(), told["column"].as_u64()),
-        (Some(lines as u64), Some(last as u64)),
-        "{told}"
+        (reported["line"].as_u64(), reported["column"].as_u64()),
+        (Some(lines as u64), Some(last_column as u64)),
+        "{reported}"
     );
     assert_eq!(
         client.call("faulty__echo", r#"{"n":1}"#).text(),
         r#"{"n":1}"#,
-        "it goes on"
+        "the server still works"
     );
     assert_eq!(faulty.count_starts(), 1);
     assert_eq!(
-        fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read it"),
-        half,
-        "nobody mends it"
+        fs::read_to_string(spec_file(&home.data_dir(), "faulty")).expect("read the file"),
+        truncated,
+        "the hub does not change the file"
     );
-    write_spec(&home, "faulty", &whole);
-    wait_until("it is told no more", || {
+    write_spec(&home, "faulty", &spec);
+    wait_until("the repaired file is no longer reported", || {
         some_if(list_broken(&home).is_empty())
     });
     assert_eq!(
@@ -229,6 +240,6 @@ fn a_server_with_a_broken_spec_continues_as_accepted_and_the_error_is_reported()
     assert_eq!(
         faulty.count_starts(),
         1,
-        "what is as it was is not started anew"
+        "a server with an unchanged spec is not restarted"
     );
 }

@@ -19,13 +19,13 @@ const STARTER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 #[track_caller]
 fn limit_file_size(hub: &Hub<'_>, bytes: &str) {
     let mut command = hub.home.command(paths::find_program("prlimit"));
-    let set = command
+    let status = command
         .arg(format!("--pid={}", hub.pid()))
         .arg(format!("--fsize={bytes}:"))
         .status();
     assert!(
-        set.expect("prlimit").success(),
-        "limit its files to {bytes}"
+        status.expect("prlimit").success(),
+        "limit the hub's files to {bytes}"
     );
 }
 
@@ -51,7 +51,7 @@ fn on_a_full_disk_calls_are_denied_and_the_screens_work_until_there_is_space() {
     assert_refused(&hub, "servers.add", &spec, "new.json");
     assert!(
         !spec_file(&home.data_dir(), "new").exists(),
-        "no half of a file is left in its place"
+        "no partial file is left"
     );
     limit_file_size(&hub, "unlimited");
     assert_runs(&client, &faulty);
@@ -71,7 +71,7 @@ fn on_a_full_disk_calls_are_denied_and_the_screens_work_until_there_is_space() {
     let allowed = rows.iter().filter(|row| row.decision == "allowed").count();
     assert_eq!(
         allowed, 2,
-        "what was denied is not there as allowed: {rows:#?}"
+        "only the calls that ran are recorded as allowed: {rows:#?}"
     );
 }
 
@@ -81,11 +81,15 @@ fn an_approval_on_a_full_disk_is_denied_with_the_reason() {
     let hub = Hub::serve_with_starter(&home, &STARTER);
     let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
     hub.set_policy("faulty", "ask");
-    let waiting = hub.connect_client("desk").spawn_call("faulty__echo", "{}");
-    let asked = hub.wait_for_approval();
+    let call = hub.connect_client("desk").spawn_call("faulty__echo", "{}");
+    let approval = hub.wait_for_approval();
     limit_file_size(&hub, "0");
-    home.cli(&["approvals", "approve", asked["id"].as_str().expect("an id")]);
-    let answer = waiting.join().expect("an answer");
+    home.cli(&[
+        "approvals",
+        "approve",
+        approval["id"].as_str().expect("an id"),
+    ]);
+    let answer = call.join().expect("an answer");
     assert!(
         answer.is_error() && answer.text().contains("could not be recorded"),
         "{}",
@@ -94,6 +98,6 @@ fn an_approval_on_a_full_disk_is_denied_with_the_reason() {
     assert_eq!(
         faulty.received_calls("echo").len(),
         0,
-        "it never reached the server"
+        "the call did not reach the server"
     );
 }

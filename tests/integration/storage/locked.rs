@@ -15,39 +15,39 @@ use super::{assert_runs, assert_screens_work};
 
 /// Returns a command that drops an administrator's capability to write read-only files.
 fn starter_command() -> Vec<&'static str> {
-    let drop = [
+    let drop_capabilities = [
         "setpriv",
         "--bounding-set=-dac_override,-dac_read_search",
         "--",
     ];
     if Uid::effective().is_root() {
-        drop.to_vec()
+        drop_capabilities.to_vec()
     } else {
         Vec::new()
     }
 }
 
 /// Makes the data folder read-only, or writable again.
-fn set_read_only(data_dir: &Path, is_locked: bool) {
+fn set_read_only(data_dir: &Path, is_read_only: bool) {
     let folders: Vec<PathBuf> = ["", "logs", "servers"]
         .iter()
         .map(|name| data_dir.join(name))
         .collect();
-    let (of_files, of_folders) = if is_locked {
+    let (file_mode, folder_mode) = if is_read_only {
         (0o400, 0o500)
     } else {
         (0o600, 0o700)
     };
-    let set = |path: &Path, mode: u32| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode")
+    let set_mode = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("set the mode")
     };
     list_files(data_dir)
         .iter()
-        .for_each(|file| set(file, of_files));
+        .for_each(|file| set_mode(file, file_mode));
     folders
         .iter()
         .filter(|folder| folder.is_dir())
-        .for_each(|folder| set(folder, of_folders));
+        .for_each(|folder| set_mode(folder, folder_mode));
 }
 
 #[test]
@@ -66,11 +66,7 @@ fn with_a_read_only_data_folder_no_unrecorded_call_runs_and_the_screens_work() {
     set_read_only(&home.data_dir(), false);
     assert_runs(&client, &faulty);
     let rows = store::read_calls(&home.data_dir()).expect("read the store");
-    assert_eq!(
-        rows.len(),
-        4,
-        "each call that crossed is written: {rows:#?}"
-    );
+    assert_eq!(rows.len(), 4, "each forwarded call is recorded: {rows:#?}");
     home.cli(&["audit", "verify"]).expect_success();
     assert_eq!(faulty.count_starts(), 1, "nothing was restarted");
 }
@@ -81,17 +77,17 @@ fn a_hub_on_a_read_only_data_folder_exits_with_an_error() {
     Hub::serve_with_starter(&home, &starter_command()).stop(Signal::SIGTERM);
     set_read_only(&home.data_dir(), true);
     let mut hub = Hub::spawn_with(&home, &starter_command(), &[]);
-    let (status, printed) = hub.wait_until_exit(Duration::from_secs(10));
-    let said = hub.stderr();
+    let (status, stdout) = hub.wait_until_exit(Duration::from_secs(10));
+    let stderr = hub.stderr();
     assert_eq!(
-        (status.code(), printed.as_str()),
+        (status.code(), stdout.as_str()),
         (Some(1), ""),
-        "it refuses: {said}"
+        "the hub exits with an error: {stderr}"
     );
     let folder = home.data_dir();
     assert!(
-        said.contains(&folder.display().to_string()) && said.contains("denied"),
-        "it says where and why: {said}"
+        stderr.contains(&folder.display().to_string()) && stderr.contains("denied"),
+        "the error names the folder and the reason: {stderr}"
     );
     set_read_only(&folder, false);
     Hub::serve_with_starter(&home, &starter_command()).stop(Signal::SIGTERM);

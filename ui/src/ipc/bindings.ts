@@ -431,7 +431,7 @@ at: Timestamp, approved: number, denied: number,
 /**
  * Calls that timed out, or for which no screen was open.
  */
-unanswered: number, };
+missed: number, };
 
 /**
  * `approvals.decide`: decides a request in the queue. The first decision wins; a later decision is
@@ -714,7 +714,7 @@ export type Lifecycle = "singleton" | "transient";
 /**
  * The lifetime of a rule.
  */
-export type Lifetime = { "kind": "until_revoked" } | { "kind": "until", at: Timestamp, } | { "kind": "session", session: SessionId, } | { "kind": "calls", count: number, };
+export type Lifetime = { "kind": "until_deleted" } | { "kind": "until", at: Timestamp, } | { "kind": "session", session: SessionId, } | { "kind": "calls", count: number, };
 
 /**
  * `approvals.list`: the requests in the queue, oldest first.

@@ -7,8 +7,8 @@ describe("amounts", () => {
     [12_700, "12.4 MB"],
     [131_072, "128 MB"],
     [1_572_864, "1.5 GB"],
-  ])("%i KiB are formatted as %s", (kib, words) => {
-    expect(formatMemory(kib)).toBe(words);
+  ])("%i KiB are formatted as %s", (kib, text) => {
+    expect(formatMemory(kib)).toBe(text);
   });
 
   it.each([
@@ -17,7 +17,7 @@ describe("amounts", () => {
     [0.44, "0.4 %"],
     [9.96, "10 %"],
     [137.2, "137 %"],
-  ])("%d percent is formatted as %s", (value, words) => {
-    expect(formatPercent(value)).toBe(words);
+  ])("%d percent is formatted as %s", (value, text) => {
+    expect(formatPercent(value)).toBe(text);
   });
 });

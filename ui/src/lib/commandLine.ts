@@ -41,8 +41,10 @@ export function splitCommandLine(line: string): CommandLine {
 
 /** Returns a warning if a word has a meaning only in a shell; empty otherwise. */
 export function findShellSyntax(words: string[]): string {
-  const found = words.find((word) => SHELL_OPERATORS.has(word) || /^~\/|^\$[A-Za-z_{]/.test(word));
-  return found ? t.shellSyntax(found) : "";
+  const shellWord = words.find(
+    (word) => SHELL_OPERATORS.has(word) || /^~\/|^\$[A-Za-z_{]/.test(word),
+  );
+  return shellWord ? t.shellSyntax(shellWord) : "";
 }
 
 export function joinCommandLine(words: string[]): string {

@@ -55,18 +55,21 @@ export interface Split {
 
 export function splitCommonEnds({ before, after }: ValueTexts): Split {
   // Compares code points, so that no surrogate pair is split.
-  const [one, other] = [Array.from(before), Array.from(after)];
-  const most = Math.min(one.length, other.length);
+  const [oldChars, newChars] = [Array.from(before), Array.from(after)];
+  const shorter = Math.min(oldChars.length, newChars.length);
   let head = 0;
-  while (head < most && one[head] === other[head]) head += 1;
+  while (head < shorter && oldChars[head] === newChars[head]) head += 1;
   let tail = 0;
-  while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail])
+  while (
+    tail < shorter - head &&
+    oldChars[oldChars.length - 1 - tail] === newChars[newChars.length - 1 - tail]
+  )
     tail += 1;
   return {
-    head: one.slice(0, head).join(""),
-    before: one.slice(head, one.length - tail).join(""),
-    after: other.slice(head, other.length - tail).join(""),
-    tail: one.slice(one.length - tail).join(""),
+    head: oldChars.slice(0, head).join(""),
+    before: oldChars.slice(head, oldChars.length - tail).join(""),
+    after: newChars.slice(head, newChars.length - tail).join(""),
+    tail: oldChars.slice(oldChars.length - tail).join(""),
   };
 }
 
@@ -102,17 +105,17 @@ function diffNodes(field: string, before: JsonNode, after: JsonNode): Change[] {
   }
   const keys = new Set([...before.members, ...after.members].map((member) => member.key));
   return [...keys].toSorted().flatMap((key) => {
-    const [one, other] = [before, after].map(
+    const [oldValue, newValue] = [before, after].map(
       (node) => node.members.find((member) => member.key === key)?.value,
     );
-    const at = `${field}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-    return one && other
-      ? diffNodes(at, one, other)
+    const pointer = `${field}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    return oldValue && newValue
+      ? diffNodes(pointer, oldValue, newValue)
       : [
           {
-            field: at,
-            before: one ? toPlainValue(one) : null,
-            after: other ? toPlainValue(other) : null,
+            field: pointer,
+            before: oldValue ? toPlainValue(oldValue) : null,
+            after: newValue ? toPlainValue(newValue) : null,
           },
         ];
   });

@@ -11,19 +11,26 @@ const MAX_PAIRS = 1_000_000;
 const CONTEXT = 1;
 
 export function diffLines(before: string, after: string): Line[] {
-  const [one, other] = [before.split("\n"), after.split("\n")];
-  const most = Math.min(one.length, other.length);
+  const [oldLines, newLines] = [before.split("\n"), after.split("\n")];
+  const shorter = Math.min(oldLines.length, newLines.length);
   let head = 0;
-  while (head < most && one[head] === other[head]) head += 1;
+  while (head < shorter && oldLines[head] === newLines[head]) head += 1;
   let tail = 0;
-  while (tail < most - head && one[one.length - 1 - tail] === other[other.length - 1 - tail])
+  while (
+    tail < shorter - head &&
+    oldLines[oldLines.length - 1 - tail] === newLines[newLines.length - 1 - tail]
+  )
     tail += 1;
   const same = (lines: string[]) => lines.map((text): Line => ({ kind: "same", text }));
   const middle = diffMiddle(
-    one.slice(head, one.length - tail),
-    other.slice(head, other.length - tail),
+    oldLines.slice(head, oldLines.length - tail),
+    newLines.slice(head, newLines.length - tail),
   );
-  return fold([...same(one.slice(0, head)), ...middle, ...same(one.slice(one.length - tail))]);
+  return foldUnchanged([
+    ...same(oldLines.slice(0, head)),
+    ...middle,
+    ...same(oldLines.slice(oldLines.length - tail)),
+  ]);
 }
 
 function diffMiddle(before: string[], after: string[]): Line[] {
@@ -62,14 +69,16 @@ function subsequenceLengths(before: string[], after: string[]): number[][] {
 }
 
 /** Replaces unchanged lines that are not next to a change with gaps. */
-function fold(lines: Line[]): Line[] {
-  const near = lines.map((_, at) =>
-    lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some((line) => line.kind !== "same"),
+function foldUnchanged(lines: Line[]): Line[] {
+  const isNearChange = lines.map((_, index) =>
+    lines
+      .slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1)
+      .some((line) => line.kind !== "same"),
   );
-  const found: Line[] = [];
-  lines.forEach((line, at) => {
-    if (near[at]) found.push(line);
-    else if (found.at(-1)?.kind !== "gap") found.push({ kind: "gap", text: "" });
+  const folded: Line[] = [];
+  lines.forEach((line, index) => {
+    if (isNearChange[index]) folded.push(line);
+    else if (folded.at(-1)?.kind !== "gap") folded.push({ kind: "gap", text: "" });
   });
-  return found.some((line) => line.kind !== "gap") ? found : [];
+  return folded.some((line) => line.kind !== "gap") ? folded : [];
 }

@@ -22,7 +22,7 @@ export function toValue(node: JsonNode): Literal {
       : node.kind === "array"
         ? node.items
         : [];
-  const problem = parts.map((part) => toValue(part).problem).find((one) => one !== "");
+  const problem = parts.map((part) => toValue(part).problem).find((problem) => problem !== "");
   if (problem !== undefined) return { problem };
   if (node.kind === "number" && !survivesDouble(node.lexeme)) return { problem: t.tooPrecise };
   return { value: JSON.parse(printLossless(node)) as unknown, problem: "" };
@@ -62,8 +62,12 @@ export function isExact(value: unknown): boolean {
 function survivesDouble(lexeme: string): boolean {
   const number = Number(lexeme);
   if (!Number.isFinite(number)) return false;
-  const [one, other] = [toDigits(lexeme), toDigits(String(number))];
-  return one.digits === other.digits && one.exponent === other.exponent && one.sign === other.sign;
+  const [written, rounded] = [toDigits(lexeme), toDigits(String(number))];
+  return (
+    written.digits === rounded.digits &&
+    written.exponent === rounded.exponent &&
+    written.sign === rounded.sign
+  );
 }
 
 /** Normalizes a number to `0.digits · 10^exponent`, however it is written. */

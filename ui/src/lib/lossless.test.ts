@@ -88,7 +88,7 @@ describe("lossless JSON", () => {
     expect(() => JSON.parse(text) as unknown).toThrow();
   });
 
-  it("reports the position of a fault", () => {
+  it("reports the position of an error", () => {
     expect(() => parseLossless('{"a":x}')).toThrow("expected a value at character 6");
   });
 

@@ -24,7 +24,7 @@ export interface JsonMember {
 
 export class JsonError extends Error {
   constructor(
-    /** The fault, without its position. */
+    /** The error, without its position. */
     readonly reason: string,
     /** Offset in the text, counted from 0. */
     readonly offset: number,
@@ -53,7 +53,7 @@ export function parseLossless(text: string): JsonNode {
   const parser = new Parser(text);
   const node = parser.value(0);
   parser.space();
-  if (parser.at < text.length) throw new JsonError(t.textAfterEnd, parser.at);
+  if (parser.offset < text.length) throw new JsonError(t.textAfterEnd, parser.offset);
   return node;
 }
 
@@ -91,29 +91,29 @@ function escapeCode(code: string): string {
   const char = String.fromCodePoint(parseInt(code.slice(2), 16));
   return Array.from(
     { length: char.length },
-    (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, "0")}`,
+    (_, index) => `\\u${char.charCodeAt(index).toString(16).padStart(4, "0")}`,
   ).join("");
 }
 
 class Parser {
-  at = 0;
+  offset = 0;
   constructor(private readonly text: string) {}
 
   value(depth: number): JsonNode {
-    if (depth > MAX_DEPTH) throw new JsonError(t.tooDeep, this.at);
+    if (depth > MAX_DEPTH) throw new JsonError(t.tooDeep, this.offset);
     this.space();
-    const next = this.text[this.at];
+    const next = this.text[this.offset];
     if (next === "{") return this.object(depth);
     if (next === "[") return this.array(depth);
     if (next === '"') return { kind: "string", value: this.string() };
     for (const lexeme of ["true", "false", "null"] as const) {
-      if (this.text.startsWith(lexeme, this.at)) {
-        this.at += lexeme.length;
+      if (this.text.startsWith(lexeme, this.offset)) {
+        this.offset += lexeme.length;
         return { kind: "literal", lexeme };
       }
     }
     const lexeme = this.match(NUMBER);
-    if (lexeme === "") throw new JsonError(t.expectedValue, this.at);
+    if (lexeme === "") throw new JsonError(t.expectedValue, this.offset);
     return { kind: "number", lexeme };
   }
 
@@ -123,17 +123,17 @@ class Parser {
 
   private object(depth: number): JsonNode {
     const members: JsonMember[] = [];
-    const seen = new Map<string, JsonMember>();
+    const membersByKey = new Map<string, JsonMember>();
     this.list("}", () => {
       this.space();
-      if (this.text[this.at] !== '"') throw new JsonError(t.expectedKey, this.at);
+      if (this.text[this.offset] !== '"') throw new JsonError(t.expectedKey, this.offset);
       const key = this.string();
       this.space();
       this.expect(":");
-      const earlier = seen.get(key);
+      const earlier = membersByKey.get(key);
       if (earlier) earlier.duplicate = true;
       const member = { key, duplicate: earlier !== undefined, value: this.value(depth + 1) };
-      seen.set(key, member);
+      membersByKey.set(key, member);
       members.push(member);
     });
     return { kind: "object", members };
@@ -146,17 +146,17 @@ class Parser {
   }
 
   private list(end: "}" | "]", item: () => void): void {
-    this.at += 1;
+    this.offset += 1;
     this.space();
-    if (this.text[this.at] === end) {
-      this.at += 1;
+    if (this.text[this.offset] === end) {
+      this.offset += 1;
       return;
     }
     for (;;) {
       item();
       this.space();
-      if (this.text[this.at] === end) {
-        this.at += 1;
+      if (this.text[this.offset] === end) {
+        this.offset += 1;
         return;
       }
       this.expect(",");
@@ -164,44 +164,47 @@ class Parser {
   }
 
   private string(): string {
-    this.at += 1;
+    this.offset += 1;
     let value = "";
     for (;;) {
       value += this.match(PLAIN);
-      const next = this.text[this.at];
+      const next = this.text[this.offset];
       if (next === '"') {
-        this.at += 1;
+        this.offset += 1;
         return value;
       }
       if (next !== "\\")
-        throw new JsonError(next === undefined ? t.unclosedString : t.controlCharacter, this.at);
+        throw new JsonError(
+          next === undefined ? t.unclosedString : t.controlCharacter,
+          this.offset,
+        );
       value += this.escape();
     }
   }
 
   private escape(): string {
-    const letter = this.text[this.at + 1] ?? "";
+    const letter = this.text[this.offset + 1] ?? "";
     if (letter === "u") {
-      const hex = this.text.slice(this.at + 2, this.at + 6);
-      if (!/^[0-9a-fA-F]{4}$/.test(hex)) throw new JsonError(t.brokenEscape, this.at);
-      this.at += 6;
+      const hex = this.text.slice(this.offset + 2, this.offset + 6);
+      if (!/^[0-9a-fA-F]{4}$/.test(hex)) throw new JsonError(t.brokenEscape, this.offset);
+      this.offset += 6;
       return String.fromCharCode(parseInt(hex, 16));
     }
     const plain = Object.hasOwn(ESCAPES, letter) ? ESCAPES[letter] : undefined;
-    if (plain === undefined) throw new JsonError(t.unknownEscape, this.at);
-    this.at += 2;
+    if (plain === undefined) throw new JsonError(t.unknownEscape, this.offset);
+    this.offset += 2;
     return plain;
   }
 
   private expect(char: string): void {
-    if (this.text[this.at] !== char) throw new JsonError(t.expected(char), this.at);
-    this.at += 1;
+    if (this.text[this.offset] !== char) throw new JsonError(t.expected(char), this.offset);
+    this.offset += 1;
   }
 
   private match(pattern: RegExp): string {
-    pattern.lastIndex = this.at;
-    const found = pattern.exec(this.text)?.[0] ?? "";
-    this.at += found.length;
-    return found;
+    pattern.lastIndex = this.offset;
+    const matched = pattern.exec(this.text)?.[0] ?? "";
+    this.offset += matched.length;
+    return matched;
   }
 }

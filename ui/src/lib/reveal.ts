@@ -67,8 +67,8 @@ function toHiddenPart(char: string): Part {
 }
 
 function nameCharacter(point: number): string {
-  const known = t.characterNames[point];
-  if (known) return known;
+  const name = t.characterNames[point];
+  if (name) return name;
   if (point >= 0xe0020 && point <= 0xe007e)
     return t.characterKinds.tagLetter(String.fromCharCode(point - 0xe0000));
   if (point >= 0xe0000 && point <= 0xe007f) return t.characterKinds.tag;

@@ -20,14 +20,14 @@ const GRACE_MS = 1500;
 const STATUS_MS = 20_000;
 
 /** A request with its deadline on this page's clock, because the hub's clock may differ. */
-export interface Waiting {
+export interface WaitingCall {
   request: ApprovalRequest;
   /** In milliseconds since the time origin of `performance.now()`. */
   deadline: number;
 }
 
 export class Approvals {
-  waiting = $state.raw<Waiting[]>([]);
+  waiting = $state.raw<WaitingCall[]>([]);
   loaded = $state(false);
   /** The outcome of the last batch; empty after a while. */
   status = $state("");
@@ -102,12 +102,12 @@ export class Approvals {
 
   private async read(): Promise<void> {
     const requests = await this.ipc.call("approvals.list", {});
-    const known = new Map(this.waiting.map((w) => [w.request.id, w]));
+    const callsById = new Map(this.waiting.map((call) => [call.request.id, call]));
     // An unchanged request keeps its object, so that its card is not rendered again.
     this.set(
       requests.map((request) => {
-        const before = known.get(request.id);
-        return before?.request.digest === request.digest ? before : withDeadline(request);
+        const earlier = callsById.get(request.id);
+        return earlier?.request.digest === request.digest ? earlier : withDeadline(request);
       }),
     );
     this.loaded = true;
@@ -126,7 +126,7 @@ export class Approvals {
     this.set(this.waiting.filter((w) => w.request.id !== id));
   }
 
-  private set(waiting: Waiting[]): void {
+  private set(waiting: WaitingCall[]): void {
     this.waiting = waiting.toSorted((a, b) => a.request.asked_at - b.request.asked_at);
     this.scheduleExpiry();
   }
@@ -162,6 +162,6 @@ function describeBatch(
 }
 
 /** Converts the time left into a deadline on this page's clock. */
-export function withDeadline(request: ApprovalRequest): Waiting {
+export function withDeadline(request: ApprovalRequest): WaitingCall {
   return { request, deadline: performance.now() + request.remaining_ms };
 }

@@ -35,8 +35,9 @@ export class Calls {
     if (event.kind !== "call_changed") return;
     const { call } = event;
     if (this.onlyAsked && call.decided_by !== "person" && call.decided_by !== "hub") return;
-    const at = this.list.findIndex((known) => known.id === call.id);
-    this.list = at >= 0 ? this.list.with(at, call) : [call, ...this.list].slice(0, this.limit);
+    const index = this.list.findIndex((listed) => listed.id === call.id);
+    this.list =
+      index >= 0 ? this.list.with(index, call) : [call, ...this.list].slice(0, this.limit);
   }
 
   private async read(): Promise<void> {

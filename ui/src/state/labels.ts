@@ -102,14 +102,14 @@ export function describeDecision(call: Call): string {
 
 /** Lists a server's claims about its tool. They are hints, not facts. */
 export function listClaims(hints: Annotations): Label[] {
-  const found: Label[] = [];
-  if (hints.destructive === true) found.push({ label: t.claims.destructive, tone: "bad" });
-  if (hints.read_only === true) found.push({ label: t.claims.readOnly, tone: "quiet" });
+  const claims: Label[] = [];
+  if (hints.destructive === true) claims.push({ label: t.claims.destructive, tone: "bad" });
+  if (hints.read_only === true) claims.push({ label: t.claims.readOnly, tone: "quiet" });
   if (hints.read_only === false && hints.destructive === false)
-    found.push({ label: t.claims.notDestructive, tone: "quiet" });
-  if (hints.open_world === true) found.push({ label: t.claims.openWorld, tone: "warn" });
-  if (hints.idempotent === true) found.push({ label: t.claims.idempotent, tone: "quiet" });
-  return found;
+    claims.push({ label: t.claims.notDestructive, tone: "quiet" });
+  if (hints.open_world === true) claims.push({ label: t.claims.openWorld, tone: "warn" });
+  if (hints.idempotent === true) claims.push({ label: t.claims.idempotent, tone: "quiet" });
+  return claims;
 }
 
 /** Returns the label of a rule's effect on calls or, if it has none, on results. */

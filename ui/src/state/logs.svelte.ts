@@ -32,7 +32,7 @@ export class LogFeed {
   }
 
   async load(): Promise<void> {
-    const read = (this.reads += 1);
+    const readNumber = (this.reads += 1);
     const { source, level, text } = this.filter;
     const server = typeof source === "object" ? source.server : null;
     try {
@@ -42,17 +42,17 @@ export class LogFeed {
         text: text.trim() || null,
         limit: MAX_LINES,
       });
-      if (read !== this.reads) return;
-      const last = lines.at(-1)?.seq ?? -1;
+      if (readNumber !== this.reads) return;
+      const lastSeq = lines.at(-1)?.seq ?? -1;
       // Lines that arrived during the read are newer than its answer.
-      const newer = this.lines.filter((line) => line.seq > last);
+      const newer = this.lines.filter((line) => line.seq > lastSeq);
       this.lines = [...lines, ...newer]
         .filter((line) => matchesLine(line, this.filter))
         .slice(-MAX_LINES);
       this.loaded = true;
       this.error = null;
     } catch (thrown) {
-      if (read === this.reads) this.error = thrown;
+      if (readNumber === this.reads) this.error = thrown;
     }
   }
 
@@ -70,8 +70,10 @@ export class LogFeed {
 
   private flush(): void {
     this.timer = undefined;
-    const last = this.lines.at(-1)?.seq ?? -1;
-    const added = this.pending.filter((line) => line.seq > last && matchesLine(line, this.filter));
+    const lastSeq = this.lines.at(-1)?.seq ?? -1;
+    const added = this.pending.filter(
+      (line) => line.seq > lastSeq && matchesLine(line, this.filter),
+    );
     this.pending = [];
     this.lines = [...this.lines, ...added].slice(-MAX_LINES);
   }

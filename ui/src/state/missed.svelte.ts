@@ -2,12 +2,12 @@
 
 import type { Event, Ipc } from "../ipc";
 import { texts } from "../texts";
-import { withDeadline, type Waiting } from "./approvals.svelte";
+import { withDeadline, type WaitingCall } from "./approvals.svelte";
 import { Reader } from "./reader";
 
 export class Missed {
   /** Newest first. */
-  list = $state.raw<Waiting[]>([]);
+  list = $state.raw<WaitingCall[]>([]);
   /** The retry that was allowed last; empty if there is none. */
   status = $state("");
   private readonly reader = new Reader(() => this.read());
@@ -27,7 +27,7 @@ export class Missed {
   }
 
   /** Allows an identical call if the client sends it again. Runs nothing by itself. */
-  async allowRetry({ request }: Waiting): Promise<void> {
+  async allowRetry({ request }: WaitingCall): Promise<void> {
     const { seconds } = await this.ipc.call("approvals.allow_retry", {
       id: request.id,
       digest: request.digest,
@@ -47,14 +47,14 @@ export class Missed {
     this.set((await this.ipc.call("approvals.missed", {})).map(withDeadline));
   }
 
-  private set(list: Waiting[]): void {
+  private set(list: WaitingCall[]): void {
     const now = performance.now();
     this.list = list
-      .filter((one) => one.deadline > now)
+      .filter((call) => call.deadline > now)
       .toSorted((a, b) => b.request.asked_at - a.request.asked_at);
     clearTimeout(this.timer);
     if (this.list.length === 0) return;
-    const next = Math.min(...this.list.map((one) => one.deadline));
-    this.timer = setTimeout(() => this.set(this.list), Math.max(0, next - now) + 1);
+    const nextDeadline = Math.min(...this.list.map((call) => call.deadline));
+    this.timer = setTimeout(() => this.set(this.list), Math.max(0, nextDeadline - now) + 1);
   }
 }

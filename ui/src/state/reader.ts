@@ -9,8 +9,8 @@ import type { Event } from "../ipc";
  */
 export class Reader {
   private running: Promise<void> | null = null;
-  private again = false;
-  private meanwhile: Event[] = [];
+  private mustRunAgain = false;
+  private eventsDuringRead: Event[] = [];
 
   constructor(
     private readonly read: () => Promise<void>,
@@ -18,13 +18,13 @@ export class Reader {
   ) {}
 
   on(event: Event): void {
-    if (this.running) this.meanwhile.push(event);
+    if (this.running) this.eventsDuringRead.push(event);
     this.apply(event);
   }
 
   run(): Promise<void> {
     if (this.running) {
-      this.again = true;
+      this.mustRunAgain = true;
       return this.running;
     }
     this.running = this.drain().finally(() => {
@@ -35,10 +35,10 @@ export class Reader {
 
   private async drain(): Promise<void> {
     do {
-      this.again = false;
-      this.meanwhile = [];
+      this.mustRunAgain = false;
+      this.eventsDuringRead = [];
       await this.read();
-      for (const event of this.meanwhile) this.apply(event);
-    } while (this.again);
+      for (const event of this.eventsDuringRead) this.apply(event);
+    } while (this.mustRunAgain);
   }
 }

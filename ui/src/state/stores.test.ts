@@ -80,10 +80,10 @@ describe("the stores", () => {
   });
 
   it("read the servers twice for a burst of changes", async () => {
-    hub.asked.length = 0;
+    hub.verbCalls.length = 0;
     for (let i = 0; i < 20; i += 1) hub.emit({ kind: "server_changed", id: "weather" });
     await settle();
-    expect(hub.asked.filter((a) => a.verb === "servers.list")).toHaveLength(2);
+    expect(hub.verbCalls.filter((call) => call.verb === "servers.list")).toHaveLength(2);
   });
 });
 
@@ -149,12 +149,12 @@ describe("an event during a read", () => {
     const reading = stores.approvals.load();
     const snapshot = [...hub.waiting];
     await vi.advanceTimersByTimeAsync(50);
-    const late = hub.ask();
+    const laterRequest = hub.ask();
     hub.emit({ kind: "approval_ended", id: early.id });
     hub.waiting = snapshot;
     await vi.advanceTimersByTimeAsync(100);
     await reading;
-    expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([late.id]);
+    expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([laterRequest.id]);
   });
 });
 
@@ -172,16 +172,18 @@ describe("calls", () => {
   });
 
   it("are filtered by every field at once", () => {
-    const found = (filter: object) =>
+    const findCalls = (filter: object) =>
       stores.calls.list.filter((c) =>
         matchesCall(c, { client: "", server: "", decision: "", text: "", ...filter }),
       );
-    expect(found({}).length).toBe(32);
+    expect(findCalls({}).length).toBe(32);
     expect(
-      found({ client: "cursor", server: "github" }).every((c) => c.tool === "list_pull_requests"),
+      findCalls({ client: "cursor", server: "github" }).every(
+        (c) => c.tool === "list_pull_requests",
+      ),
     ).toBe(true);
-    expect(found({ decision: "timed_out", text: "NOBODY" })).toHaveLength(4);
-    expect(found({ client: "nobody" })).toEqual([]);
+    expect(findCalls({ decision: "timed_out", text: "NOBODY" })).toHaveLength(4);
+    expect(findCalls({ client: "nobody" })).toEqual([]);
   });
 });
 
@@ -224,14 +226,14 @@ describe("a tool's policy", () => {
     const tool = stores.servers.find("filesystem")?.tools[1];
     if (!tool) throw new Error("no tool");
     await stores.servers.setPolicy(tool, "deny");
-    expect(hub.asked.at(-1)?.verb).not.toBe("policy.remove");
-    expect(hub.asked).toContainEqual({
+    expect(hub.verbCalls.at(-1)?.verb).not.toBe("policy.remove");
+    expect(hub.verbCalls).toContainEqual({
       verb: "policy.set",
       params: { effect: "deny", server: "filesystem", tool: "list_directory", client: null },
     });
     expect(stores.servers.find("filesystem")?.tools[1]?.own_policy).toBe("deny");
     await stores.servers.setPolicy(tool, null);
-    expect(hub.asked).toContainEqual({
+    expect(hub.verbCalls).toContainEqual({
       verb: "policy.remove",
       params: { server: "filesystem", tool: "list_directory", client: null },
     });

@@ -29,11 +29,11 @@ describe("the usage of servers", () => {
   it("is read every two seconds while it is watched", async () => {
     const stop = usage.watch();
     await vi.advanceTimersByTimeAsync(4001);
-    expect(hub.asked).toHaveLength(3);
+    expect(hub.verbCalls).toHaveLength(3);
     expect(usage.of("filesystem")?.processes).toBe(2);
     stop();
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(hub.asked).toHaveLength(3);
+    expect(hub.verbCalls).toHaveLength(3);
     expect(usage.list).toEqual([]);
   });
 
@@ -42,10 +42,10 @@ describe("the usage of servers", () => {
     await vi.advanceTimersByTimeAsync(1);
     show("hidden");
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(hub.asked).toHaveLength(1);
+    expect(hub.verbCalls).toHaveLength(1);
     show("visible");
     await vi.advanceTimersByTimeAsync(1);
-    expect(hub.asked).toHaveLength(2);
+    expect(hub.verbCalls).toHaveLength(2);
     stop();
   });
 
@@ -64,7 +64,7 @@ describe("the usage of servers", () => {
     const stop = usage.watch();
     show("visible");
     await vi.advanceTimersByTimeAsync(4900);
-    expect(hub.asked).toHaveLength(1);
+    expect(hub.verbCalls).toHaveLength(1);
     stop();
   });
 });

@@ -21,7 +21,7 @@ export function withFakeTime(): void {
   });
 }
 
-export async function pass(ms: number): Promise<void> {
+export async function passTime(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
@@ -33,11 +33,13 @@ export async function open(
   change(hub);
   location.hash = hash;
   render(App, { ipc: hub });
-  await pass(1);
+  await passTime(1);
   return hub;
 }
 
 /** Returns the parameters of all calls of a verb, in order. */
-export function asked<V extends Verb>(hub: FakeHub, verb: V): Verbs[V]["params"][] {
-  return hub.asked.filter((a) => a.verb === verb).map((a) => a.params as Verbs[V]["params"]);
+export function listParams<V extends Verb>(hub: FakeHub, verb: V): Verbs[V]["params"][] {
+  return hub.verbCalls
+    .filter((call) => call.verb === verb)
+    .map((call) => call.params as Verbs[V]["params"]);
 }

@@ -5,7 +5,7 @@ import { vi } from "vitest";
 import { FakeHub } from "../ipc/fake";
 import type { Verbs } from "../ipc";
 import Popup from "../views/Popup.svelte";
-import { asked, pass } from "./app";
+import { listParams, passTime } from "./app";
 
 /** How long buttons stay disabled after the card has appeared. */
 export const GUARD = 500;
@@ -15,8 +15,8 @@ export async function openPopup(ask: (hub: FakeHub) => void, empty = true): Prom
   const hub = new FakeHub(empty);
   ask(hub);
   render(Popup, { ipc: hub });
-  await pass(1);
-  await pass(GUARD);
+  await passTime(1);
+  await passTime(GUARD);
   return hub;
 }
 
@@ -25,7 +25,7 @@ export function button(id: string): HTMLButtonElement {
 }
 
 export function decisions(hub: FakeHub): Verbs["approvals.decide"]["params"][] {
-  return asked(hub, "approvals.decide");
+  return listParams(hub, "approvals.decide");
 }
 
 /** Makes every element overflow, so that it has to be scrolled. */

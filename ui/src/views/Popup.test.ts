@@ -21,10 +21,10 @@ afterEach(() => {
 
 async function open() {
   render(Popup, { ipc: hub });
-  await pass(1);
+  await passTime(1);
 }
 
-async function pass(ms: number) {
+async function passTime(ms: number) {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
@@ -33,7 +33,9 @@ function button(id: string): HTMLButtonElement {
 }
 
 function decisions() {
-  return hub.asked.filter((a) => a.verb === "approvals.decide").map((a) => a.params);
+  return hub.verbCalls
+    .filter((call) => call.verb === "approvals.decide")
+    .map((call) => call.params);
 }
 
 describe("the approval popup", () => {
@@ -45,10 +47,10 @@ describe("the approval popup", () => {
   it("uses only the verbs that its window may use", async () => {
     hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(button("approve-once"));
-    await pass(1);
-    expect(new Set(hub.asked.map((a) => a.verb))).toEqual(
+    await passTime(1);
+    expect(new Set(hub.verbCalls.map((call) => call.verb))).toEqual(
       new Set(["approvals.list", "approvals.decide", "drawbridge.show"]),
     );
   });
@@ -85,7 +87,7 @@ describe("the approval popup", () => {
     await open();
     for (const id of ["deny", "approve-more", "approve-once"])
       expect(button(id).disabled).toBe(true);
-    await pass(GUARD);
+    await passTime(GUARD);
     for (const id of ["deny", "approve-more", "approve-once"])
       expect(button(id).disabled).toBe(false);
   });
@@ -94,9 +96,9 @@ describe("the approval popup", () => {
     hub.ask();
     hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(button("approve-once"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("popup-position").textContent).toBe("1 of 1");
     expect(button("approve-once").disabled).toBe(true);
     expect(decisions()).toHaveLength(1);
@@ -105,7 +107,7 @@ describe("the approval popup", () => {
   it("starts the half second again when the window becomes visible", async () => {
     hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     await fireEvent(document, new Event("visibilitychange"));
     expect(button("approve-once").disabled).toBe(true);
   });
@@ -113,12 +115,12 @@ describe("the approval popup", () => {
   it("decides exactly what was shown", async () => {
     const { id, digest } = hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(button("approve-once"));
     expect(decisions()).toEqual([
       { id, digest, verdict: { kind: "approve_once", arguments: null } },
     ]);
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("popup-empty")).toBeTruthy();
   });
 
@@ -130,7 +132,7 @@ describe("the approval popup", () => {
   ])("approves for longer by %s", async (choice, verdict) => {
     const { id, digest } = hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(button("approve-more"));
     await user.click(button(choice));
     expect(decisions()).toEqual([{ id, digest, verdict }]);
@@ -139,7 +141,7 @@ describe("the approval popup", () => {
   it("denies with a reason", async () => {
     const { id, digest } = hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(button("deny"));
     await user.type(screen.getByTestId("deny-reason"), "Not this file. ");
     await user.click(button("deny-confirm"));
@@ -151,7 +153,7 @@ describe("the approval popup", () => {
   it("ignores Enter until a button was reached with Tab", async () => {
     hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.keyboard("{Enter}");
     button("approve-once").focus();
     await user.keyboard("{Enter} ");
@@ -169,7 +171,7 @@ describe("the approval popup", () => {
   it("focuses no button at first", async () => {
     hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     expect(document.activeElement).toBe(document.body);
   });
 
@@ -178,9 +180,9 @@ describe("the approval popup", () => {
     hub.ask({ timeout_ms: 50_000, tool: "write_file" });
     await open();
     expect(screen.getByTestId("countdown").textContent).toBe("5 s");
-    await pass(2000);
+    await passTime(2000);
     expect(screen.getByTestId("countdown").textContent).toBe("3 s");
-    await pass(3000);
+    await passTime(3000);
     expect(screen.getByTestId("approval-card").textContent).toContain("write_file");
     expect(decisions()).toEqual([]);
   });
@@ -193,7 +195,7 @@ describe("the approval popup", () => {
     expect(screen.getByTestId("popup-more").textContent).toBe("1 more waits");
     await user.click(button("popup-next"));
     hub.ask({ tool: "move_file" });
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("popup-position").textContent).toBe("2 of 3");
     expect(screen.getByTestId("popup-more").textContent).toBe("2 more wait");
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe(second.id);
@@ -206,7 +208,7 @@ describe("the approval popup", () => {
     vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(300);
     hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     expect(button("approve-once").disabled).toBe(true);
     expect(button("approve-more").disabled).toBe(true);
     expect(button("deny").disabled).toBe(false);
@@ -226,7 +228,7 @@ describe("the approval popup", () => {
   it("shows why a decision was refused", async () => {
     hub.ask();
     await open();
-    await pass(GUARD);
+    await passTime(GUARD);
     const [waiting] = hub.waiting;
     if (waiting) waiting.digest = "another";
     hub.emit({ kind: "clients_changed" });
@@ -237,7 +239,7 @@ describe("the approval popup", () => {
     });
     list.mockReturnValue(new Promise(() => undefined) as never);
     await user.click(button("approve-once"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("approval-error").textContent).toContain("Nothing was decided.");
   });
 });

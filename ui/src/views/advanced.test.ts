@@ -1,6 +1,6 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
-import { asked, open, pass, user, withFakeTime } from "../test/app";
+import { listParams, open, passTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -22,8 +22,8 @@ describe("the advanced part of a server", () => {
       ),
     );
     await user.click(screen.getByTestId("server-save"));
-    await pass(1);
-    expect(asked(hub, "servers.update")).toMatchObject([
+    await passTime(1);
+    expect(listParams(hub, "servers.update")).toMatchObject([
       {
         id: "filesystem",
         spec: {
@@ -55,8 +55,8 @@ describe("the advanced part of a server", () => {
     await user.type(screen.getByTestId("tool-time-seconds"), "90");
     await user.type(screen.getByTestId("server-cache-results"), "60");
     await user.click(screen.getByTestId("server-save"));
-    await pass(1);
-    expect(asked(hub, "servers.update")).toMatchObject([
+    await passTime(1);
+    expect(listParams(hub, "servers.update")).toMatchObject([
       {
         id: "filesystem",
         spec: {
@@ -69,15 +69,15 @@ describe("the advanced part of a server", () => {
   });
 
   it("opens if a field in it is invalid, and nothing is sent", async () => {
-    const hub = await open("#/servers/filesystem", (one) => {
-      const server = one.servers.find((s) => s.id === "filesystem");
+    const hub = await open("#/servers/filesystem", (fake) => {
+      const server = fake.servers.find((server) => server.id === "filesystem");
       if (server) server.spec.prefix = "__";
     });
     await user.click(screen.getByTestId("server-edit"));
     expect(screen.queryByTestId("server-prefix-own")).toBeNull();
     await user.click(screen.getByTestId("server-save"));
     expect(screen.getByTestId("server-prefix-own").getAttribute("aria-invalid")).toBe("true");
-    expect(asked(hub, "servers.update")).toEqual([]);
+    expect(listParams(hub, "servers.update")).toEqual([]);
   });
 
   it("never offers a server itself as its fallback, and has no lifecycle for a remote one", async () => {
@@ -86,7 +86,7 @@ describe("the advanced part of a server", () => {
     await user.click(screen.getByTestId("advanced"));
     const offered = within(screen.getByTestId("server-fallback"))
       .getAllByRole<HTMLOptionElement>("option")
-      .map((one) => one.value);
+      .map((element) => element.value);
     expect(offered).toEqual(["", "browser", "filesystem", "postgres", "tickets", "weather"]);
     expect(screen.queryByTestId("server-lifecycle")).toBeNull();
     expect(screen.queryByTestId("server-time-stop")).toBeNull();

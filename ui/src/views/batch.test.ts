@@ -1,7 +1,7 @@
 import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { FakeHub } from "../ipc/fake";
-import { open, pass, user, withFakeTime } from "../test/app";
+import { open, passTime, user, withFakeTime } from "../test/app";
 import { button, decisions, GUARD, openPopup, mockOverflow } from "../test/popup";
 
 withFakeTime();
@@ -10,10 +10,10 @@ afterEach(() => vi.restoreAllMocks());
 const ask = (hub: FakeHub, path: string) => hub.ask({ arguments: JSON.stringify({ path }) });
 
 async function openBatch(paths: string[]) {
-  const hub = await openPopup((one) => paths.forEach((path) => ask(one, path)));
+  const hub = await openPopup((fake) => paths.forEach((path) => ask(fake, path)));
   const shown = [...hub.waiting];
   await user.click(button("batch-open"));
-  await pass(GUARD);
+  await passTime(GUARD);
   return { hub, shown };
 }
 
@@ -35,18 +35,18 @@ describe("similar calls", () => {
     await openBatch(["/a", "/b", "/a"]);
     const items = screen.getByTestId("batch-list").querySelectorAll("ol > li");
     expect([...items].map((item) => item.textContent.replaceAll(/\s+/g, " ").trim())).toEqual([
-      "1 of 22 calls send exactly this path /a",
+      "1 of 22 calls with exactly these arguments path /a",
       "2 of 2 path /b",
     ]);
   });
 
   it("are decided exactly as they were shown, without later calls", async () => {
     const { hub, shown } = await openBatch(["/a", "/b"]);
-    const late = ask(hub, "/late");
-    await pass(1);
+    const laterCall = ask(hub, "/late");
+    await passTime(1);
     expect(screen.getByTestId("batch-list").textContent).not.toContain("/late");
     await user.click(button("batch-approve"));
-    await pass(1);
+    await passTime(1);
     expect(decisions(hub)).toEqual(
       shown.map(({ id, digest }) => ({
         id,
@@ -54,16 +54,16 @@ describe("similar calls", () => {
         verdict: { kind: "approve_once", arguments: null },
       })),
     );
-    expect(hub.waiting.map((request) => request.id)).toEqual([late.id]);
+    expect(hub.waiting.map((request) => request.id)).toEqual([laterCall.id]);
     expect(screen.getByTestId("approvals-status").textContent).toBe("2 calls approved.");
-    expect(screen.getByTestId("approval-card").dataset["id"]).toBe(late.id);
+    expect(screen.getByTestId("approval-card").dataset["id"]).toBe(laterCall.id);
   });
 
   it("are counted separately if some were decided elsewhere", async () => {
     const { hub, shown } = await openBatch(["/a", "/b", "/c"]);
     hub.waiting = hub.waiting.filter((request) => request.id !== shown[1]?.id);
     await user.click(button("batch-approve"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("approvals-status").textContent).toBe(
       "2 calls approved. 1 call had ended already: decided elsewhere or missed.",
     );
@@ -72,10 +72,10 @@ describe("similar calls", () => {
   it("stay on screen when the oldest ends while they are read", async () => {
     const { hub, shown } = await openBatch(["/a", "/b"]);
     hub.emit({ kind: "approval_ended", id: shown[0]?.id ?? "" });
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("batch-list").textContent).toContain("/a");
     expect(screen.getByTestId("approval-card").textContent).toContain(
-      "1 of these calls has ended meanwhile.",
+      "1 of these calls has already ended.",
     );
   });
 
@@ -84,8 +84,8 @@ describe("similar calls", () => {
     await user.click(button("batch-deny"));
     await user.type(screen.getByTestId("deny-reason"), "Not now.");
     await user.click(button("deny-confirm"));
-    await pass(1);
-    expect(decisions(hub).map((one) => one.verdict)).toEqual([
+    await passTime(1);
+    expect(decisions(hub).map((decision) => decision.verdict)).toEqual([
       { kind: "deny", reason: "Not now." },
       { kind: "deny", reason: "Not now." },
     ]);
@@ -94,10 +94,10 @@ describe("similar calls", () => {
 
   it("are approved only after the list was scrolled to its end, but can be denied at once", async () => {
     mockOverflow();
-    const hub = await openPopup((one) => ["/a", "/b"].forEach((path) => ask(one, path)));
+    const hub = await openPopup((fake) => ["/a", "/b"].forEach((path) => ask(fake, path)));
     await user.click(button("batch-open"));
     expect(button("batch-deny").disabled).toBe(true);
-    await pass(GUARD);
+    await passTime(GUARD);
     expect(button("batch-deny").disabled).toBe(false);
     expect(button("batch-approve").disabled).toBe(true);
     const list = screen.getByTestId("batch-list");
@@ -112,7 +112,7 @@ describe("similar calls", () => {
   it("share a card in the main window too", async () => {
     await open("#/approvals", (hub) => ["/a", "/b"].forEach((path) => ask(hub, path)));
     expect(screen.getAllByTestId("approval-card")).toHaveLength(1);
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(button("batch-open"));
     expect(screen.getByTestId("batch-approve").textContent.trim()).toBe("Approve 2 calls");
   });

@@ -1,6 +1,6 @@
 import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { pass, user, withFakeTime } from "../test/app";
+import { passTime, user, withFakeTime } from "../test/app";
 import { button, decisions, GUARD, openPopup, mockOverflow } from "../test/popup";
 
 withFakeTime();
@@ -9,9 +9,9 @@ afterEach(() => vi.restoreAllMocks());
 const text = () => screen.getByTestId<HTMLTextAreaElement>("edit-text");
 
 async function openEdit(arguments_: string) {
-  const hub = await openPopup((one) => one.ask({ arguments: arguments_ }));
+  const hub = await openPopup((fake) => fake.ask({ arguments: arguments_ }));
   await user.click(button("edit"));
-  await pass(GUARD);
+  await passTime(GUARD);
   return hub;
 }
 
@@ -35,10 +35,10 @@ describe("arguments that are edited", () => {
     ]);
   });
 
-  it("are not sent while they are malformed, and the line of the fault is shown", async () => {
+  it("are not sent while they are malformed, and the line of the error is shown", async () => {
     const hub = await openEdit('{"path":"/a"}');
     await fireEvent.input(text(), { target: { value: '{\n  "path": "/a\n}' } });
-    expect(screen.getByTestId("edit-fault").textContent).toBe(
+    expect(screen.getByTestId("edit-error").textContent).toBe(
       "Line 2, column 14: control character in a string.",
     );
     expect(button("approve-edited").disabled).toBe(true);
@@ -50,7 +50,7 @@ describe("arguments that are edited", () => {
     const hub = await openEdit('{"path":"/a"}');
     await fireEvent.input(text(), { target: { value: '{"path":"/etc/passwd"}' } });
     await user.click(button("approve-edited"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("approval-error").textContent).toContain(
       "A rule denies these arguments",
     );
@@ -59,10 +59,10 @@ describe("arguments that are edited", () => {
   });
 
   it("cannot be approved in the first half second, nor by a key before Tab was used", async () => {
-    const hub = await openPopup((one) => one.ask());
+    const hub = await openPopup((fake) => fake.ask());
     await user.click(button("edit"));
     expect(button("approve-edited").disabled).toBe(true);
-    await pass(GUARD);
+    await passTime(GUARD);
     expect(button("approve-edited").disabled).toBe(false);
     button("approve-edited").focus();
     await user.keyboard("{Enter} ");
@@ -75,7 +75,7 @@ describe("arguments that are edited", () => {
 
   it("cannot be edited before the client's arguments were read", async () => {
     mockOverflow();
-    await openPopup((one) => one.ask());
+    await openPopup((fake) => fake.ask());
     expect(button("edit").disabled).toBe(true);
   });
 });

@@ -23,7 +23,7 @@ describe("excluded entries of a server's lists", () => {
 
   it("are counted if there are too many to name", async () => {
     await open("#/servers/filesystem", (hub) => {
-      const server = hub.servers.find((one) => one.id === "filesystem");
+      const server = hub.servers.find((server) => server.id === "filesystem");
       if (server)
         server.excluded = {
           entries: [{ kind: "tools", name: "a", why: "it is too long" }],

@@ -1,6 +1,6 @@
 import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { pass, user, withFakeTime } from "../test/app";
+import { passTime, user, withFakeTime } from "../test/app";
 import { button, decisions, GUARD, openPopup, mockOverflow } from "../test/popup";
 
 withFakeTime();
@@ -26,26 +26,26 @@ describe("a result that is held", () => {
   });
 
   it("is shown to the client", async () => {
-    const hub = await openPopup((one) => one.ask({ result: RESULT }));
+    const hub = await openPopup((fake) => fake.ask({ result: RESULT }));
     await user.click(button("result-pass"));
     expect(decisions(hub)).toMatchObject([{ verdict: { kind: "approve_once", arguments: null } }]);
   });
 
   it("is withheld with a reason", async () => {
-    const hub = await openPopup((one) => one.ask({ result: RESULT }));
+    const hub = await openPopup((fake) => fake.ask({ result: RESULT }));
     await user.click(button("result-withhold"));
     await user.type(screen.getByTestId("deny-reason"), "It holds a secret.");
     await user.click(button("deny-confirm"));
     expect(decisions(hub)).toMatchObject([
       { verdict: { kind: "deny", reason: "It holds a secret." } },
     ]);
-    await pass(1);
+    await passTime(1);
     expect(hub.calls[0]).toMatchObject({ decision: "allowed", outcome: "withheld" });
   });
 
   it("has to be scrolled to its end, and is not shown to the client by a key", async () => {
     mockOverflow();
-    const hub = await openPopup((one) => one.ask({ result: RESULT }));
+    const hub = await openPopup((fake) => fake.ask({ result: RESULT }));
     expect(button("result-pass").disabled).toBe(true);
     expect(button("result-withhold").disabled).toBe(false);
     const area = screen.getByTestId("result");
@@ -56,7 +56,7 @@ describe("a result that is held", () => {
     expect(decisions(hub)).toEqual([]);
     await fireEvent(document, new Event("visibilitychange"));
     expect(button("result-pass").disabled).toBe(true);
-    await pass(GUARD);
+    await passTime(GUARD);
     expect(button("result-pass").disabled).toBe(false);
   });
 

@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
 import { suspended } from "../ipc/fake/data";
-import { asked, pass, user, withFakeTime } from "../test/app";
+import { listParams, passTime, user, withFakeTime } from "../test/app";
 import { button, decisions, GUARD, openPopup } from "../test/popup";
 
 withFakeTime();
@@ -14,7 +14,7 @@ const option = (key: string) =>
 
 describe("an approval for longer", () => {
   it("depends on the ticked arguments, and on no others", async () => {
-    const hub = await openPopup((one) => one.ask());
+    const hub = await openPopup((fake) => fake.ask());
     await user.click(button("approve-more"));
     await user.click(within(option("force")).getByRole("checkbox"));
     await user.selectOptions(within(option("path")).getByRole("combobox"), "in /home/ada/Projects");
@@ -31,14 +31,14 @@ describe("an approval for longer", () => {
   });
 
   it("keeps waiting if the hub refuses it", async () => {
-    const hub = await openPopup((one) => one.ask());
+    const hub = await openPopup((fake) => fake.ask());
     await user.click(button("approve-more"));
     hub.failures.set(
       "approvals.decide",
       new IpcError("invalid", "the rule must match the call that it approves"),
     );
     await user.click(button("approve-10-calls"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("approval-error").textContent).toContain("must match the call");
     expect(hub.waiting).toHaveLength(1);
   });
@@ -47,8 +47,8 @@ describe("an approval for longer", () => {
 describe("an approval for always", () => {
   async function always(empty = true) {
     const hub = await openPopup(
-      (one) =>
-        one.ask({
+      (fake) =>
+        fake.ask({
           tool: "list_directory",
           arguments: '{"path":"/home/ada/Projects/drawbridge/x"}',
         }),
@@ -62,7 +62,7 @@ describe("an approval for always", () => {
   it("shows the rule and its past matches before it can be confirmed", async () => {
     const hub = await always(false);
     expect(button("approve-always-confirm").disabled).toBe(true);
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("preview-rule").textContent).toBe(
       "allow list_directory of filesystem for claude-code",
     );
@@ -74,24 +74,24 @@ describe("an approval for always", () => {
     ).toContain("Allowed");
     await user.click(button("approve-always-confirm"));
     expect(decisions(hub)).toEqual([]);
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(button("approve-always-confirm"));
     expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_always", conditions: [] });
   });
 
   it("reads the preview again when a condition changes, and approves exactly what it shows", async () => {
     const hub = await always(false);
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(within(option("path")).getByRole("checkbox"));
     expect(button("approve-always-confirm").disabled).toBe(true);
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("preview-rule").textContent).toContain(
       'if /path is "/home/ada/Projects/drawbridge/x"',
     );
     expect(screen.getByTestId("preview-matched").textContent).toContain(
       "It would have matched 0 of 4 past calls",
     );
-    await pass(GUARD);
+    await passTime(GUARD);
     await user.click(button("approve-always-confirm"));
     expect(decisions(hub)[0]?.verdict).toEqual({
       kind: "approve_always",
@@ -100,22 +100,22 @@ describe("an approval for always", () => {
   });
 
   it("is not given without its preview", async () => {
-    const hub = await openPopup((one) => one.ask());
+    const hub = await openPopup((fake) => fake.ask());
     await user.click(button("approve-more"));
     hub.failures.set("approvals.preview", new IpcError("internal", "The store cannot be read."));
     await user.click(button("approve-always"));
-    await pass(GUARD * 2);
+    await passTime(GUARD * 2);
     expect(screen.getByTestId("preview-error").textContent).toBe("The store cannot be read.");
     expect(button("approve-always-confirm").disabled).toBe(true);
     await user.click(screen.getByText("Try again"));
-    await pass(GUARD * 2);
+    await passTime(GUARD * 2);
     expect(button("approve-always-confirm").disabled).toBe(false);
-    expect(asked(hub, "approvals.preview")).toHaveLength(2);
+    expect(listParams(hub, "approvals.preview")).toHaveLength(2);
   });
 
   it("is not given by a key before Tab was used", async () => {
     const hub = await always();
-    await pass(GUARD * 2);
+    await passTime(GUARD * 2);
     button("approve-always-confirm").focus();
     await user.keyboard("{Enter} ");
     expect(decisions(hub)).toEqual([]);

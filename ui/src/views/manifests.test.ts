@@ -1,21 +1,23 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { asked, open, pass, user, withFakeTime } from "../test/app";
+import { listParams, open, passTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
 const card = (id: string) =>
-  screen.getAllByTestId("preset-card").find((one) => one.dataset["preset"] === id) as HTMLElement;
+  screen
+    .getAllByTestId("preset-card")
+    .find((element) => element.dataset["preset"] === id) as HTMLElement;
 const input = (name: string) =>
   screen
     .getAllByTestId("manifest-input")
-    .find((one) => one.dataset["input"] === name) as HTMLInputElement;
+    .find((element) => element.dataset["input"] === name) as HTMLInputElement;
 
 async function openTab(tab: string) {
   const hub = await open("#/servers/+add");
   await user.click(screen.getByTestId(tab));
-  await pass(1);
+  await passTime(1);
   return hub;
 }
 
@@ -36,13 +38,13 @@ describe("a well-known server", () => {
     await user.click(screen.getByTestId("preset-add"));
     expect(screen.getByText(/Enter a value\. The folder/)).toBeTruthy();
     expect(document.activeElement).toBe(input("folder"));
-    expect(asked(hub, "servers.fill_manifest")).toEqual([]);
+    expect(listParams(hub, "servers.fill_manifest")).toEqual([]);
 
     await user.type(input("folder"), "/home/ada/a\n/home/ada/b");
     await user.click(screen.getByTestId("server-verify"));
-    await pass(1000);
+    await passTime(1000);
     expect(screen.getByTestId("verify-result").textContent).toContain("The server works.");
-    expect(asked(hub, "servers.fill_manifest")).toEqual([
+    expect(listParams(hub, "servers.fill_manifest")).toEqual([
       {
         source: { preset: "filesystem" },
         choice: 0,
@@ -55,8 +57,8 @@ describe("a well-known server", () => {
     await user.clear(screen.getByTestId("manifest-name"));
     await user.type(screen.getByTestId("manifest-name"), "notes");
     await user.click(screen.getByTestId("preset-add"));
-    await pass(1);
-    expect(asked(hub, "servers.add")).toMatchObject([
+    await passTime(1);
+    expect(listParams(hub, "servers.add")).toMatchObject([
       {
         pending: false,
         spec: {
@@ -76,8 +78,8 @@ describe("a well-known server", () => {
     await user.clear(screen.getByTestId("manifest-name"));
     await user.type(screen.getByTestId("manifest-name"), "gh");
     await user.click(screen.getByTestId("preset-add"));
-    await pass(1);
-    expect(asked(hub, "servers.add")).toMatchObject([
+    await passTime(1);
+    expect(listParams(hub, "servers.add")).toMatchObject([
       { spec: { headers: {} }, secrets: { headers: { token: "ghp_123" } } },
     ]);
   });
@@ -88,7 +90,7 @@ describe("a well-known server", () => {
     expect(
       within(input("browser"))
         .getAllByRole("option")
-        .map((one) => one.textContent),
+        .map((element) => element.textContent),
     ).toEqual(["Not set", "chrome", "firefox", "webkit", "msedge"]);
     await user.click(input("headless"));
     hub.failures.set(
@@ -96,8 +98,8 @@ describe("a well-known server", () => {
       new IpcError("invalid", "'browser' must be one of chrome, firefox."),
     );
     await user.click(screen.getByTestId("preset-add"));
-    await pass(1);
-    expect(asked(hub, "servers.fill_manifest")).toMatchObject([
+    await passTime(1);
+    expect(listParams(hub, "servers.fill_manifest")).toMatchObject([
       { values: { browser: "", headless: "true" } },
     ]);
     expect(screen.getByTestId("dialog-error").textContent).toBe(
@@ -113,18 +115,18 @@ describe("a manifest", () => {
     const hub = await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
     await user.click(screen.getByTestId("manifest-read"));
-    await pass(1);
-    expect(asked(hub, "servers.read_manifest")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "servers.read_manifest")).toEqual([
       { source: { path: "/home/ada/server.json" } },
     ]);
     await user.type(input("SHOP_KEY"), "s3cret");
     await user.selectOptions(input("region"), "us");
     await user.click(screen.getByTestId("preset-add"));
-    await pass(1);
-    expect(asked(hub, "servers.fill_manifest")).toMatchObject([
+    await passTime(1);
+    expect(listParams(hub, "servers.fill_manifest")).toMatchObject([
       { choice: 0, values: { SHOP_KEY: "s3cret", region: "us", LIMIT: "", verbose: "" } },
     ]);
-    expect(asked(hub, "servers.add")).toMatchObject([
+    expect(listParams(hub, "servers.add")).toMatchObject([
       { spec: { name: "Shop", env: {} }, secrets: { env: { SHOP_KEY: "s3cret" } } },
     ]);
   });
@@ -134,18 +136,18 @@ describe("a manifest", () => {
     await user.click(screen.getByTestId("manifest-text"));
     await user.paste('{"name":"io.github.ada/shop"}');
     await user.click(screen.getByTestId("manifest-read"));
-    await pass(1);
+    await passTime(1);
     await user.click(screen.getAllByTestId("manifest-choice")[1] as HTMLElement);
     expect(screen.getByTestId("manifest-problem").textContent).toContain("it is a bundle (MCPB)");
     await user.click(screen.getByTestId("preset-add"));
-    expect(asked(hub, "servers.fill_manifest")).toEqual([]);
+    expect(listParams(hub, "servers.fill_manifest")).toEqual([]);
   });
 
   it("that cannot be read shows the reason", async () => {
     await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "nonsense");
     await user.click(screen.getByTestId("manifest-read"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("This is not JSON");
     expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
   });
@@ -154,7 +156,7 @@ describe("a manifest", () => {
     await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
     await user.click(screen.getByTestId("manifest-read"));
-    await pass(1);
+    await passTime(1);
     await user.type(input("SHOP_KEY"), "k");
     await user.click(screen.getByTestId("server-form-tab"));
     await user.click(screen.getByTestId("server-manifest-tab"));

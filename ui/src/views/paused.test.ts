@@ -1,53 +1,53 @@
 import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { asked, open, pass, user, withFakeTime } from "../test/app";
+import { listParams, open, passTime, user, withFakeTime } from "../test/app";
 import { openPopup } from "../test/popup";
 
 withFakeTime();
 
 describe("a pause of all calls", () => {
   it("is set by one switch, is shown on every screen, and is ended by one button", async () => {
-    const hub = await open("#/servers", (one) => one.ask());
+    const hub = await open("#/servers", (fake) => fake.ask());
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     await user.click(screen.getByTestId("pause-calls"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain("All calls are paused.");
     expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(true);
     expect(hub.waiting).toEqual([]);
     expect(hub.calls[0]?.decision).toBe("paused");
     await user.click(screen.getByTestId("resume-calls"));
-    await pass(1);
+    await passTime(1);
     expect(screen.queryByTestId("paused-banner")).toBeNull();
-    expect(asked(hub, "drawbridge.resume")).toHaveLength(1);
+    expect(listParams(hub, "drawbridge.resume")).toHaveLength(1);
   });
 
   it("is shown as the hub reports it, also after a change in the tray", async () => {
-    const hub = await open("#/logs", (one) => (one.paused = true));
+    const hub = await open("#/logs", (fake) => (fake.paused = true));
     expect(screen.getByTestId("paused-banner")).toBeTruthy();
     hub.emit({ kind: "drawbridge_changed", paused: false });
-    await pass(1);
+    await passTime(1);
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(false);
   });
 
   it("shows why it could not be ended", async () => {
-    const hub = await open("#/approvals", (one) => (one.paused = true));
+    const hub = await open("#/approvals", (fake) => (fake.paused = true));
     hub.failures.set("drawbridge.resume", new IpcError("internal", "The store cannot be written."));
     await user.click(screen.getByTestId("resume-calls"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain(
       "The store cannot be written.",
     );
   });
 
   it("is shown in the popup too, even if the popup may not read it", async () => {
-    const hub = await openPopup((one) =>
-      one.failures.set("drawbridge.show", new IpcError("forbidden", "not allowed")),
+    const hub = await openPopup((fake) =>
+      fake.failures.set("drawbridge.show", new IpcError("forbidden", "not allowed")),
     );
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     hub.emit({ kind: "drawbridge_changed", paused: true });
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain(
       "Resume calls in the main window",
     );
@@ -56,21 +56,21 @@ describe("a pause of all calls", () => {
 
 describe("missed calls", () => {
   it("can be allowed for a retry in time", async () => {
-    const hub = await open("#/approvals", (one) =>
-      one.ask({ timeout_ms: 5000, tool: "write_file" }),
+    const hub = await open("#/approvals", (fake) =>
+      fake.ask({ timeout_ms: 5000, tool: "write_file" }),
     );
     expect(screen.queryByTestId("missed")).toBeNull();
-    await pass(5001);
+    await passTime(5001);
     const [missed] = hub.missed;
     expect(screen.getByTestId("missed").textContent).toContain(
       "You missed these calls, so they were denied",
     );
     expect(screen.getByTestId("missed-row").textContent).toContain("120 s");
-    await pass(10_000);
+    await passTime(10_000);
     expect(screen.getByTestId("missed-row").textContent).toContain("110 s");
     await user.click(screen.getByTestId("allow-retry"));
-    await pass(1);
-    expect(asked(hub, "approvals.allow_retry")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "approvals.allow_retry")).toEqual([
       { id: missed?.id, digest: missed?.digest },
     ]);
     expect(screen.queryByTestId("missed-row")).toBeNull();
@@ -80,22 +80,22 @@ describe("missed calls", () => {
   });
 
   it("disappear when no retry can be allowed any more", async () => {
-    await open("#/approvals", (one) => one.ask({ timeout_ms: 5000 }));
-    await pass(5001);
+    await open("#/approvals", (fake) => fake.ask({ timeout_ms: 5000 }));
+    await passTime(5001);
     expect(screen.getByTestId("missed-row")).toBeTruthy();
-    await pass(120_001);
+    await passTime(120_001);
     expect(screen.queryByTestId("missed")).toBeNull();
   });
 
   it("say why a retry could not be allowed", async () => {
-    const hub = await open("#/approvals", (one) => one.ask({ timeout_ms: 5000 }));
-    await pass(5001);
+    const hub = await open("#/approvals", (fake) => fake.ask({ timeout_ms: 5000 }));
+    await passTime(5001);
     hub.failures.set(
       "approvals.allow_retry",
       new IpcError("not_found", "It is not remembered any more."),
     );
     await user.click(screen.getByTestId("allow-retry"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("missed-error").textContent).toBe("It is not remembered any more.");
   });
 });

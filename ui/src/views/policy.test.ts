@@ -1,7 +1,7 @@
 import { fireEvent, screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { asked, open, pass, user, withFakeTime } from "../test/app";
+import { listParams, open, passTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -26,8 +26,8 @@ describe("the rules", () => {
   it("are deleted one by one", async () => {
     const hub = await open("#/policy");
     await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
-    await pass(1);
-    expect(asked(hub, "policy.delete_rule")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "policy.delete_rule")).toEqual([
       { id: rows()[0]?.dataset["rule"]?.replace(/\d+$/, (n) => String(Number(n) + 1)) },
     ]);
     expect(rows()).toHaveLength(3);
@@ -38,7 +38,7 @@ describe("the rules", () => {
     const { id = "" } = hub.rules[2] ?? {};
     location.hash = `#/policy/${id}`;
     window.dispatchEvent(new HashChangeEvent("hashchange"));
-    await pass(1);
+    await passTime(1);
     expect(rows().find((row) => row.getAttribute("aria-current") === "true")?.dataset["rule"]).toBe(
       id,
     );
@@ -47,8 +47,8 @@ describe("the rules", () => {
   it("have a default that can be changed", async () => {
     const hub = await open("#/policy");
     await select("setting-default-policy", "deny");
-    await pass(1);
-    expect(asked(hub, "policy.set_default")).toEqual([{ effect: "deny" }]);
+    await passTime(1);
+    expect(listParams(hub, "policy.set_default")).toEqual([{ effect: "deny" }]);
   });
 });
 
@@ -68,13 +68,13 @@ describe("a rule's form", () => {
     await select("rule-lifetime", "calls");
     await write("rule-calls", "5");
     await write("rule-note", "Only my own.");
-    await pass(DEBOUNCE);
+    await passTime(DEBOUNCE);
     expect(screen.getByTestId("preview-matched").textContent).toContain(
       "It would have matched 4 of 4 past calls.",
     );
     await user.click(screen.getByTestId("rule-save"));
-    await pass(1);
-    expect(asked(hub, "policy.save")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "policy.save")).toEqual([
       {
         id: null,
         rule: {
@@ -99,8 +99,8 @@ describe("a rule's form", () => {
     const rule = hub.rules[3];
     await user.click(within(rows()[3] as HTMLElement).getByTestId("rule-edit"));
     await user.click(screen.getByTestId("rule-save"));
-    await pass(1);
-    expect(asked(hub, "policy.save")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "policy.save")).toEqual([
       {
         id: rule?.id,
         rule: {
@@ -118,7 +118,7 @@ describe("a rule's form", () => {
     ]);
   });
 
-  it("shows a fault at its field, and saves nothing", async () => {
+  it("shows an error at its field, and saves nothing", async () => {
     const hub = await open("#/policy");
     await user.click(screen.getByTestId("rule-add"));
     await user.click(screen.getByTestId("condition-add"));
@@ -127,9 +127,9 @@ describe("a rule's form", () => {
     await user.click(screen.getByTestId("rule-save"));
     expect(screen.getByTestId("condition").textContent).toContain("Start with /, such as /path.");
     expect(screen.getByText("Choose an effect on the call or on the result.")).toBeTruthy();
-    expect(asked(hub, "policy.save")).toEqual([]);
-    await pass(DEBOUNCE);
-    expect(asked(hub, "policy.preview").length).toBeLessThanOrEqual(1);
+    expect(listParams(hub, "policy.save")).toEqual([]);
+    await passTime(DEBOUNCE);
+    expect(listParams(hub, "policy.preview").length).toBeLessThanOrEqual(1);
   });
 
   it("stays open if the hub refuses the rule, with the reason", async () => {
@@ -143,11 +143,11 @@ describe("a rule's form", () => {
       ),
     );
     await user.click(screen.getByTestId("rule-save"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("unclosed group");
     await select("rule-server", "github");
     hub.failures.set("policy.preview", new IpcError("invalid", "'lifetime.at' is in the past"));
-    await pass(DEBOUNCE);
+    await passTime(DEBOUNCE);
     expect(screen.getByTestId("preview-error").textContent).toContain("is in the past");
   });
 });
@@ -161,10 +161,10 @@ describe("a preset", () => {
     expect(screen.getByTestId("confirm-dialog").textContent).toContain(
       "Trusted servers: filesystem",
     );
-    expect(asked(hub, "policy.apply_preset")).toEqual([]);
+    expect(listParams(hub, "policy.apply_preset")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
-    await pass(1);
-    expect(asked(hub, "policy.apply_preset")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "policy.apply_preset")).toEqual([
       { preset: { kind: "ask_writes", trusted: ["filesystem"] } },
     ]);
     expect(rows().at(-1)?.textContent).toContain("allow read-only tools of filesystem");
@@ -175,7 +175,7 @@ describe("a file of rules", () => {
   it("is shown on export", async () => {
     await open("#/policy");
     await user.click(screen.getByTestId("rules-export"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("export-text").textContent).toContain('"tool": "delete_file"');
   });
 
@@ -186,8 +186,8 @@ describe("a file of rules", () => {
     await user.click(screen.getByTestId("rules-import"));
     await write("import-text", FILE);
     await user.click(screen.getByTestId("import-submit"));
-    await pass(1);
-    expect(asked(hub, "policy.import")).toEqual([{ text: FILE, replace: false }]);
+    await passTime(1);
+    expect(listParams(hub, "policy.import")).toEqual([{ text: FILE, replace: false }]);
     expect(rows()).toHaveLength(5);
     expect(screen.getByText("Imported 1 rule.")).toBeTruthy();
   });
@@ -198,13 +198,13 @@ describe("a file of rules", () => {
     await write("import-text", FILE);
     await user.click(screen.getByTestId("import-replace"));
     await user.click(screen.getByTestId("import-submit"));
-    expect(asked(hub, "policy.import")).toEqual([]);
+    expect(listParams(hub, "policy.import")).toEqual([]);
     expect(screen.getByTestId("import-confirm").textContent).toContain(
       "deletes all 4 current rules",
     );
     await user.click(screen.getByTestId("import-submit"));
-    await pass(1);
-    expect(asked(hub, "policy.import")).toEqual([{ text: FILE, replace: true }]);
+    await passTime(1);
+    expect(listParams(hub, "policy.import")).toEqual([{ text: FILE, replace: true }]);
     expect(rows()).toHaveLength(1);
   });
 
@@ -213,7 +213,7 @@ describe("a file of rules", () => {
     await user.click(screen.getByTestId("rules-import"));
     await write("import-text", "[]");
     await user.click(screen.getByTestId("import-submit"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain(
       "this is not a valid policy file",
     );
@@ -239,8 +239,8 @@ describe("how often a person is asked", () => {
       "You approved 12 such calls. The rule would have matched 14 calls so far.",
     );
     await user.click(screen.getAllByTestId("suggestion-add")[0] as HTMLElement);
-    await pass(1);
-    expect(asked(hub, "policy.save")).toMatchObject([
+    await passTime(1);
+    expect(listParams(hub, "policy.save")).toMatchObject([
       {
         id: null,
         rule: {

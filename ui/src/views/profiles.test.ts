@@ -1,12 +1,12 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { asked, open, pass, user, withFakeTime } from "../test/app";
+import { listParams, open, passTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
 const part = (testid: string, key: string, value: string) =>
-  screen.getAllByTestId(testid).find((one) => one.dataset[key] === value) as HTMLElement;
+  screen.getAllByTestId(testid).find((element) => element.dataset[key] === value) as HTMLElement;
 
 describe("a client's profile", () => {
   it("is chosen from the profiles, and removed again", async () => {
@@ -18,15 +18,20 @@ describe("a client's profile", () => {
     expect(
       within(select())
         .getAllByRole("option")
-        .map((one) => one.textContent),
+        .map((element) => element.textContent),
     ).toEqual(["Everything", "reviews", "writing"]);
     await user.selectOptions(select(), "writing");
-    await pass(1);
-    expect(asked(hub, "profiles.assign")).toEqual([{ client: "claude-code", profile: "writing" }]);
+    await passTime(1);
+    expect(listParams(hub, "profiles.assign")).toEqual([
+      { client: "claude-code", profile: "writing" },
+    ]);
     expect(part("profile-row", "profile", "writing").textContent).toContain("claude-code");
     await user.selectOptions(select(), "Everything");
-    await pass(1);
-    expect(asked(hub, "profiles.assign").at(-1)).toEqual({ client: "claude-code", profile: null });
+    await passTime(1);
+    expect(listParams(hub, "profiles.assign").at(-1)).toEqual({
+      client: "claude-code",
+      profile: null,
+    });
   });
 
   it("stays unchanged if the hub refuses, with the reason", async () => {
@@ -34,7 +39,7 @@ describe("a client's profile", () => {
     hub.failures.set("profiles.assign", new IpcError("not_found", "there is no profile 'writing'"));
     const row = part("client-row", "client", "cursor");
     await user.selectOptions(within(row).getByTestId("client-profile"), "writing");
-    await pass(1);
+    await passTime(1);
     expect(row.textContent).toContain("there is no profile 'writing'");
     expect(
       within(row).getByTestId<HTMLSelectElement>("client-profile").selectedOptions[0]?.textContent,
@@ -63,8 +68,8 @@ describe("a profile", () => {
     );
     expect(sum()).toBe("5 tools, about 900 tokens");
     await user.click(screen.getByTestId("profile-save"));
-    await pass(1);
-    expect(asked(hub, "profiles.put")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "profiles.put")).toEqual([
       {
         profile: {
           name: "small",
@@ -88,8 +93,8 @@ describe("a profile", () => {
       within(part("profile-server", "server", "github")).getByTestId("profile-server-in"),
     );
     await user.click(screen.getByTestId("profile-save"));
-    await pass(1);
-    expect(asked(hub, "profiles.put")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "profiles.put")).toEqual([
       { profile: { name: "reviews", servers: { filesystem: ["read_text_file"] } } },
     ]);
   });
@@ -102,10 +107,10 @@ describe("a profile", () => {
     expect(screen.getByTestId("confirm-dialog").textContent).toContain(
       "cursor will see all servers and tools",
     );
-    expect(asked(hub, "profiles.remove")).toEqual([]);
+    expect(listParams(hub, "profiles.remove")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
-    await pass(1);
-    expect(asked(hub, "profiles.remove")).toEqual([{ name: "reviews" }]);
+    await passTime(1);
+    expect(listParams(hub, "profiles.remove")).toEqual([{ name: "reviews" }]);
     expect(
       within(part("client-row", "client", "cursor")).getByTestId<HTMLSelectElement>(
         "client-profile",
@@ -117,12 +122,12 @@ describe("a profile", () => {
 describe("the runtimes", () => {
   it("are checked on request, each with its remedy", async () => {
     const hub = await open("#/settings");
-    expect(asked(hub, "servers.check_runtimes")).toEqual([]);
+    expect(listParams(hub, "servers.check_runtimes")).toEqual([]);
     await user.click(screen.getByTestId("runtimes-check"));
     expect(within(screen.getByTestId("runtimes")).getByRole("status").textContent).toContain(
       "Checking the version of each runtime",
     );
-    await pass(1000);
+    await passTime(1000);
     expect(part("runtime-row", "runtime", "npx").textContent).toContain("10.8.2");
     expect(part("runtime-row", "runtime", "docker").textContent).toContain(
       "Start Docker, then look again.",

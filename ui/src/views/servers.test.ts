@@ -22,15 +22,17 @@ async function open(hash: string, empty = false) {
   hub = new FakeHub(empty);
   location.hash = hash;
   render(App, { ipc: hub });
-  await pass(1);
+  await passTime(1);
 }
 
-async function pass(ms: number) {
+async function passTime(ms: number) {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-function asked<V extends Verb>(verb: V): Verbs[V]["params"][] {
-  return hub.asked.filter((a) => a.verb === verb).map((a) => a.params as Verbs[V]["params"]);
+function listParams<V extends Verb>(verb: V): Verbs[V]["params"][] {
+  return hub.verbCalls
+    .filter((call) => call.verb === verb)
+    .map((call) => call.params as Verbs[V]["params"]);
 }
 
 describe("a first run", () => {
@@ -47,7 +49,7 @@ describe("adding a server", () => {
   it("verifies it, saves it, and sends its secret apart from its spec", async () => {
     await open("#/servers", true);
     await user.click(screen.getByTestId("add-server"));
-    await pass(1);
+    await passTime(1);
     await user.type(screen.getByTestId("server-name"), "search");
     await user.type(screen.getByTestId("server-command"), `npx -y search "/my files"`);
     await user.click(screen.getByTestId("env-add"));
@@ -58,22 +60,22 @@ describe("adding a server", () => {
 
     await user.click(screen.getByTestId("server-verify"));
     expect(screen.getByText("Connecting to the server and listing its tools…")).toBeTruthy();
-    await pass(1000);
+    await passTime(1000);
     expect(screen.getByTestId("verify-result").textContent).toContain("everything 1.4.0");
 
     await user.click(screen.getByTestId("server-save"));
-    await pass(1);
-    const [added] = asked("servers.add");
+    await passTime(1);
+    const [added] = listParams("servers.add");
     expect(added).toMatchObject({
       pending: false,
       spec: { name: "search", command: "npx", args: ["-y", "search", "/my files"], env: {} },
       secrets: { env: { API_KEY: "sk-123" }, headers: {} },
     });
-    expect(asked("servers.verify_spec")[0]).toMatchObject({
+    expect(listParams("servers.verify_spec")[0]).toMatchObject({
       secrets: { env: { API_KEY: "sk-123" } },
     });
     expect(location.hash).toBe("#/servers/search");
-    await pass(1000);
+    await passTime(1000);
     expect(screen.getByTestId("server-row").dataset).toMatchObject({
       server: "search",
       state: "active",
@@ -85,18 +87,18 @@ describe("adding a server", () => {
     await user.type(screen.getByTestId("server-name"), "x");
     await user.type(screen.getByTestId("server-command"), "nowhere");
     await user.click(screen.getByTestId("server-verify"));
-    await pass(1000);
+    await passTime(1000);
     expect(screen.getByTestId("dialog-error").textContent).toContain("no such file in PATH");
     await user.click(screen.getByTestId("server-save"));
-    await pass(1);
-    expect(asked("servers.add")).toHaveLength(1);
+    await passTime(1);
+    expect(listParams("servers.add")).toHaveLength(1);
   });
 
   it("shows a missing field, and sends nothing", async () => {
     await open("#/servers/+add", true);
     await user.click(screen.getByTestId("server-save"));
     expect(screen.getByText("Enter the command that starts the server.")).toBeTruthy();
-    expect(asked("servers.add")).toEqual([]);
+    expect(listParams("servers.add")).toEqual([]);
   });
 
   it("stays open with the reason if the hub refuses the server", async () => {
@@ -106,7 +108,7 @@ describe("adding a server", () => {
     await user.click(screen.getByTestId("server-kind-remote"));
     await user.type(screen.getByTestId("server-url"), "https://example.org/mcp");
     await user.click(screen.getByTestId("server-save"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toBe(
       "There is a server named x already.",
     );
@@ -125,7 +127,7 @@ describe("adding a server", () => {
       }),
     );
     await user.click(screen.getByTestId("paste-read"));
-    await pass(1);
+    await passTime(1);
     const [slack, bad] = screen.getAllByTestId("paste-entry");
     expect(bad?.textContent).toContain("neither a command nor a url");
     expect(
@@ -134,8 +136,8 @@ describe("adding a server", () => {
         .map((i) => i.checked),
     ).toEqual([true, false]);
     await user.click(screen.getByTestId("server-save"));
-    await pass(1);
-    expect(asked("servers.add")).toMatchObject([
+    await passTime(1);
+    expect(listParams("servers.add")).toMatchObject([
       { spec: { name: "slack", env: { TEAM: "T1" } }, secrets: { env: { SLACK_TOKEN: "xoxb" } } },
     ]);
     expect(location.hash).toBe("#/servers/slack");
@@ -150,8 +152,8 @@ describe("a server", () => {
     await user.click(screen.getByTestId("env-replace"));
     await user.type(screen.getByTestId("env-value"), "Bearer new");
     await user.click(screen.getByTestId("server-save"));
-    await pass(1);
-    expect(asked("servers.update")).toMatchObject([
+    await passTime(1);
+    expect(listParams("servers.update")).toMatchObject([
       {
         id: "github",
         spec: { headers: {} },
@@ -168,18 +170,18 @@ describe("a server", () => {
     expect(screen.getByTestId("server-sync").getAttribute("aria-disabled")).toBe("true");
     expect(screen.getByTestId("server-sync").getAttribute("aria-describedby")).toBeTruthy();
     await user.click(screen.getByTestId("server-accept"));
-    await pass(1);
-    expect(asked("servers.accept")).toEqual([{ id: "browser", identity: "1d-browser" }]);
+    await passTime(1);
+    expect(listParams("servers.accept")).toEqual([{ id: "browser", identity: "1d-browser" }]);
     expect(screen.queryByTestId("server-accept")).toBeNull();
   });
 
   it("is removed only after a confirmation", async () => {
     await open("#/servers/weather");
     await user.click(screen.getByTestId("server-remove"));
-    expect(asked("servers.remove")).toEqual([]);
+    expect(listParams("servers.remove")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
-    await pass(1);
-    expect(asked("servers.remove")).toEqual([{ id: "weather" }]);
+    await passTime(1);
+    expect(listParams("servers.remove")).toEqual([{ id: "weather" }]);
     expect(location.hash).toBe("#/servers");
   });
 
@@ -189,13 +191,13 @@ describe("a server", () => {
       .getAllByTestId("tool-row")
       .find((r) => r.dataset["tool"] === "write_file") as HTMLElement;
     await user.selectOptions(within(row).getByTestId("tool-policy"), "allow");
-    await pass(1);
-    expect(asked("policy.set")).toEqual([
+    await passTime(1);
+    expect(listParams("policy.set")).toEqual([
       { effect: "allow", server: "filesystem", tool: "write_file", client: null },
     ]);
   });
 
-  it("shows the position of a fault in a broken spec file", async () => {
+  it("shows the position of an error in a broken spec file", async () => {
     await open("#/servers");
     expect(screen.getByTestId("broken-spec").textContent).toContain("notes.json:4:3");
   });
@@ -208,8 +210,8 @@ describe("a server that requires a sign-in", () => {
     await open("#/servers/tickets");
     expect(screen.getByTestId("server-detail").textContent).toContain("Needs sign-in");
     await user.click(screen.getByTestId("sign-in"));
-    await pass(1);
-    expect(asked("servers.sign_in")).toEqual([{ id: "tickets" }]);
+    await passTime(1);
+    expect(listParams("servers.sign_in")).toEqual([{ id: "tickets" }]);
     expect(card().dataset["state"]).toBe("waiting_for_browser");
     const link = screen.getByTestId<HTMLAnchorElement>("sign-in-link");
     expect([link.href, link.rel]).toEqual([
@@ -217,37 +219,37 @@ describe("a server that requires a sign-in", () => {
       "noopener noreferrer",
     ]);
     hub.signIn("tickets", { kind: "exchanging" });
-    await pass(1);
+    await passTime(1);
     expect(
       within(card()).getByText("Drawbridge gets the token…").getAttribute("aria-current"),
     ).toBe("step");
     hub.signIn("tickets", { kind: "done" });
-    await pass(1);
+    await passTime(1);
     expect(screen.queryByTestId("sign-in-card")).toBeNull();
     expect(screen.getByTestId("signed-in").textContent).toContain(
       "with https://auth.example.com; the token expires in 60 min",
     );
     await user.click(screen.getByTestId("sign-out"));
-    await pass(1);
-    expect(asked("servers.sign_out")).toEqual([{ id: "tickets" }]);
+    await passTime(1);
+    expect(listParams("servers.sign_out")).toEqual([{ id: "tickets" }]);
     expect(screen.getByTestId("sign-in")).toBeTruthy();
   });
 
   it("shows why an attempt failed, and can be tried again or cancelled", async () => {
     await open("#/servers/tickets");
     await user.click(screen.getByTestId("sign-in"));
-    await pass(1);
+    await passTime(1);
     hub.signIn("tickets", {
       kind: "failed",
       reason: "the authorization server refused: access_denied",
     });
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("sign-in-failed").textContent).toContain("access_denied");
     await user.click(screen.getByTestId("sign-in"));
-    await pass(1);
+    await passTime(1);
     await user.click(screen.getByTestId("sign-in-cancel"));
-    await pass(1);
-    expect(asked("servers.cancel_sign_in")).toEqual([{ id: "tickets" }]);
+    await passTime(1);
+    expect(listParams("servers.cancel_sign_in")).toEqual([{ id: "tickets" }]);
     expect(card().dataset["state"]).toBe("none");
   });
 
@@ -255,7 +257,7 @@ describe("a server that requires a sign-in", () => {
     await open("#/servers/tickets");
     hub.opensBrowser = true;
     await user.click(screen.getByTestId("sign-in"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("sign-in-again")).toBeTruthy();
     cleanup();
     await open("#/servers/tickets");
@@ -263,7 +265,7 @@ describe("a server that requires a sign-in", () => {
       signing_in: { id: "x", url: "javascript:alert(1)", state: { kind: "waiting_for_browser" } },
     });
     hub.emit({ kind: "server_changed", id: "tickets" });
-    await pass(1);
+    await passTime(1);
     expect(screen.queryByTestId("sign-in-link")).toBeNull();
   });
 });
@@ -272,17 +274,17 @@ describe("a client", () => {
   it("gets its token once, and JSON to paste", async () => {
     await open("#/clients", true);
     await user.click(screen.getByTestId("add-client"));
-    await pass(1);
+    await passTime(1);
     await user.type(screen.getByTestId("client-name"), "zed");
     await user.click(screen.getByTestId("client-create"));
-    await pass(1);
+    await passTime(1);
     const token = screen.getByTestId("client-token").textContent;
     expect(screen.getByTestId("client-config").textContent).toContain(`Bearer ${token}`);
     expect(screen.getByTestId("client-url").textContent).toBe("http://127.0.0.1:8765/mcp");
     await user.click(screen.getByTestId("client-stdio-tab"));
     expect(screen.getByTestId("client-stdio-config").textContent).not.toContain(token);
     await user.click(screen.getByTestId("client-done"));
-    await pass(1);
+    await passTime(1);
     expect(document.body.textContent).not.toContain(token);
     expect(screen.getByTestId("client-row").textContent).toContain("zed");
   });
@@ -293,7 +295,7 @@ describe("a page without access to the hub", () => {
     hub = new FakeHub(true);
     hub.failures.set("approvals.list", new IpcError("signed_out", ""));
     render(App, { ipc: hub });
-    await pass(1);
+    await passTime(1);
     expect(document.body.textContent).toContain(
       "This browser is not signed in. To get a sign-in link, start the Drawbridge app or run this command in a terminal: drawbridge open",
     );
@@ -302,12 +304,12 @@ describe("a page without access to the hub", () => {
   it("shows a banner while the hub is not reachable", async () => {
     await open("#/logs");
     hub.connect(false);
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("not-reachable").textContent).toBe(
       "Drawbridge is not reachable. Trying again…",
     );
     hub.connect(true);
-    await pass(1);
+    await passTime(1);
     expect(screen.queryByTestId("not-reachable")).toBeNull();
   });
 });

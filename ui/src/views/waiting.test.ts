@@ -1,8 +1,8 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { DELETE_NOW, MERGE_NOW } from "../ipc/fake/definitions";
-import { asked, open, pass, user, withFakeTime } from "../test/app";
+import { OFFERED_DELETE_DIGEST, OFFERED_MERGE_DIGEST } from "../ipc/fake/definitions";
+import { listParams, open, passTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -37,16 +37,16 @@ describe("tools that need acceptance", () => {
   it("cannot be accepted by an accidental click, and are accepted as they were shown", async () => {
     const hub = await open("#/servers/github");
     await user.click(screen.getByTestId("accept-tools"));
-    expect(asked(hub, "servers.accept_tools")).toEqual([]);
-    await pass(600);
+    expect(listParams(hub, "servers.accept_tools")).toEqual([]);
+    await passTime(600);
     await user.click(screen.getByTestId("accept-tools"));
-    await pass(1);
-    expect(asked(hub, "servers.accept_tools")).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "servers.accept_tools")).toEqual([
       {
         id: "github",
         tools: [
-          { name: "merge_pull_request", digest: MERGE_NOW },
-          { name: "delete_repository", digest: DELETE_NOW },
+          { name: "merge_pull_request", digest: OFFERED_MERGE_DIGEST },
+          { name: "delete_repository", digest: OFFERED_DELETE_DIGEST },
         ],
       },
     ]);
@@ -55,55 +55,55 @@ describe("tools that need acceptance", () => {
 
   it("are accepted one by one, and a failure is shown", async () => {
     const hub = await open("#/servers/github");
-    await pass(600);
+    await passTime(600);
     hub.failures.set(
       "servers.accept_tools",
       new IpcError("conflict", "It changed again since it was shown."),
     );
     await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-tool"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("server-error").textContent).toBe(
       "It changed again since it was shown.",
     );
     await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-tool"));
-    await pass(1);
-    expect(asked(hub, "servers.accept_tools").at(-1)).toEqual({
+    await passTime(1);
+    expect(listParams(hub, "servers.accept_tools").at(-1)).toEqual({
       id: "github",
-      tools: [{ name: "delete_repository", digest: DELETE_NOW }],
+      tools: [{ name: "delete_repository", digest: OFFERED_DELETE_DIGEST }],
     });
     expect(tools()).toHaveLength(1);
   });
 
   it("cannot be accepted at once after they changed on the screen", async () => {
     const hub = await open("#/servers/github");
-    await pass(600);
+    await passTime(600);
     const tool = hub.servers
       .find((s) => s.id === "github")
       ?.tools.find((t) => t.name === "delete_repository");
     Object.assign(tool ?? {}, { digest: "f0".repeat(32), description: "Delete everything." });
     hub.emit({ kind: "server_changed", id: "github" });
-    await pass(10);
+    await passTime(10);
     expect(tools()[1]?.textContent).toContain("Delete everything.");
     await user.click(screen.getByTestId("accept-tools"));
-    expect(asked(hub, "servers.accept_tools")).toEqual([]);
-    await pass(600);
+    expect(listParams(hub, "servers.accept_tools")).toEqual([]);
+    await passTime(600);
     await user.click(screen.getByTestId("accept-tools"));
-    await pass(1);
-    expect(asked(hub, "servers.accept_tools")[0]?.tools[1]?.digest).toBe("f0".repeat(32));
+    await passTime(1);
+    expect(listParams(hub, "servers.accept_tools")[0]?.tools[1]?.digest).toBe("f0".repeat(32));
   });
 
   it("are not accepted if their differences could not be read", async () => {
-    const hub = await open("#/servers/github", (one) =>
-      one.failures.set(
+    const hub = await open("#/servers/github", (fake) =>
+      fake.failures.set(
         "servers.tool_history",
         new IpcError("internal", "The store cannot be read."),
       ),
     );
-    await pass(600);
+    await passTime(600);
     expect(tools()[0]?.textContent).toContain("The store cannot be read.");
     await user.click(screen.getByTestId("accept-tools"));
-    await pass(1);
-    expect(asked(hub, "servers.accept_tools")[0]?.tools.map((one) => one.name)).toEqual([
+    await passTime(1);
+    expect(listParams(hub, "servers.accept_tools")[0]?.tools.map((tool) => tool.name)).toEqual([
       "delete_repository",
     ]);
   });
@@ -112,12 +112,12 @@ describe("tools that need acceptance", () => {
 describe("a tool's history", () => {
   it("lists its versions when it is opened", async () => {
     const hub = await open("#/servers/github");
-    const before = asked(hub, "servers.tool_history").length;
+    const before = listParams(hub, "servers.tool_history").length;
     const row = toolRow("merge_pull_request");
     await user.click(within(row).getAllByRole("button")[0] as HTMLElement);
     await user.click(within(row).getByTestId("tool-history"));
-    await pass(1);
-    expect(asked(hub, "servers.tool_history")).toHaveLength(before + 1);
+    await passTime(1);
+    expect(listParams(hub, "servers.tool_history")).toHaveLength(before + 1);
     const versions = within(row).getAllByTestId("tool-version");
     expect(versions).toHaveLength(2);
     expect(versions[0]?.textContent).toContain("offered now");
@@ -135,9 +135,9 @@ describe("the state of a server", () => {
     expect(screen.getByTestId("server-retry").textContent).toContain(
       "(1 min 35 s left). “Restart” tries now.",
     );
-    await pass(65_000);
+    await passTime(65_000);
     expect(screen.getByTestId("server-retry").textContent).toContain("(30 s left)");
-    await pass(31_000);
+    await passTime(31_000);
     expect(screen.getByTestId("server-retry").textContent).toBe(
       "The next call tries again. “Restart” tries now.",
     );
@@ -158,24 +158,24 @@ describe("the state of a server", () => {
   it("is shown with the reason of a slow start", async () => {
     await open("#/servers/filesystem");
     await user.click(screen.getByTestId("server-restart"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("server-reason").textContent).toContain(
       "npx may have to download it first.",
     );
     expect(screen.getByText("The server is starting…").getAttribute("role")).toBe("status");
-    await pass(1000);
+    await passTime(1000);
     expect(screen.queryByTestId("server-reason")).toBeNull();
   });
 
   it("is shown with its usage, which is read only while the screen is open", async () => {
     const hub = await open("#/servers/filesystem");
     expect(screen.getByTestId("server-usage").textContent).toContain("2 processes");
-    await pass(6100);
-    expect(asked(hub, "servers.usage")).toHaveLength(4);
+    await passTime(6100);
+    expect(listParams(hub, "servers.usage")).toHaveLength(4);
     location.hash = "#/logs";
     window.dispatchEvent(new HashChangeEvent("hashchange"));
-    await pass(6100);
-    expect(asked(hub, "servers.usage")).toHaveLength(4);
+    await passTime(6100);
+    expect(listParams(hub, "servers.usage")).toHaveLength(4);
   });
 });
 
@@ -185,12 +185,12 @@ describe("a failed action", () => {
     const { reason = "" } = hub.servers.find((s) => s.id === "weather") ?? {};
     hub.failures.set("servers.restart", new IpcError("unavailable", `${reason} See its log.`));
     await user.click(screen.getByTestId("server-restart"));
-    await pass(1);
+    await passTime(1);
     expect(screen.queryByTestId("server-error")).toBeNull();
     expect(screen.getByTestId("server-reason").textContent).toBe(reason);
     hub.failures.set("servers.restart", new IpcError("internal", "The hub is shutting down."));
     await user.click(screen.getByTestId("server-restart"));
-    await pass(1);
+    await passTime(1);
     expect(screen.getByTestId("server-error").textContent).toBe("The hub is shutting down.");
   });
 });

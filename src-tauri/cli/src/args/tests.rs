@@ -39,7 +39,7 @@ fn visit_leaves(
 }
 
 /// Returns the words of a text that have the form of a command's name or of an option.
-fn words(text: &str) -> BTreeSet<&str> {
+fn split_words(text: &str) -> BTreeSet<&str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
         .collect()
 }
@@ -57,7 +57,7 @@ fn each_command_and_each_option_is_documented() {
         let documented: Vec<_> = rows()
             .into_iter()
             .filter(|(code, _)| {
-                let words = words(code);
+                let words = split_words(code);
                 words.contains(noun) && names.iter().all(|name| words.contains(name))
             })
             .collect();
@@ -70,7 +70,8 @@ fn each_command_and_each_option_is_documented() {
             };
             let flag = format!("--{long}");
             let is_named = |(code, text): &(&str, &str)| {
-                words(code).contains(flag.as_str()) || words(text).contains(flag.as_str())
+                split_words(code).contains(flag.as_str())
+                    || split_words(text).contains(flag.as_str())
             };
             if !option.is_global_set() && !documented.iter().any(is_named) {
                 missing.push(format!("{} {flag}", path.join(" ")));
@@ -100,13 +101,16 @@ fn each_documented_option_exists_and_no_hidden_alias_is_documented() {
     });
     options.extend(["--json", "--data-dir"].map(str::to_owned));
     for (code, description) in rows() {
-        for word in words(code).into_iter().chain(words(description)) {
+        for word in split_words(code)
+            .into_iter()
+            .chain(split_words(description))
+        {
             assert!(
                 !word.starts_with("--") || word == "--" || options.contains(word),
                 "no command has {word}"
             );
         }
-        let names = words(code);
+        let names = split_words(code);
         assert!(
             hidden.iter().all(|alias| !names.contains(alias.as_str())),
             "{code} names one of {hidden:?}"

@@ -231,9 +231,9 @@ fn build_table(requests: &[ApprovalRequest]) -> Table {
 /// Returns the text of a request with everything that a decision needs. Nothing is shortened.
 fn format_request(request: &ApprovalRequest) -> String {
     let headline = format!(
-        "{client} {wants} {tool} of {server}; {left} s left to decide",
+        "{client} {action} {tool} of {server}; {left} s left to decide",
         client = escape(request.client.as_str()),
-        wants = if request.result.is_some() {
+        action = if request.result.is_some() {
             "waits for the result of"
         } else {
             "wants to call"

@@ -84,11 +84,12 @@ impl Audit {
                         .await
                         .map(drop);
                 };
-                let created = create_private_file(&file).map_err(|source| Failure::CreateFile {
-                    file: file.clone(),
-                    source,
-                })?;
-                let count = export(context, first, format, created).await?;
+                let output_file =
+                    create_private_file(&file).map_err(|source| Failure::CreateFile {
+                        file: file.clone(),
+                        source,
+                    })?;
+                let count = export(context, first, format, output_file).await?;
                 let answer = serde_json::json!({ "calls": count, "file": file });
                 output::print_answer(context.json, &answer, |_| {
                     format!(
@@ -136,7 +137,7 @@ async fn export(
 ) -> Result<usize, Failure> {
     let hub = context.open_hub_handle().await?;
     let (mut page, mut out, mut count) = (first, Exporter::new(format, out)?, 0);
-    let written = loop {
+    let result = loop {
         let answer = match hub.run(page.clone()).await {
             Ok(answer) => answer,
             Err(error) => break Err(error.into()),
@@ -151,7 +152,7 @@ async fn export(
         }
     };
     hub.close().await;
-    written.map(|()| count)
+    result.map(|()| count)
 }
 
 /// Creates or truncates a file. A new file is readable only by this user, because it contains the

@@ -74,7 +74,7 @@ impl Calls {
             } => {
                 let (client, server) = (client.map(ClientName::new), server.map(ServerId::new));
                 let before = before.map(CallId::new);
-                let wanted = ListCalls {
+                let verb = ListCalls {
                     client,
                     server,
                     asked,
@@ -86,7 +86,7 @@ impl Calls {
                     limit,
                 };
                 context
-                    .run_and_print(wanted, |calls| format_calls(calls))
+                    .run_and_print(verb, |calls| format_calls(calls))
                     .await
             }
             Self::Show { id } => {
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn the_error_of_a_wrong_decision_lists_all() {
         use clap::Parser;
-        let words = ["drawbridge", "calls", "list", "--decision", "maybe"];
-        let Err(error) = crate::args::Args::try_parse_from(words) else {
-            panic!("no decision")
+        let arguments = ["drawbridge", "calls", "list", "--decision", "maybe"];
+        let Err(error) = crate::args::Args::try_parse_from(arguments) else {
+            panic!("a wrong decision was accepted")
         };
         for decision in Decision::ALL {
             let name = enum_text(decision);

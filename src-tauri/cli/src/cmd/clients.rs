@@ -124,7 +124,7 @@ fn format_clients(clients: &[ClientView]) -> String {
             (None, true) => "yes",
             (None, false) => "none (stdio)",
         };
-        let (sessions, seen) = (
+        let (sessions, last_seen) = (
             client.sessions.to_string(),
             format_time_or_dash(client.last_seen_at),
         );
@@ -136,7 +136,7 @@ fn format_clients(clients: &[ClientView]) -> String {
             client.name.as_str(),
             token,
             &sessions,
-            &seen,
+            &last_seen,
             profile,
             software,
         ]);

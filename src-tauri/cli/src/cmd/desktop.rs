@@ -37,10 +37,10 @@ pub(super) fn has_display() -> bool {
 }
 
 fn find_desktop() -> Option<PathBuf> {
-    let beside = env::current_exe()
+    let desktop = env::current_exe()
         .ok()?
         .with_file_name(format!("drawbridge-desktop{}", env::consts::EXE_SUFFIX));
-    beside.is_file().then_some(beside)
+    desktop.is_file().then_some(desktop)
 }
 
 /// Replaces this process with the desktop app. Returns only if that fails.

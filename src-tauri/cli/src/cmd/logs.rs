@@ -82,12 +82,12 @@ async fn follow(context: &Context, filter: ListLogs) -> Result<(), Failure> {
     let hub = context.running_hub()?;
     // Subscribe before listing, so that no line is missed in between.
     let mut events = hub.events().await?;
-    let mut last = None;
+    let mut last_seq = None;
     let mut print = |line: &LogLine| {
-        if last.is_some_and(|last| line.seq <= last) {
+        if last_seq.is_some_and(|last_seq| line.seq <= last_seq) {
             return Ok(());
         }
-        last = Some(line.seq);
+        last_seq = Some(line.seq);
         output::print_answer(context.json, line, format_line)
     };
     hub.call(filter.clone())

@@ -263,7 +263,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// A text is no [`Target`].
+/// The error if a text is not a [`Target`].
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(crate) enum ParseTargetError {
     #[error("expected SERVER, SERVER/TOOL or *")]
@@ -345,7 +345,7 @@ fn format_policy(policy: &PolicyView) -> String {
     for rule in &policy.rules {
         let (scope, more) = (&rule.scope, format_details(rule));
         let until = match &rule.lifetime {
-            Lifetime::UntilRevoked => "-".to_owned(),
+            Lifetime::UntilDeleted => "-".to_owned(),
             Lifetime::Until { at } => format_time(*at),
             Lifetime::Session { session } => format!("session {session}"),
             Lifetime::Calls { .. } => {
@@ -442,13 +442,13 @@ fn format_stats(stats: &PolicyStats) -> String {
     for day in stats
         .days
         .iter()
-        .filter(|day| day.approved + day.denied + day.unanswered > 0)
+        .filter(|day| day.approved + day.denied + day.missed > 0)
     {
         table.add_row([
             &format_utc_day(day.at),
             &day.approved.to_string(),
             &day.denied.to_string(),
-            &day.unanswered.to_string(),
+            &day.missed.to_string(),
         ]);
     }
     let mut sections = vec![table.format_or("No call was asked about.")];

@@ -64,22 +64,22 @@ impl Serve {
             host: self.host,
             port: self.port,
         };
-        let served = match drawbridge_endpoint::serve(hub.clone(), options).await {
+        let result = match drawbridge_endpoint::serve(hub.clone(), options).await {
             Ok(running) => {
-                let announced = announce(context, &hub, &running).await;
-                if announced.is_ok() {
+                let announcement = announce(context, &hub, &running).await;
+                if announcement.is_ok() {
                     tokio::select! {
                         () = stop => {}
                         () = wait_until_unused(&running, self.exit_when_idle) => {}
                     }
                 }
                 running.stop().await;
-                announced
+                announcement
             }
             Err(e) => Err(e.into()),
         };
         hub.close().await;
-        served
+        result
     }
 }
 

@@ -142,7 +142,9 @@ impl Servers {
             }
             Self::Runtimes => {
                 context
-                    .run_and_print(CheckRuntimes {}, |found| manifests::format_runtimes(found))
+                    .run_and_print(CheckRuntimes {}, |runtimes| {
+                        manifests::format_runtimes(runtimes)
+                    })
                     .await
             }
             Self::Remove { id } => {
@@ -159,20 +161,20 @@ impl Servers {
             Self::Set { id, fields } => {
                 let verb = build_update(context, id, &fields).await?;
                 context
-                    .run_and_print(verb, |server| format_done("changed", server))
+                    .run_and_print(verb, |server| format_change("changed", server))
                     .await
             }
             Self::Enable { id } => {
                 context
                     .run_and_print(enable_server(id, true), |server| {
-                        format_done("enabled", server)
+                        format_change("enabled", server)
                     })
                     .await
             }
             Self::Disable { id } => {
                 context
                     .run_and_print(enable_server(id, false), |server| {
-                        format_done("disabled", server)
+                        format_change("disabled", server)
                     })
                     .await
             }
@@ -181,7 +183,7 @@ impl Servers {
                 let identity = context.run(ShowServer { id: id.clone() }).await?.identity;
                 context
                     .run_and_print(AcceptServer { id, identity }, |server| {
-                        format_done("accepted", server)
+                        format_change("accepted", server)
                     })
                     .await
             }
@@ -199,7 +201,7 @@ impl Servers {
             Self::AcceptTools { id, tools } => {
                 let id = ServerId::new(id);
                 let server = context.run(ShowServer { id: id.clone() }).await?;
-                let tools = view::tools_to_accept(&server, &tools)?;
+                let tools = view::find_tools_to_accept(&server, &tools)?;
                 context
                     .run_and_print(AcceptTools { id, tools }, |server| {
                         let id = escape(server.id.as_str());
@@ -209,7 +211,7 @@ impl Servers {
             }
             Self::Usage => {
                 context
-                    .run_and_print(ShowUsage {}, |used| view::format_usage(used))
+                    .run_and_print(ShowUsage {}, |servers| view::format_usage(servers))
                     .await
             }
             Self::Verify { id } => {
@@ -281,15 +283,15 @@ fn enable_server(id: String, enabled: bool) -> EnableServer {
 }
 
 /// Reports what was done with a server, and the server's state.
-fn format_done(done: &str, server: &ServerView) -> String {
+fn format_change(change: &str, server: &ServerView) -> String {
     format!(
-        "Server '{}' {done}.\nState: {}",
+        "Server '{}' {change}.\nState: {}",
         escape(server.id.as_str()),
         view::format_state(server)
     )
 }
 
-/// Like [`format_done`], for a server whose lists were read. Adds the excluded entries.
-fn format_synced(done: &str, server: &ServerView) -> String {
-    format_done(done, server) + &view::format_excluded(&server.excluded)
+/// Like [`format_change`], for a server whose lists were read. Adds the excluded entries.
+fn format_synced(change: &str, server: &ServerView) -> String {
+    format_change(change, server) + &view::format_excluded(&server.excluded)
 }

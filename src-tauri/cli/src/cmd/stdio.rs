@@ -15,7 +15,7 @@ use crate::{context::Context, exit::Failure};
 /// How long a hub started here may take to answer. This includes the wait for another hub to end.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long another hub may take to answer, if ours ended at once because the other was faster.
+/// How long another hub may take to answer, if this one ended at once because the other was faster.
 const OTHER_HUB_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
@@ -42,16 +42,16 @@ impl Stdio {
 
     /// Starts a hub that outlives this bridge, and waits until the hub answers.
     async fn start_hub(&self, context: &Context) -> Result<HubPresence, Failure> {
-        let spawned = spawn_hub(context, self.exit_when_idle);
-        let mut hub = spawned.map_err(|source| Failure::StartHub { source })?;
+        let child = spawn_hub(context, self.exit_when_idle);
+        let mut hub_process = child.map_err(|source| Failure::StartHub { source })?;
         let mut deadline = Instant::now() + START_TIMEOUT;
-        let mut ended = false;
+        let mut has_ended = false;
         while Instant::now() < deadline {
             if let Ok(hub) = bridge::connect(&context.data_dir).await {
                 return Ok(hub);
             }
-            if !ended && hub.try_wait()?.is_some() {
-                ended = true;
+            if !has_ended && hub_process.try_wait()?.is_some() {
+                has_ended = true;
                 deadline = Instant::now() + OTHER_HUB_TIMEOUT;
             }
             sleep(Duration::from_millis(50)).await;

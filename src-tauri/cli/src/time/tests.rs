@@ -93,19 +93,22 @@ fn the_error_of_a_time_says_what_is_expected() {
 
 #[test]
 fn a_time_is_parsed_as_it_is_shown() {
-    for at in [0, 951_782_399_000, 1_795_231_126_000] {
-        let at = Timestamp(at);
-        for shown in [format_time(at), format_utc(at)] {
-            assert_eq!(parse_time(&shown).ok(), Some(at), "{shown}");
+    for millis in [0, 951_782_399_000, 1_795_231_126_000] {
+        let time = Timestamp(millis);
+        for text in [format_time(time), format_utc(time)] {
+            assert_eq!(parse_time(&text).ok(), Some(time), "{text}");
         }
     }
 }
 
 #[test]
 fn times_are_shown_with_their_offset() {
-    let in_berlin = |at| format_in(Timestamp(at), berlin(), "%Y-%m-%d %H:%M:%S%:z");
-    assert_eq!(in_berlin(1_795_231_126_000), "2026-11-21 04:18:46+01:00");
-    for (at, expected) in [
+    let format_in_berlin = |millis| format_in(Timestamp(millis), berlin(), "%Y-%m-%d %H:%M:%S%:z");
+    assert_eq!(
+        format_in_berlin(1_795_231_126_000),
+        "2026-11-21 04:18:46+01:00"
+    );
+    for (millis, expected) in [
         (0, "1970-01-01 00:00:00Z"),
         (951_782_399_999, "2000-02-28 23:59:59Z"),
         (951_782_400_000, "2000-02-29 00:00:00Z"),
@@ -113,7 +116,7 @@ fn times_are_shown_with_their_offset() {
         (-1, "1969-12-31 23:59:59Z"),
         (i64::MAX, "9223372036854775807 ms"),
     ] {
-        assert_eq!(format_utc(Timestamp(at)), expected);
+        assert_eq!(format_utc(Timestamp(millis)), expected);
     }
     assert_eq!(format_utc_day(Timestamp(1_795_231_126_000)), "2026-11-21");
 }

@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     auth::CLIENT_HEADER,
-    client::{ApiClient, events, root_cause},
+    client::{ApiClient, events, root_cause_message},
     headers::is_event_stream,
     mcp::streamable_http::{SESSION_HEADER, VERSION_HEADER},
     wire,
@@ -80,7 +80,7 @@ impl HubSession {
 
     /// Opens the session, and returns the answer for the client.
     pub(super) async fn initialize(&self, id: &str, message: Bytes) -> Bytes {
-        let _turn = self.open_lock.lock().await;
+        let _open_guard = self.open_lock.lock().await;
         self.with_state(|state| {
             *state = State {
                 session: None,
@@ -101,13 +101,13 @@ impl HubSession {
             .build_request(Method::POST, None)
             .header(VERSION_HEADER, version)
             .header(header::CONTENT_TYPE, JSON);
-        let posted = match request.body(message).send().await {
-            Ok(response) if is_stream(&response) => self.read_answer(response, id).await,
+        let outcome = match request.body(message).send().await {
+            Ok(response) if is_successful_stream(&response) => self.read_answer(response, id).await,
             // The body is the answer, whatever the status is.
             Ok(response) => read_body(response).await,
             Err(error) => send_failure(&error),
         };
-        answer_line(id, posted)
+        answer_line(id, outcome)
     }
 
     /// Forwards a message that has no answer. A failure is ignored.
@@ -117,13 +117,15 @@ impl HubSession {
 
     /// Forwards the messages that belong to no request to the client, while the future is polled.
     pub(super) async fn forward_messages(self) {
-        let mut last = (None, String::new());
+        let mut last_session = None;
+        let mut last_event_id = String::new();
         loop {
             if let Some(session) = self.with_state(|state| state.session.clone()) {
-                if last.0.as_ref() != Some(&session) {
-                    last = (Some(session.clone()), String::new());
+                if last_session.as_ref() != Some(&session) {
+                    last_session = Some(session.clone());
+                    last_event_id.clear();
                 }
-                self.read_stream(&session, &mut last.1).await;
+                self.read_stream(&session, &mut last_event_id).await;
             }
             sleep(RETRY_PAUSE).await;
         }
@@ -144,47 +146,48 @@ impl HubSession {
     async fn post_in_session(&self, id: &str, message: Bytes) -> PostOutcome {
         let session = match self.open_session(None).await {
             Ok(session) => session,
-            Err(posted) => return posted,
+            Err(outcome) => return outcome,
         };
-        let posted = self.post(id, message.clone(), Some(session.clone())).await;
-        if !matches!(posted, PostOutcome::UnknownSession) {
-            return posted;
+        let outcome = self.post(id, message.clone(), Some(session.clone())).await;
+        if !matches!(outcome, PostOutcome::UnknownSession) {
+            return outcome;
         }
         match self.open_session(Some(&session)).await {
             Ok(session) => self.post(id, message, Some(session)).await,
-            Err(posted) => posted,
+            Err(outcome) => outcome,
         }
     }
 
-    /// Returns the session, if it is not `forgotten`. Otherwise the first task to miss the session
-    /// opens a new one with the client's `initialize`, and the other tasks wait.
+    /// Returns the session, unless it is `unknown_session`, which the hub no longer knows. In that
+    /// case the first task opens a new session with the client's `initialize`, and the other tasks
+    /// wait.
     async fn open_session(
         &self,
-        forgotten: Option<&HeaderValue>,
+        unknown_session: Option<&HeaderValue>,
     ) -> Result<HeaderValue, PostOutcome> {
-        let known = || {
+        let current_session = || {
             self.with_state(|state| state.session.clone())
-                .filter(|known| Some(known) != forgotten)
+                .filter(|session| Some(session) != unknown_session)
         };
-        if let Some(session) = known() {
+        if let Some(session) = current_session() {
             return Ok(session);
         }
-        let _turn = self.open_lock.lock().await;
-        if let Some(session) = known() {
+        let _open_guard = self.open_lock.lock().await;
+        if let Some(session) = current_session() {
             return Ok(session);
         }
         let initialize_message = self
             .with_state(|state| state.initialize_message.clone())
             .ok_or(PostOutcome::NotInitialized)?;
-        let posted = self.post("", initialize_message, None).await;
-        known().ok_or(posted)
+        let outcome = self.post("", initialize_message, None).await;
+        current_session().ok_or(outcome)
     }
 
-    /// Reads the session's stream to its end. `last` is the id of the last event received.
-    async fn read_stream(&self, session: &HeaderValue, last: &mut String) {
+    /// Reads the session's stream to its end. `last_event_id` is the id of the last event received.
+    async fn read_stream(&self, session: &HeaderValue, last_event_id: &mut String) {
         let mut request = self.build_request(Method::GET, Some(session.clone()));
-        if !last.is_empty() {
-            request = request.header("Last-Event-ID", last.as_str());
+        if !last_event_id.is_empty() {
+            request = request.header("Last-Event-ID", last_event_id.as_str());
         }
         let Ok(response) = request.send().await else {
             return;
@@ -192,12 +195,12 @@ impl HubSession {
         if response.status() == StatusCode::NOT_FOUND {
             let _ = self.open_session(Some(session)).await;
         }
-        if !is_stream(&response) {
+        if !is_successful_stream(&response) {
             return;
         }
         let mut events = events::read_events(response.bytes_stream());
         while let Some(event) = events.next().await {
-            *last = event.id;
+            *last_event_id = event.id;
             if self.messages.send(event.data.into()).await.is_err() {
                 return;
             }
@@ -219,7 +222,7 @@ impl HubSession {
         if let Some(session) = response.headers().get(&SESSION_HEADER) {
             self.with_state(|state| state.session = Some(session.clone()));
         }
-        if is_stream(&response) {
+        if is_successful_stream(&response) {
             return self.read_answer(response, id).await;
         }
         read_body(response).await
@@ -249,34 +252,34 @@ impl HubSession {
         }
     }
 
-    fn with_state<T>(&self, use_it: impl FnOnce(&mut State) -> T) -> T {
-        use_it(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_state<T>(&self, access: impl FnOnce(&mut State) -> T) -> T {
+        access(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 async fn read_body(response: Response) -> PostOutcome {
     match response.bytes().await {
         Ok(body) => PostOutcome::Answered(body),
-        Err(error) => PostOutcome::Failed(root_cause(&error)),
+        Err(error) => PostOutcome::Failed(root_cause_message(&error)),
     }
 }
 
 fn send_failure(error: &reqwest::Error) -> PostOutcome {
     if error.is_connect() {
-        PostOutcome::NotSent(root_cause(error))
+        PostOutcome::NotSent(root_cause_message(error))
     } else {
-        PostOutcome::Failed(root_cause(error))
+        PostOutcome::Failed(root_cause_message(error))
     }
 }
 
-fn is_stream(response: &Response) -> bool {
+fn is_successful_stream(response: &Response) -> bool {
     response.status().is_success() && is_event_stream(response.headers())
 }
 
 /// Returns the line for the client: the hub's answer or, if there is none, an error with what to
 /// do.
-fn answer_line(id: &str, posted: PostOutcome) -> Bytes {
-    let message = match posted {
+fn answer_line(id: &str, outcome: PostOutcome) -> Bytes {
+    let message = match outcome {
         PostOutcome::Answered(body) if wire::is_answer_to(&body, id) => return body,
         PostOutcome::Answered(body) => refusal_message(&body),
         PostOutcome::UnknownSession => {
@@ -294,7 +297,7 @@ fn answer_line(id: &str, posted: PostOutcome) -> Bytes {
              again. If Drawbridge is not running, start it or run `drawbridge serve`."
         ),
     };
-    wire::encode_error_for(id, &RpcError::new(code::INTERNAL_ERROR, message))
+    wire::encode_error_with_raw_id(id, &RpcError::new(code::INTERNAL_ERROR, message))
 }
 
 /// Returns the message of an error that concerns the client as a whole and not one request.

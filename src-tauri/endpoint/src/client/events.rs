@@ -24,7 +24,7 @@ pub(crate) struct SseEvent {
 pub(super) fn read_hub_events<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = Event> + Send + Unpin {
-    read_events(body).filter_map(|sent| ready(serde_json::from_slice(&sent.data).ok()))
+    read_events(body).filter_map(|event| ready(serde_json::from_slice(&event.data).ok()))
 }
 
 /// Returns the events of a body that have data. The stream ends when the body ends or fails.
@@ -55,7 +55,8 @@ struct Reader<B> {
 
 #[derive(Default)]
 struct LineParser {
-    rest: Vec<u8>,
+    /// The beginning of a line whose end has not arrived.
+    partial_line: Vec<u8>,
     event: SseEvent,
 }
 
@@ -63,7 +64,7 @@ impl LineParser {
     fn push_chunk(&mut self, chunk: &[u8], events: &mut VecDeque<SseEvent>) {
         let mut lines = chunk.split(|byte| *byte == b'\n').peekable();
         while let Some(line) = lines.next() {
-            self.rest.extend_from_slice(line);
+            self.partial_line.extend_from_slice(line);
             if lines.peek().is_some() {
                 self.end_line(events);
             }
@@ -71,9 +72,9 @@ impl LineParser {
     }
 
     fn end_line(&mut self, events: &mut VecDeque<SseEvent>) {
-        let line = std::mem::take(&mut self.rest);
+        let line = std::mem::take(&mut self.partial_line);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
-        let value = |value: &[u8]| value.strip_prefix(b" ").unwrap_or(value).to_vec();
+        let read_value = |field: &[u8]| field.strip_prefix(b" ").unwrap_or(field).to_vec();
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             events.extend((!event.data.is_empty()).then_some(event));
@@ -81,9 +82,9 @@ impl LineParser {
             if !self.event.data.is_empty() {
                 self.event.data.push(b'\n');
             }
-            self.event.data.extend(value(data));
+            self.event.data.extend(read_value(data));
         } else if let Some(id) = line.strip_prefix(b"id:") {
-            self.event.id = String::from_utf8_lossy(&value(id)).into_owned();
+            self.event.id = String::from_utf8_lossy(&read_value(id)).into_owned();
         }
     }
 }

@@ -37,13 +37,13 @@ fn a_body_is_json_whatever_its_parameters() {
 #[test]
 fn a_client_accepts_json_by_name_by_range_or_without_the_header() {
     assert!(accepts_json(&HeaderMap::new()));
-    for takes in [
+    for accept in [
         "application/json",
         "text/event-stream, application/json",
         "*/*",
         "application/*;q=0.1",
     ] {
-        assert!(accepts_json(&headers("accept", &[takes])), "{takes}");
+        assert!(accepts_json(&headers("accept", &[accept])), "{accept}");
     }
     assert!(accepts_json(&headers(
         "accept",
@@ -56,13 +56,13 @@ fn a_client_accepts_json_by_name_by_range_or_without_the_header() {
 
 #[test]
 fn a_client_accepts_events_only_if_it_says_so() {
-    for takes in [
+    for accept in [
         "text/event-stream",
         "application/json, text/event-stream",
         "*/*",
         "Text/*;q=0.1",
     ] {
-        assert!(accepts_events(&headers("accept", &[takes])), "{takes}");
+        assert!(accepts_events(&headers("accept", &[accept])), "{accept}");
     }
     assert!(!accepts_events(&HeaderMap::new()));
     for other in ["application/json", "application/*", ""] {

@@ -26,7 +26,7 @@ use super::Bound;
 use crate::listener::BindError;
 
 /// `sun_path` holds 104 bytes on macOS and 108 on Linux, including a NUL.
-const LONGEST_PATH: usize = 100;
+const MAX_PATH_BYTES: usize = 100;
 
 /// Binds the socket of the hub for `data_dir`. The caller must hold the lock of that folder.
 /// Replaces the socket file of a hub that was killed. Fails if another program listens on the
@@ -49,7 +49,7 @@ pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiErro
         .and_then(|()| BlockingStream::connect(&path).map_err(BindError::from))
         .map_err(|e| {
             ApiError::unavailable(format!(
-                "Drawbridge is not running for {}: {e} ({})",
+                "no Drawbridge is running with the data folder {}: cannot connect to {}: {e}",
                 data_dir.display(),
                 path.display()
             ))
@@ -64,14 +64,14 @@ pub(crate) fn socket_path(data_dir: &Path) -> PathBuf {
     let data_dir = fs::canonicalize(data_dir)
         .or_else(|_| std::path::absolute(data_dir))
         .unwrap_or_else(|_| data_dir.to_path_buf());
-    let inside = data_dir.join("drawbridge.sock");
-    if inside.as_os_str().len() <= LONGEST_PATH {
-        return inside;
+    let path_in_data_dir = data_dir.join("drawbridge.sock");
+    if path_in_data_dir.as_os_str().len() <= MAX_PATH_BYTES {
+        return path_in_data_dir;
     }
-    let runtime = env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty());
-    let folder = runtime
+    let runtime_dir = env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty());
+    let folder = runtime_dir
         .map_or_else(env::temp_dir, PathBuf::from)
-        .join(own_folder());
+        .join(user_folder_name());
     let hash = hex::encode(Sha256::digest(data_dir.as_os_str().as_bytes()));
     folder.join(format!("{}.sock", &hash[..16]))
 }
@@ -104,9 +104,9 @@ fn listen(path: &Path) -> Result<UnixListener, BindError> {
 /// another user could have created it in a place that users share.
 fn check_folder(folder: &Path) -> Result<(), BindError> {
     let metadata = fs::symlink_metadata(folder)?;
-    let is_ours = metadata.uid() == Uid::effective().as_raw()
-        || folder.file_name() != Some(OsStr::new(&own_folder()));
-    if is_ours && metadata.is_dir() && metadata.mode() & 0o022 == 0 {
+    let owner_is_allowed = metadata.uid() == Uid::effective().as_raw()
+        || folder.file_name() != Some(OsStr::new(&user_folder_name()));
+    if owner_is_allowed && metadata.is_dir() && metadata.mode() & 0o022 == 0 {
         return Ok(());
     }
     Err(BindError::SharedFolder {
@@ -115,7 +115,7 @@ fn check_folder(folder: &Path) -> Result<(), BindError> {
 }
 
 /// Returns the name of this user's folder for sockets, which is in a place that users may share.
-fn own_folder() -> String {
+fn user_folder_name() -> String {
     format!("drawbridge-{}", Uid::effective())
 }
 
@@ -133,8 +133,8 @@ impl Listener for OwnUserListener {
     async fn accept(&mut self) -> (UnixStream, SocketAddr) {
         loop {
             let (stream, address) = Listener::accept(&mut self.listener).await;
-            let peer = stream.peer_cred().map(|peer| peer.uid());
-            if peer.is_ok_and(|uid| uid == Uid::effective().as_raw() || uid == 0) {
+            let peer_uid = stream.peer_cred().map(|credentials| credentials.uid());
+            if peer_uid.is_ok_and(|uid| uid == Uid::effective().as_raw() || uid == 0) {
                 return (stream, address);
             }
             tracing::warn!("refused a connection of another user to the local socket");

@@ -25,12 +25,13 @@ use super::{
     exchange::{Exchange, ResponseMessages, handle_notification},
     stateless,
     streamable_http::{
-        Caller, MAX_WAITING, McpResult, check_version, json_response, malformed_error, respond,
+        Caller, MAX_QUEUED_MESSAGES, McpResult, check_version, json_response, malformed_error,
+        respond,
     },
 };
 use crate::{
+    error_response::RpcRefusal,
     headers::accepts_events,
-    rescue::RpcRefusal,
     server::ListenerState,
     wire::{self, Message, ParseError},
 };
@@ -74,7 +75,7 @@ pub(super) async fn handle(
     if exchanges.is_empty() && answers.is_empty() {
         return Ok(StatusCode::ACCEPTED.into_response());
     }
-    let (sender, messages) = mpsc::channel(MAX_WAITING);
+    let (sender, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
     let sender = accepts_events(headers).then_some(sender);
     let answer = async move {
         answers.extend(
@@ -98,7 +99,11 @@ fn read_messages(body: &[u8]) -> Result<Vec<&RawValue>, ParseError<'_>> {
     let Messages(messages) = serde_json::from_slice(body).map_err(|e| {
         ParseError::new(
             code::INVALID_REQUEST,
-            format!("a batch must have 1 to {MAX_MESSAGES} messages: {e}"),
+            if e.is_data() {
+                e.to_string()
+            } else {
+                format!("the batch is not valid JSON: {e}")
+            },
         )
     })?;
     Ok(messages)
@@ -110,9 +115,9 @@ struct Messages<'a>(Vec<&'a RawValue>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bounded;
+        struct MessagesVisitor;
 
-        impl<'de> Visitor<'de> for Bounded {
+        impl<'de> Visitor<'de> for MessagesVisitor {
             type Value = Vec<&'de RawValue>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,19 +128,21 @@ impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
                 let mut messages = Vec::new();
                 while let Some(message) = seq.next_element()? {
                     if messages.len() == MAX_MESSAGES {
-                        return Err(serde::de::Error::custom("it has more"));
+                        return Err(serde::de::Error::custom(format_args!(
+                            "a batch holds at most {MAX_MESSAGES} messages: this one has more than {MAX_MESSAGES}"
+                        )));
                     }
                     messages.push(message);
                 }
                 if messages.is_empty() {
-                    Err(serde::de::Error::custom("it has none"))
+                    Err(serde::de::Error::custom("the batch is empty"))
                 } else {
                     Ok(messages)
                 }
             }
         }
 
-        deserializer.deserialize_seq(Bounded).map(Self)
+        deserializer.deserialize_seq(MessagesVisitor).map(Self)
     }
 }
 

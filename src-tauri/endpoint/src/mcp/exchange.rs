@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use crate::{
-    rescue::RpcRefusal,
+    error_response::RpcRefusal,
     server::ListenerState,
     wire::{self, Id},
 };

@@ -37,14 +37,14 @@ use super::{
 };
 use crate::{
     auth, body,
-    rescue::Refusal,
+    error_response::Refusal,
     server::ListenerState,
     wire::{self, Id, Message},
 };
 
 /// The largest number of messages that wait for a client. If a client reads too slowly, its stream
 /// is closed.
-const MAX_WAITING: usize = 256;
+const MAX_QUEUED_MESSAGES: usize = 256;
 
 /// The open streams, by session id.
 #[derive(Default)]
@@ -66,7 +66,7 @@ pub(crate) async fn open(
 ) -> Result<Response, Refusal> {
     let client = auth::authenticate_client(&state, &headers).await?;
     let id = random::token();
-    let (queue, messages) = mpsc::channel(MAX_WAITING);
+    let (queue, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
     let outlet = Outlet {
         client,
         queue,
@@ -85,9 +85,10 @@ pub(crate) async fn open(
             (messages, open),
         ))
     });
-    let all = stream::iter([endpoint_event]).chain(messages);
+    let all_events = stream::iter([endpoint_event]).chain(messages);
     Ok(events::sse_response(
-        all.take_until(closed.cancelled_owned())
+        all_events
+            .take_until(closed.cancelled_owned())
             .take_until(stopping.cancelled_owned()),
     ))
 }

@@ -23,15 +23,15 @@ use super::{
     streamable_http::{Caller, McpResult, check_version},
 };
 use crate::{
+    error_response::Refusal,
     headers::{accepts_events, header_text},
-    rescue::Refusal,
     server::ListenerState,
 };
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The number of messages of a session that are kept for a client that reconnects.
-const MAX_KEPT: usize = 64;
+const MAX_REPLAY_MESSAGES: usize = 64;
 
 /// `GET /mcp`: streams a session's messages until the session ends, the endpoint stops or another
 /// stream replaces this one.
@@ -48,9 +48,9 @@ pub(crate) async fn get(
     }
     check_version(&headers)?;
     let session = caller.find_session(&state, &headers, None)?;
-    let last = header_text(&headers, &LAST_EVENT_ID).and_then(|id| id.parse().ok());
+    let last_event_id = header_text(&headers, &LAST_EVENT_ID).and_then(|id| id.parse().ok());
     let (stopping, ended) = (state.stopping.clone(), session.ended.clone());
-    let messages = state.session_streams.open(session, last);
+    let messages = state.session_streams.open(session, last_event_id);
     let messages = messages
         .take_until(stopping.cancelled_owned())
         .take_until(ended.cancelled_owned());
@@ -72,22 +72,22 @@ struct SessionStream {
 /// The last messages of a session, each with its event id.
 #[derive(Default)]
 struct ReplayBuffer {
-    last: u64,
-    kept: VecDeque<(u64, Bytes)>,
+    last_id: u64,
+    messages: VecDeque<(u64, Bytes)>,
 }
 
 impl SessionStreams {
-    /// Returns the messages of a session with their ids, beginning with the kept ones after `last`.
-    /// Ends the session's previous stream.
+    /// Returns the messages of a session with their ids, beginning with the stored ones after
+    /// `last_event_id`. Ends the session's previous stream.
     fn open(
         &self,
         session: Arc<ClientSession>,
-        last: Option<u64>,
+        last_event_id: Option<u64>,
     ) -> impl Stream<Item = (u64, Bytes)> + use<> {
         let replaced = CancellationToken::new();
-        let replay = self.take_over(&session, &replaced);
-        let missed = last
-            .map(|last| lock(&replay).messages_after(last))
+        let replay = self.replace_stream(&session, &replaced);
+        let missed = last_event_id
+            .map(|id| lock(&replay).messages_after(id))
             .unwrap_or_default();
         let live = stream::unfold((session, replay), |(session, replay)| async {
             let message = session.next_message().await;
@@ -99,13 +99,13 @@ impl SessionStreams {
             .take_until(replaced.cancelled_owned())
     }
 
-    fn take_over(
+    fn replace_stream(
         &self,
         session: &Arc<ClientSession>,
         replaced: &CancellationToken,
     ) -> Arc<Mutex<ReplayBuffer>> {
         let mut streams = lock(&self.0);
-        streams.retain(|_, listener| !listener.session.ended.is_cancelled());
+        streams.retain(|_, stream| !stream.session.ended.is_cancelled());
         let stream = streams
             .entry(session.id.clone())
             .or_insert_with(|| SessionStream {
@@ -120,18 +120,18 @@ impl SessionStreams {
 
 impl ReplayBuffer {
     fn push(&mut self, message: Bytes) -> u64 {
-        self.last += 1;
-        if self.kept.len() == MAX_KEPT {
-            self.kept.pop_front();
+        self.last_id += 1;
+        if self.messages.len() == MAX_REPLAY_MESSAGES {
+            self.messages.pop_front();
         }
-        self.kept.push_back((self.last, message));
-        self.last
+        self.messages.push_back((self.last_id, message));
+        self.last_id
     }
 
-    fn messages_after(&self, last: u64) -> Vec<(u64, Bytes)> {
-        self.kept
+    fn messages_after(&self, last_event_id: u64) -> Vec<(u64, Bytes)> {
+        self.messages
             .iter()
-            .filter(|(id, _)| *id > last)
+            .filter(|(id, _)| *id > last_event_id)
             .cloned()
             .collect()
     }

@@ -15,7 +15,7 @@ use drawbridge_hub::{
         rpc::{RpcError, code},
     },
     protocol::{
-        Era, RequestMeta, headers as repeated,
+        Era, RequestMeta, headers as repeated_headers,
         meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
     },
     sessions::{ClientSession, StatelessRequest, Subscription},
@@ -27,11 +27,11 @@ use tokio::sync::mpsc;
 use super::{
     events,
     exchange::ResponseMessages,
-    streamable_http::{Caller, MAX_WAITING, McpResult, VERSION_HEADER, respond},
+    streamable_http::{Caller, MAX_QUEUED_MESSAGES, McpResult, VERSION_HEADER, respond},
 };
 use crate::{
+    error_response::{Refusal, RpcRefusal},
     headers::{header_text, is_event_stream},
-    rescue::{Refusal, RpcRefusal},
     server::{ListenerKind, ListenerState},
     wire::{self, Id, Message},
 };
@@ -127,7 +127,7 @@ pub(super) async fn answer(
                 .hub
                 .stateless_session(&request.caller.client, &hello, &request.caller.scope)
                 .await;
-            let (stream, messages) = mpsc::channel(MAX_WAITING);
+            let (stream, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
             let stateless_request = StatelessRequest {
                 session,
                 stream,
@@ -149,12 +149,17 @@ fn check_request(
     request: &RawRequest<'_>,
 ) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
     // No intermediary that routes by headers can be between a client and the local socket.
-    let is_repeated = state.kind == ListenerKind::Tcp;
-    if let Some(version) = meta::named_revision(request.params).filter(|_| is_repeated) {
-        require_header_match(headers, repeated::VERSION, Some(&version), "params._meta")?;
+    let has_repeated_headers = state.kind == ListenerKind::Tcp;
+    if let Some(version) = meta::named_revision(request.params).filter(|_| has_repeated_headers) {
+        require_header_match(
+            headers,
+            repeated_headers::VERSION,
+            Some(&version),
+            "params._meta",
+        )?;
     }
     let (meta, params) = meta::take_request_meta(request.params)?;
-    if is_repeated {
+    if has_repeated_headers {
         check_headers(state, headers, request, &params)?;
     }
     if REMOVED_METHODS.contains(&request.method) {
@@ -174,15 +179,15 @@ fn check_headers(
 ) -> Result<(), RpcError> {
     require_header_match(
         headers,
-        repeated::METHOD,
+        repeated_headers::METHOD,
         Some(request.method),
         "the body's method",
     )?;
     let params = RawObject::parse(params).expect("`take_request_meta` returns an object");
-    if let Some(member) = repeated::name_member(request.method) {
+    if let Some(member) = repeated_headers::name_member(request.method) {
         require_header_match(
             headers,
-            repeated::NAME,
+            repeated_headers::NAME,
             params.get_string(member).as_deref(),
             &format!("params.{member}"),
         )?;
@@ -194,13 +199,13 @@ fn check_headers(
                 .hub
                 .header_params(&request.caller.client, &request.caller.scope, &name)
         {
-            let given = params
+            let argument = params
                 .get("arguments")
-                .and_then(|arguments| repeated::param_value(arguments, &mirrored));
+                .and_then(|arguments| repeated_headers::param_value(arguments, &mirrored));
             require_header_match(
                 headers,
                 &mirrored.header,
-                given.as_deref(),
+                argument.as_deref(),
                 &format!("the argument '{}'", mirrored.path.join(".")),
             )?;
         }
@@ -216,16 +221,16 @@ fn require_header_match(
     headers: &HeaderMap,
     name: &str,
     body: Option<&str>,
-    what: &str,
+    body_field: &str,
 ) -> Result<(), RpcError> {
     let mismatch = |why: &str| {
         RpcError::new(
             HEADER_MISMATCH,
-            format!("Header mismatch: `{name}` {why} ({what})"),
+            format!("Header mismatch: `{name}` {why} ({body_field})"),
         )
     };
-    let mut given = headers.get_all(name).iter();
-    match (given.next(), given.next(), body) {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next(), body) {
         (None, _, None) => Ok(()),
         (None, _, Some(_)) => Err(mismatch("is missing")),
         (Some(_), Some(_), _) => Err(mismatch("occurs twice")),
@@ -234,9 +239,9 @@ fn require_header_match(
             let value = value
                 .to_str()
                 .ok()
-                .and_then(repeated::decode)
+                .and_then(repeated_headers::decode)
                 .ok_or_else(|| mismatch("is malformed"))?;
-            if repeated::values_match(&value, body) {
+            if repeated_headers::values_match(&value, body) {
                 Ok(())
             } else {
                 Err(mismatch("differs from the body"))
@@ -247,14 +252,14 @@ fn require_header_match(
 
 /// Returns the error response to a request, with the status of the error in this era.
 fn to_refusal(id: Id<'_>, error: &RpcError) -> RpcRefusal {
-    RpcRefusal::new(status_of(error.code, true), Some(id), error)
+    RpcRefusal::new(status_for_code(error.code, true), Some(id), error)
 }
 
-fn status_of(code: i64, is_ours: bool) -> StatusCode {
+fn status_for_code(code: i64, is_own_error: bool) -> StatusCode {
     match code {
         code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
         HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION => StatusCode::BAD_REQUEST,
-        code::INVALID_PARAMS if is_ours => StatusCode::BAD_REQUEST,
+        code::INVALID_PARAMS if is_own_error => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }
@@ -265,8 +270,8 @@ async fn run_request(
     stateless_request: StatelessRequest,
     messages: mpsc::Receiver<bytes::Bytes>,
 ) -> Response {
-    let failed = Arc::new(OnceLock::new());
-    let (id, failed_with) = (id.as_str().to_owned(), Arc::clone(&failed));
+    let error_code = Arc::new(OnceLock::new());
+    let (id, error_code_setter) = (id.as_str().to_owned(), Arc::clone(&error_code));
     let session = Arc::clone(&stateless_request.session);
     let answer = async move {
         let reply = tokio::select! {
@@ -274,15 +279,15 @@ async fn run_request(
             () = session.ended.cancelled() => Err(RpcError::new(code::INTERNAL_ERROR, "the client's access was revoked")),
         };
         if let Err(error) = &reply {
-            let _ = failed_with.set(error.code);
+            let _ = error_code_setter.set(error.code);
         }
         wire::encode_reply(&id, &reply)
     };
     let mut response = respond(ResponseMessages::new(messages, answer)).await;
-    if let Some(code) = failed.get()
+    if let Some(code) = error_code.get()
         && !is_event_stream(response.headers())
     {
-        *response.status_mut() = status_of(*code, false);
+        *response.status_mut() = status_for_code(*code, false);
     }
     response
 }

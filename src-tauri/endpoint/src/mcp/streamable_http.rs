@@ -33,8 +33,8 @@ use super::{
 };
 use crate::{
     auth, body,
+    error_response::{Refusal, RpcRefusal},
     headers::{accepts_events, accepts_json, header_text, is_json},
-    rescue::{Refusal, RpcRefusal},
     server::ListenerState,
     wire::{self, Id, Message},
 };
@@ -43,7 +43,7 @@ pub(crate) const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-sessi
 pub(crate) const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 /// The largest number of messages of a request that wait for the client to read them.
-pub(super) const MAX_WAITING: usize = 64;
+pub(super) const MAX_QUEUED_MESSAGES: usize = 64;
 
 pub(super) type McpResult = Result<Response, RpcRefusal>;
 
@@ -242,7 +242,7 @@ async fn initialize(
 /// Runs a request. The answer is a JSON body if it is the only message, and otherwise the last
 /// event of a stream.
 async fn run_exchange(exchange: Exchange) -> Response {
-    let (sender, messages) = mpsc::channel(MAX_WAITING);
+    let (sender, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
     respond(ResponseMessages::new(
         messages,
         exchange.answer(Some(sender)),

@@ -12,8 +12,8 @@ use axum::{
     routing::any,
 };
 
-use super::Hosts;
-use crate::server::{Front, routes};
+use super::OwnHosts;
+use crate::server::{CheckedRouter, routes};
 
 const GOOD_HOSTS: [&str; 4] = [
     "127.0.0.1:8765",
@@ -53,9 +53,9 @@ const BAD_ORIGINS: [&str; 12] = [
     "file://",
 ];
 
-/// The real checks in front of the real paths, with handlers that only count requests.
+/// The real checks before the real paths, with handlers that only count requests.
 struct CheckedRoutes {
-    front: Front,
+    router: CheckedRouter,
     reached: Arc<AtomicUsize>,
     paths: Vec<String>,
 }
@@ -71,12 +71,12 @@ impl CheckedRoutes {
         let routes = Router::new().fallback(any(move || async move {
             counter.fetch_add(1, Ordering::SeqCst);
         }));
-        let front = Front::new(
+        let router = CheckedRouter::new(
             routes,
-            Some(Hosts::for_address(([192, 168, 1, 7], 8765).into())),
+            Some(OwnHosts::for_address(([192, 168, 1, 7], 8765).into())),
         );
         Self {
-            front,
+            router,
             reached,
             paths,
         }
@@ -93,7 +93,7 @@ impl CheckedRoutes {
                     request = request.header(*name, *value);
                 }
                 let request = request.body(Body::empty()).expect("a request");
-                statuses.push(self.front.answer(request).await.status());
+                statuses.push(self.router.answer(request).await.status());
             }
         }
         let first = statuses[0];
@@ -108,7 +108,10 @@ impl CheckedRoutes {
 #[tokio::test]
 async fn every_route_accepts_the_hosts_and_origins_of_its_listener() {
     let routes = CheckedRoutes::new();
-    assert!(routes.paths.len() >= 8, "the route table is there");
+    assert!(
+        routes.paths.len() >= 8,
+        "the route table has too few routes"
+    );
     for host in GOOD_HOSTS {
         assert_eq!(
             routes.status(&[("host", host)]).await,
@@ -204,7 +207,7 @@ async fn an_absolute_target_must_name_the_listener_too() {
             .body(Body::empty())
             .expect("request");
         assert_eq!(
-            routes.front.answer(request).await.status(),
+            routes.router.answer(request).await.status(),
             expected,
             "{uri}"
         );

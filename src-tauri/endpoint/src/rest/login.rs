@@ -14,10 +14,10 @@ use bytes::Bytes;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::{auth::COOKIE, headers::is_json, rescue::Refusal, server::ListenerState};
+use crate::{auth::COOKIE, error_response::Refusal, headers::is_json, server::ListenerState};
 
 /// The largest body that is accepted without authentication, in bytes.
-pub(crate) const LARGEST_BODY: usize = 4096;
+pub(crate) const MAX_BODY_BYTES: usize = 4096;
 
 const ATTEMPTS_PER_MINUTE: usize = 10;
 
@@ -58,11 +58,11 @@ impl LoginAttempts {
     fn try_acquire(&self) -> bool {
         let now = Instant::now();
         let mut attempts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        attempts.retain(|at| now.duration_since(*at) < Duration::from_secs(60));
-        let may = attempts.len() < ATTEMPTS_PER_MINUTE;
-        if may {
+        attempts.retain(|time| now.duration_since(*time) < Duration::from_secs(60));
+        let is_allowed = attempts.len() < ATTEMPTS_PER_MINUTE;
+        if is_allowed {
             attempts.push(now);
         }
-        may
+        is_allowed
     }
 }

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use super::{BodyBytes, IdPath, JsonResult, SharedState, field_error, read_json, run_verb};
 use crate::{
-    rescue::{Refusal, internal_error},
+    error_response::{Refusal, internal_error},
     server::ListenerState,
 };
 
@@ -76,8 +76,8 @@ pub(crate) async fn patch(
         )
         .into());
     }
-    let Json(known) = run_verb(Arc::clone(&state), ShowServer { id: id.clone() }).await?;
-    let mut spec = serde_json::to_value(known.spec).map_err(|_| internal_error())?;
+    let Json(current) = run_verb(Arc::clone(&state), ShowServer { id: id.clone() }).await?;
+    let mut spec = serde_json::to_value(current.spec).map_err(|_| internal_error())?;
     merge_patch(&mut spec, patch);
     update(state, id, from_value(spec)?).await
 }

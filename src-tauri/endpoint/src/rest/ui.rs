@@ -8,7 +8,7 @@ use axum::{
 };
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::rescue::{Refusal, route_not_found};
+use crate::error_response::{Refusal, route_not_found};
 
 #[derive(RustEmbed)]
 #[folder = "../../ui/dist"]
@@ -53,16 +53,16 @@ pub(crate) async fn asset(
 
 fn file_response(headers: &HeaderMap, file: EmbeddedFile, caching: &'static str) -> Response {
     let tag = format!("\"{}\"", hex::encode(file.metadata.sha256_hash()));
-    let known = headers
+    let is_cached = headers
         .get(header::IF_NONE_MATCH)
-        .is_some_and(|given| given.as_bytes() == tag.as_bytes());
+        .is_some_and(|value| value.as_bytes() == tag.as_bytes());
     let caching = [
         (header::CACHE_CONTROL, caching.to_owned()),
         (header::ETAG, tag),
     ];
-    if known {
+    if is_cached {
         return (StatusCode::NOT_MODIFIED, caching).into_response();
     }
-    let kind = [(header::CONTENT_TYPE, file.metadata.mimetype().to_owned())];
-    (caching, kind, file.data.into_owned()).into_response()
+    let content_type = [(header::CONTENT_TYPE, file.metadata.mimetype().to_owned())];
+    (caching, content_type, file.data.into_owned()).into_response()
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use drawbridge_hub::api;
 
 use crate::{
-    rescue::{Refusal, internal_error},
+    error_response::{Refusal, internal_error},
     server::ListenerState,
 };
 

@@ -22,8 +22,11 @@ fn parse_request(text: &str) -> (String, String, Option<String>) {
 
 fn parse_failure(text: &str) -> (i64, Option<String>) {
     match parse(text.as_bytes()) {
-        Err(fault) => (fault.error.code, fault.id.map(|id| id.as_str().to_owned())),
-        Ok(message) => panic!("{text} is taken as {message:?}"),
+        Err(parse_error) => (
+            parse_error.error.code,
+            parse_error.id.map(|id| id.as_str().to_owned()),
+        ),
+        Ok(message) => panic!("{text} was accepted as {message:?}"),
     }
 }
 
@@ -78,21 +81,25 @@ fn a_message_without_id_is_a_notification() {
 
 #[test]
 fn a_message_without_method_is_a_response_whose_id_and_reply_are_kept() {
-    let read = |text: &'static str| match parse(text.as_bytes()) {
+    let parse_reply = |text: &'static str| match parse(text.as_bytes()) {
         Ok(Message::Response { id, reply }) => (id.get(), read_reply(reply)),
         other => panic!("{text} is read as {other:?}"),
     };
-    let (id, reply) = read(r#"{"jsonrpc":"2.0","id":"7","result":{"n":1.0, "z":0.90}}"#);
+    let (id, reply) = parse_reply(r#"{"jsonrpc":"2.0","id":"7","result":{"n":1.0, "z":0.90}}"#);
     assert_eq!(
-        (id, reply.expect("readable").expect("a result").get()),
+        (id, reply.expect("a reply").expect("a result").get()),
         ("\"7\"", r#"{"n":1.0, "z":0.90}"#)
     );
     let (id, reply) =
-        read(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":[1.0]}}"#);
-    let error = reply.expect("readable").expect_err("an error");
+        parse_reply(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":[1.0]}}"#);
+    let error = reply.expect("a reply").expect_err("an error");
     assert_eq!((id, error.code, error.message.as_str()), ("1", -1, "no"));
     assert_eq!(error.data.expect("data").get(), "[1.0]");
-    assert!(read(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#).1.is_err());
+    assert!(
+        parse_reply(r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#)
+            .1
+            .is_err()
+    );
     assert_eq!(
         parse_failure(r#"{"jsonrpc":"2.0","result":{}}"#).0,
         code::INVALID_REQUEST
@@ -238,21 +245,21 @@ fn data_that_is_null_is_data() {
 
 #[test]
 fn a_clients_error_keeps_all_its_members_and_one_that_cannot_be_read_is_passed_on_whole() {
-    let error = |text: &str| {
+    let parse_error_reply = |text: &str| {
         let error: &RawValue = serde_json::from_str(text).expect("JSON");
         read_reply(Err(error))
             .expect("an answer")
             .expect_err("an error")
     };
-    let kept = error(r#"{"code":-1.0,"message":"no","data":1.0,"retryAfter":5}"#);
+    let parsed = parse_error_reply(r#"{"code":-1.0,"message":"no","data":1.0,"retryAfter":5}"#);
     assert_eq!(
-        serde_json::to_string(&kept).expect("JSON"),
+        serde_json::to_string(&parsed).expect("JSON"),
         r#"{"code":-1,"message":"no","data":1.0,"retryAfter":5}"#
     );
     let unreadable = r#"{"code":"E_NO","message":"no"}"#;
-    let passed_on = error(unreadable);
+    let wrapped = parse_error_reply(unreadable);
     assert_eq!(
-        (passed_on.code, passed_on.data.expect("data").get()),
+        (wrapped.code, wrapped.data.expect("data").get()),
         (code::INTERNAL_ERROR, unreadable)
     );
 }
@@ -293,7 +300,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
-        properties::read_is_what_was_sent(&bytes);
+        properties::check_message_is_unchanged(&bytes);
     }
 
     #[test]
@@ -303,28 +310,28 @@ proptest! {
         let text = choices.object(&members);
         let params = members.into_iter().find_map(|(key, value)| (key == "\"params\"").then_some(value));
         prop_assert_eq!(parse_request(&text), ("1".to_owned(), "tools/call".to_owned(), params));
-        properties::read_is_what_was_sent(text.as_bytes());
+        properties::check_message_is_unchanged(text.as_bytes());
     }
 
     #[test]
     fn any_members_are_read_or_refused(bytes: Vec<u8>) {
-        properties::read_is_what_was_sent(Choices::new(&bytes).message().as_bytes());
+        properties::check_message_is_unchanged(Choices::new(&bytes).message().as_bytes());
     }
 
     #[test]
-    fn a_key_that_is_there_twice_however_it_is_spelled_is_refused(bytes: Vec<u8>, which: prop::sample::Index) {
+    fn a_key_that_is_there_twice_however_it_is_spelled_is_refused(bytes: Vec<u8>, index: prop::sample::Index) {
         let mut choices = Choices::new(&bytes);
         let mut members = members(&mut choices);
-        let key = members[which.index(members.len())].0.clone();
+        let key = members[index.index(members.len())].0.clone();
         let plain = serde_json::from_str::<String>(&key).expect("a key");
         let plain = if plain.contains(['"', '\\', '\n']) { "method".to_owned() } else { plain };
-        let again = format!("\"{}\"", variant(&plain, &mut choices));
-        members.insert(choices.below(members.len() + 1), (again, choices.value()));
+        let duplicate = format!("\"{}\"", variant(&plain, &mut choices));
+        members.insert(choices.below(members.len() + 1), (duplicate, choices.value()));
         prop_assert_eq!(parse_failure(&choices.object(&members)).0, code::INVALID_REQUEST);
     }
 
     #[test]
-    fn nesting_over_the_limit_is_refused_whatever_surrounds_it(bytes: Vec<u8>, over in 0_usize..40) {
+    fn nesting_over_the_limit_is_refused_whatever_surrounds_it(bytes: Vec<u8>, excess in 0_usize..40) {
         let mut choices = Choices::new(&bytes);
         let deep = |depth: usize, choices: &mut Choices<'_>| {
             let mut members: Vec<_> = choices.members();
@@ -334,8 +341,8 @@ proptest! {
             }
             choices.object(&members)
         };
-        prop_assert_eq!(parse_failure(&deep(MAX_DEPTH + 1 + over, &mut choices)).0, code::INVALID_REQUEST);
+        prop_assert_eq!(parse_failure(&deep(MAX_DEPTH + 1 + excess, &mut choices)).0, code::INVALID_REQUEST);
         prop_assert_eq!(parse_request(&deep(MAX_DEPTH, &mut choices)).1, "x");
-        properties::deep_nesting_is_refused(choices.value().as_bytes());
+        properties::check_deep_nesting_is_rejected(choices.value().as_bytes());
     }
 }

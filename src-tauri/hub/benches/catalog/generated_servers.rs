@@ -101,7 +101,7 @@ pub(crate) fn servers(tools: usize) -> Vec<GeneratedServer> {
     let mut rng = Rng(1);
     let server = |number| {
         let tools = (0..TOOLS_PER_SERVER)
-            .map(|at| tool(&mut rng, number * TOOLS_PER_SERVER + at))
+            .map(|index| tool(&mut rng, number * TOOLS_PER_SERVER + index))
             .collect();
         GeneratedServer {
             id: ServerId::new(format!("server-{number:03}")),
@@ -112,36 +112,39 @@ pub(crate) fn servers(tools: usize) -> Vec<GeneratedServer> {
 }
 
 impl GeneratedServer {
-    /// Returns the server's spec, which has the members of `more` besides the command.
-    pub(crate) fn spec(&self, more: &Value) -> ServerSpec {
-        let mut spec = more.clone();
-        spec["command"] = "made-up".into();
+    /// Returns the server's spec: a command, and the members of `extra_members`.
+    pub(crate) fn spec(&self, extra_members: &Value) -> ServerSpec {
+        let mut spec = extra_members.clone();
+        spec["command"] = "generated-server".into();
         spec["args"] = json!([self.id.as_str()]);
         serde_json::from_value(spec).expect("a spec")
     }
 
-    pub(crate) fn registered(&self, more: &Value) -> Arc<RegisteredServer> {
+    pub(crate) fn registered(&self, extra_members: &Value) -> Arc<RegisteredServer> {
         Arc::new(RegisteredServer::new(
             self.id.clone(),
-            self.spec(more),
+            self.spec(extra_members),
             PathBuf::new(),
         ))
     }
 
     /// Returns the server's tools, parsed.
     pub(crate) fn offered(&self) -> Offered {
-        let read = |text: &String| {
+        let parse = |text: &String| {
             Arc::new(Definition::parse(CapabilityKind::Tools, text.clone()).expect("a definition"))
         };
-        Offered::from([(CapabilityKind::Tools, self.tools.iter().map(read).collect())])
+        Offered::from([(
+            CapabilityKind::Tools,
+            self.tools.iter().map(parse).collect(),
+        )])
     }
 }
 
 fn tool(rng: &mut Rng, number: usize) -> String {
     let name = format!("{}_{}_{number}", rng.pick(&VERBS), rng.pick(&NOUNS));
     let properties: serde_json::Map<String, Value> = (0..4)
-        .map(|at| {
-            let name = format!("{}_{at}", rng.pick(&NOUNS));
+        .map(|index| {
+            let name = format!("{}_{index}", rng.pick(&NOUNS));
             (
                 name,
                 json!({ "type": "string", "description": rng.sentence(8) }),
@@ -165,8 +168,8 @@ impl Rng {
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        let thrown = usize::try_from(self.0 >> 33).expect("31 bits");
-        words[thrown % words.len()]
+        let random = usize::try_from(self.0 >> 33).expect("31 bits");
+        words[random % words.len()]
     }
 
     fn sentence(&mut self, length: usize) -> String {

@@ -33,17 +33,17 @@ pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
         write_data_dir(folder.path(), generated).await;
-        let mut opened = Vec::new();
+        let mut durations = Vec::new();
         for _ in 0..ROUNDS {
-            let (hub, took) = open(folder.path()).await;
-            opened.push(took);
+            let (hub, duration) = open_hub(folder.path()).await;
+            durations.push(duration);
             hub.close().await;
         }
-        let (hub, _) = open(folder.path()).await;
+        let (hub, _) = open_hub(folder.path()).await;
         let rows = vec![
             (
                 "open the hub with the stored catalog",
-                Time(median_of(opened)),
+                Time(median_of(durations)),
             ),
             (
                 "`servers.list`, as JSON",
@@ -61,7 +61,7 @@ pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
 
 /// Opens a hub on the folder. Returns the hub and how long opening took. Retries while tasks of the
 /// previous hub still hold the folder's lock.
-async fn open(folder: &Path) -> (Arc<Hub>, Duration) {
+async fn open_hub(folder: &Path) -> (Arc<Hub>, Duration) {
     loop {
         let options = HubOptions {
             data_dir: folder.to_owned(),
@@ -79,15 +79,15 @@ async fn open(folder: &Path) -> (Arc<Hub>, Duration) {
 }
 
 async fn measure_verb<V: Verb + Clone>(hub: &Hub, verb: V) -> Duration {
-    let mut took = Vec::new();
+    let mut durations = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        let answer = verb.clone().run(hub).await.expect("an answer");
-        let text = serde_json::to_string(&answer).expect("it can be written");
-        took.push(start.elapsed());
-        drop((answer, text));
+        let answer = verb.clone().run(hub).await.expect("run the verb");
+        let json = serde_json::to_string(&answer).expect("write the answer as JSON");
+        durations.push(start.elapsed());
+        drop((answer, json));
     }
-    median_of(took)
+    median_of(durations)
 }
 
 /// Writes the spec files, and a store like that of a hub that has read all servers.
@@ -105,7 +105,7 @@ async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
         store
             .accept_server(&server.id, &identity)
             .await
-            .expect("it is accepted");
+            .expect("accept the server");
         let row = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
@@ -113,7 +113,7 @@ async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
             ..ServerRow::new(server.id.clone())
         };
         let offered = server.offered();
-        let seen: Vec<_> = offered[&CapabilityKind::Tools]
+        let offered_definitions: Vec<_> = offered[&CapabilityKind::Tools]
             .iter()
             .map(|tool| OfferedDefinition {
                 name: tool.name.clone(),
@@ -124,9 +124,9 @@ async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
             .collect();
         let definitions = Definitions::from([(CapabilityKind::Tools, server.tools.clone())]);
         store
-            .record_sync(&row, &definitions, &seen)
+            .record_sync(&row, &definitions, &offered_definitions)
             .await
-            .expect("its copy is kept");
+            .expect("store the copy of the server");
     }
     store.close().await;
 }

@@ -35,28 +35,32 @@ const LOOK_UPS: u32 = 1_000;
 type Servers = Vec<(Arc<RegisteredServer>, Offered)>;
 
 pub(crate) fn measure_all(generated: &[GeneratedServer]) -> Vec<Row> {
-    let (servers, definitions) = memory::measure_held(|| read(generated, &json!({})));
+    let (servers, bytes_of_definitions) =
+        memory::measure_held(|| parse_definitions(generated, &json!({})));
     let mut rows = vec![(
         "parse the definitions",
-        Time(time_median(|| (), |()| read(generated, &json!({})))),
+        Time(time_median(
+            || (),
+            |()| parse_definitions(generated, &json!({})),
+        )),
     )];
     rows.extend(measure_merge(&servers, &generated[0]));
     rows.extend(measure_lists(&servers));
-    let deferred = read(generated, &json!({ "visibility": "deferred" }));
+    let deferred = parse_definitions(generated, &json!({ "visibility": "deferred" }));
     rows.extend(measure_search(&deferred));
-    rows.push(("memory of the definitions", Bytes(definitions)));
+    rows.push(("memory of the definitions", Bytes(bytes_of_definitions)));
     rows.extend(measure_memory(&servers, &deferred));
     rows
 }
 
-fn read(generated: &[GeneratedServer], spec: &Value) -> Servers {
+fn parse_definitions(generated: &[GeneratedServer], spec: &Value) -> Servers {
     generated
         .iter()
         .map(|server| (server.registered(spec), server.offered()))
         .collect()
 }
 
-fn snapshot(servers: &[(Arc<RegisteredServer>, Offered)]) -> Snapshot {
+fn merge_servers(servers: &[(Arc<RegisteredServer>, Offered)]) -> Snapshot {
     let servers: Vec<_> = servers
         .iter()
         .map(|(server, offered)| (server.clone(), offered))
@@ -65,32 +69,32 @@ fn snapshot(servers: &[(Arc<RegisteredServer>, Offered)]) -> Snapshot {
 }
 
 /// Measures building a snapshot, and building it again after one server was refreshed.
-fn measure_merge(servers: &Servers, one: &GeneratedServer) -> Vec<Row> {
-    let old = snapshot(servers);
+fn measure_merge(servers: &Servers, refreshed: &GeneratedServer) -> Vec<Row> {
+    let old = merge_servers(servers);
     let mut after_sync = servers.clone();
-    after_sync[0].1 = one.offered();
-    let again = |()| {
-        let new = snapshot(&after_sync);
-        let same = CapabilityKind::ALL.map(|kind| old.all().has_same_entries(new.all(), kind));
-        (new, same)
+    after_sync[0].1 = refreshed.offered();
+    let rebuild = || {
+        let new = merge_servers(&after_sync);
+        let is_same = CapabilityKind::ALL.map(|kind| old.all().has_same_entries(new.all(), kind));
+        (new, is_same)
     };
     vec![
         (
             "build the snapshot",
-            Time(time_median(|| (), |()| snapshot(servers))),
+            Time(time_median(|| (), |()| merge_servers(servers))),
         ),
         (
             "build the snapshot after a sync, and compare it",
-            Time(time_median(|| (), |()| again(()))),
+            Time(time_median(|| (), |()| rebuild())),
         ),
     ]
 }
 
 fn measure_lists(servers: &Servers) -> Vec<Row> {
-    let new = || snapshot(servers);
-    let made = new();
+    let merge = || merge_servers(servers);
+    let merged = merge();
     let list = |snapshot: &Snapshot| snapshot.all().list_result(CapabilityKind::Tools).clone();
-    let all = made.all();
+    let all = merged.all();
     let names: Vec<_> = all
         .entries(CapabilityKind::Tools)
         .iter()
@@ -98,92 +102,92 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
         .collect();
     let look_up = || {
         (0..LOOK_UPS as usize)
-            .filter_map(|at| all.find(CapabilityKind::Tools, &names[at * 7 % names.len()]))
+            .filter_map(|index| all.find(CapabilityKind::Tools, &names[index * 7 % names.len()]))
             .count()
     };
     let profiles = [profile(servers, 2), profile(servers, 3)];
-    let switch = |(snapshot, profile): &(Snapshot, &Arc<Profile>)| {
+    let list_with_profile = |(snapshot, profile): &(Snapshot, &Arc<Profile>)| {
         snapshot
             .client_view(&ClientScope::All, Some(profile))
             .list_result(CapabilityKind::Tools)
             .clone()
     };
-    let known = (new(), &profiles[1]);
+    let used_snapshot = (merge(), &profiles[1]);
     vec![
-        ("first list", Time(time_median(new, list))),
-        ("later list", Time(time_median(|| (), |()| list(&made)))),
+        ("first list", Time(time_median(merge, list))),
+        ("later list", Time(time_median(|| (), |()| list(&merged)))),
         (
             "look up a name",
             Time(time_median(|| (), |()| look_up()) / LOOK_UPS),
         ),
         (
             "first list with a profile of half the servers",
-            Time(time_median(|| (new(), &profiles[0]), switch)),
+            Time(time_median(|| (merge(), &profiles[0]), list_with_profile)),
         ),
         (
             "later list with that profile",
-            Time(time_median(|| (), |()| switch(&known))),
+            Time(time_median(|| (), |()| list_with_profile(&used_snapshot))),
         ),
     ]
 }
 
 /// Returns a profile of every `every`th server, in which each second server offers only 50 tools.
 fn profile(servers: &Servers, every: usize) -> Arc<Profile> {
-    let some = servers
+    let selected = servers
         .iter()
         .step_by(every)
         .enumerate()
-        .map(|(at, (server, offered))| {
-            let few = || {
+        .map(|(index, (server, offered))| {
+            let some_tools = || {
                 offered[&CapabilityKind::Tools]
                     .iter()
                     .take(50)
                     .map(|tool| tool.name.clone())
                     .collect()
             };
-            (server.id.clone(), (at % 2 == 1).then(few))
+            (server.id.clone(), (index % 2 == 1).then(some_tools))
         });
     Arc::new(Profile {
         name: format!("every {every}"),
-        servers: some.collect(),
+        servers: selected.collect(),
     })
 }
 
 fn measure_search(deferred: &Servers) -> Vec<Row> {
-    let made = snapshot(deferred);
-    made.all().index();
-    let took = QUERIES.map(|query| {
+    let merged = merge_servers(deferred);
+    merged.all().index();
+    let durations = QUERIES.map(|query| {
         let query = json::raw(json!({ "query": query }).to_string());
-        time_median(|| (), |()| deferred::search(made.all(), &query))
+        time_median(|| (), |()| deferred::search(merged.all(), &query))
     });
-    let worst = took.iter().max().copied().unwrap_or(Duration::ZERO);
+    let slowest = durations.iter().max().copied().unwrap_or(Duration::ZERO);
     vec![
         (
             "build the index of deferred tools",
             Time(time_median(
-                || snapshot(deferred),
+                || merge_servers(deferred),
                 |new| new.all().index().search("", |_| false).len(),
             )),
         ),
         (
             "`tool_search`, median of 7 queries",
-            Time(median_of(took.to_vec())),
+            Time(median_of(durations.to_vec())),
         ),
-        ("`tool_search`, slowest query", Time(worst)),
+        ("`tool_search`, slowest query", Time(slowest)),
     ]
 }
 
 /// Measures how much memory each part needs in addition to the definitions.
 fn measure_memory(servers: &Servers, deferred: &Servers) -> Vec<Row> {
-    let (made, lists) = memory::measure_held(|| snapshot(servers));
-    let ((), rendered) =
-        memory::measure_held(|| drop(made.all().list_result(CapabilityKind::Tools).clone()));
-    let made = snapshot(deferred);
-    let ((), index) =
-        memory::measure_held(|| assert!(made.all().index().search("", |_| false).is_empty()));
+    let (merged, bytes_of_snapshot) = memory::measure_held(|| merge_servers(servers));
+    let ((), bytes_of_list) =
+        memory::measure_held(|| drop(merged.all().list_result(CapabilityKind::Tools).clone()));
+    let merged = merge_servers(deferred);
+    let ((), bytes_of_index) =
+        memory::measure_held(|| assert!(merged.all().index().search("", |_| false).is_empty()));
     vec![
-        ("memory of the snapshot", Bytes(lists)),
-        ("memory of the rendered list", Bytes(rendered)),
-        ("memory of the index", Bytes(index)),
+        ("memory of the snapshot", Bytes(bytes_of_snapshot)),
+        ("memory of the rendered list", Bytes(bytes_of_list)),
+        ("memory of the index", Bytes(bytes_of_index)),
     ]
 }

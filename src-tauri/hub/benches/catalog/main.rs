@@ -19,28 +19,30 @@ fn main() {
         let servers = generated_servers::servers(count);
         [lists::measure_all(&servers), hub::measure_all(&servers)].concat()
     });
-    let heads: Vec<String> = COUNTS
+    let headings: Vec<String> = COUNTS
         .iter()
         .map(|count| format!("{count} tools"))
         .collect();
-    println!("| operation | {} | 10,000 ÷ 1,000 |", heads.join(" | "));
+    println!("| operation | {} | 10,000 ÷ 1,000 |", headings.join(" | "));
     println!("|---|{}", "---|".repeat(COUNTS.len() + 1));
     for (row, (name, _)) in columns[0].iter().enumerate() {
-        let figures = columns.each_ref().map(|column| column[row].1);
+        let measurements = columns.each_ref().map(|column| column[row].1);
         println!(
             "| {name} | {} | {} |",
-            figures.map(|one| one.to_string()).join(" | "),
-            growth(figures)
+            measurements
+                .map(|measurement| measurement.to_string())
+                .join(" | "),
+            growth(measurements)
         );
     }
 }
 
 /// Returns the growth of the cost for ten times as many tools: 10 for a cost in proportion to them,
 /// 1 for a constant cost.
-fn growth([_, few, _, many]: [Measurement; COUNTS.len()]) -> String {
-    let times = many.amount() / few.amount();
-    if times.is_finite() {
-        format!("{times:.1}")
+fn growth([_, of_1_000, _, of_10_000]: [Measurement; COUNTS.len()]) -> String {
+    let factor = of_10_000.amount() / of_1_000.amount();
+    if factor.is_finite() {
+        format!("{factor:.1}")
     } else {
         String::new()
     }

@@ -26,7 +26,7 @@ impl Measurement {
     #[expect(clippy::cast_precision_loss, reason = "at most some hundred MiB")]
     pub(crate) fn amount(self) -> f64 {
         match self {
-            Self::Time(took) => took.as_secs_f64(),
+            Self::Time(duration) => duration.as_secs_f64(),
             Self::Bytes(bytes) => bytes as f64,
         }
     }
@@ -50,20 +50,22 @@ pub(crate) fn time_median<S, T>(
     mut set_up: impl FnMut() -> S,
     mut act: impl FnMut(&S) -> T,
 ) -> Duration {
-    let began = Instant::now();
-    let mut took = Vec::new();
-    while took.len() < MIN_ROUNDS || (began.elapsed() < MIN_TIME && took.len() < MAX_ROUNDS) {
-        let with = set_up();
+    let start_of_all = Instant::now();
+    let mut durations = Vec::new();
+    while durations.len() < MIN_ROUNDS
+        || (start_of_all.elapsed() < MIN_TIME && durations.len() < MAX_ROUNDS)
+    {
+        let input = set_up();
         let start = Instant::now();
-        let done = black_box(act(black_box(&with)));
-        took.push(start.elapsed());
-        drop(done);
+        let output = black_box(act(black_box(&input)));
+        durations.push(start.elapsed());
+        drop(output);
     }
-    median_of(took)
+    median_of(durations)
 }
 
 /// Returns the median.
-pub(crate) fn median_of(mut took: Vec<Duration>) -> Duration {
-    took.sort();
-    took[took.len() / 2]
+pub(crate) fn median_of(mut durations: Vec<Duration>) -> Duration {
+    durations.sort();
+    durations[durations.len() / 2]
 }

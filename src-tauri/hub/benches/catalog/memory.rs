@@ -22,23 +22,23 @@ unsafe impl GlobalAlloc for CountingAllocator {
         unsafe { System.alloc(layout) }
     }
 
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         ALLOCATED.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller upholds the contract of this method, which is the same.
-        unsafe { System.dealloc(at, layout) }
+        unsafe { System.dealloc(ptr, layout) }
     }
 
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATED.fetch_add(size, Relaxed);
         ALLOCATED.fetch_sub(layout.size(), Relaxed);
         // SAFETY: the caller upholds the contract of this method, which is the same.
-        unsafe { System.realloc(at, layout, size) }
+        unsafe { System.realloc(ptr, layout, size) }
     }
 }
 
 /// Returns the result of `make`, and the number of bytes by which the allocated memory has grown.
 pub(crate) fn measure_held<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATED.load(Relaxed);
-    let made = make();
-    (made, ALLOCATED.load(Relaxed).saturating_sub(before))
+    let value = make();
+    (value, ALLOCATED.load(Relaxed).saturating_sub(before))
 }

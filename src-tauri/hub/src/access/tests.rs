@@ -4,7 +4,7 @@ async fn access(folder: &std::path::Path) -> Access {
     let (store, _) = Store::open(&folder.join("test.db")).await.expect("a store");
     Access::load(store, Events::new(), Some("the-admin-token"))
         .await
-        .expect("access")
+        .expect("load the clients")
 }
 
 #[tokio::test]

@@ -126,7 +126,7 @@ impl Verb for DecideApproval {
         let (id, note) = (rule.id.clone(), policy::audit_note(&rule));
         // The rule is granted before the decision, because the client's next call may arrive as
         // soon as this one is answered.
-        if let Err(why) = hub.rules.grant(rule).await {
+        if let Err(why) = hub.rules.add_allow(rule).await {
             taken
                 .decide(Verdict::Deny {
                     reason: format!("the approval could not be saved: {why}"),
@@ -286,7 +286,7 @@ fn rule_from_verdict(request: &ApprovalRequest, verdict: &Verdict) -> Option<Rul
             },
             when,
         ),
-        Verdict::ApproveAlways { conditions: when } => (Lifetime::UntilRevoked, when),
+        Verdict::ApproveAlways { conditions: when } => (Lifetime::UntilDeleted, when),
     };
     Some(RuleSpec {
         scope: Scope {

@@ -160,6 +160,9 @@ fn the_bindings_have_a_label_for_every_state() {
         "  deny: \"Deny\",",
         "  hold: \"Hold\",",
     ] {
-        assert!(labels.lines().any(|one| one == line), "{line:?} is missing");
+        assert!(
+            labels.lines().any(|label| label == line),
+            "{line:?} is missing"
+        );
     }
 }

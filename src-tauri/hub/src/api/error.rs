@@ -176,7 +176,7 @@ impl From<OauthError> for ApiError {
 impl From<AcceptError> for ApiError {
     fn from(error: AcceptError) -> Self {
         match error {
-            AcceptError::Gone(_) => Self::conflict(error.to_string()),
+            AcceptError::NoLongerOffered(_) => Self::conflict(error.to_string()),
             AcceptError::Store(error) => error.into(),
         }
     }

@@ -178,15 +178,15 @@ impl Verb for SetPolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        let text = RuleSpec {
+        let spec = RuleSpec {
             scope: self.scope,
             effect: Some(self.effect),
             ..RuleSpec::default()
         };
-        check_rule(&text)?;
-        let rule = bind_rule(hub, None, text);
+        check_rule(&spec)?;
+        let rule = bind_rule(hub, None, spec);
         let note = audit_note(&rule);
-        hub.rules.put(rule).await?;
+        hub.rules.save_rule(rule).await?;
         hub.store.append_audit(AuditKind::PolicyChanged, &note);
         Ok(Done {})
     }
@@ -221,7 +221,7 @@ impl Verb for SaveRule {
             return Err(no_such_rule(id));
         }
         let rule = bind_rule(hub, self.id, self.rule);
-        hub.rules.put(rule.clone()).await?;
+        hub.rules.save_rule(rule.clone()).await?;
         hub.store
             .append_audit(AuditKind::PolicyChanged, &audit_note(&rule));
         Ok(rule_view(hub, &rule))
@@ -262,7 +262,7 @@ impl Verb for ExportPolicy {
             .list()
             .iter()
             .map(|rule| rule.spec.clone())
-            .filter(|text| !is_session_rule(text))
+            .filter(|spec| !is_session_rule(spec))
             .collect();
         let file = PolicyDocument {
             default: Some(hub.settings.get().default_policy),
@@ -287,19 +287,19 @@ impl Verb for ImportPolicy {
                 e.line()
             ))
         })?;
-        for (at, text) in file.rules.iter().enumerate() {
-            let wrong = |why: &str| ApiError::invalid(format!("rule {}: {why}", at + 1));
-            check_rule(text).map_err(|error| wrong(&error.message))?;
-            if is_session_rule(text) {
-                return Err(wrong("a rule for one session cannot be imported"));
+        for (index, spec) in file.rules.iter().enumerate() {
+            let invalid = |why: &str| ApiError::invalid(format!("rule {}: {why}", index + 1));
+            check_rule(spec).map_err(|error| invalid(&error.message))?;
+            if is_session_rule(spec) {
+                return Err(invalid("a rule for one session cannot be imported"));
             }
         }
         let count = u32::try_from(file.rules.len()).unwrap_or(u32::MAX);
         let new = file
             .rules
             .into_iter()
-            .map(|text| bind_rule(hub, None, text));
-        let kept = hub
+            .map(|spec| bind_rule(hub, None, spec));
+        let old = hub
             .rules
             .list()
             .iter()
@@ -313,7 +313,7 @@ impl Verb for ImportPolicy {
             new.iter()
                 .any(|new| new.spec == old.spec || replaces_plain(new, old))
         };
-        let all = kept
+        let all = old
             .into_iter()
             .filter(|old| !replaces(old))
             .chain(new.iter().cloned())
@@ -362,8 +362,8 @@ pub(super) fn audit_note(rule: &Rule) -> serde_json::Value {
     json!({ "id": rule.id, "rule": rule.spec })
 }
 
-fn is_session_rule(text: &RuleSpec) -> bool {
-    matches!(text.lifetime, Lifetime::Session { .. })
+fn is_session_rule(spec: &RuleSpec) -> bool {
+    matches!(spec.lifetime, Lifetime::Session { .. })
 }
 
 fn replaces_plain(new: &Rule, old: &Rule) -> bool {
@@ -377,31 +377,31 @@ fn no_such_rule(id: &RuleId) -> ApiError {
 /// The longest note that a person may write about a rule, in bytes.
 const MAX_NOTE: usize = 1_000;
 
-fn check_rule(text: &RuleSpec) -> Result<(), ApiError> {
-    check_scope(&text.scope)?;
-    if text.effect.is_none() && text.result.is_none() {
+fn check_rule(spec: &RuleSpec) -> Result<(), ApiError> {
+    check_scope(&spec.scope)?;
+    if spec.effect.is_none() && spec.result.is_none() {
         return Err(ApiError::invalid(
             "a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)",
         ));
     }
-    if text.effect == Some(Effect::Deny) && text.result.is_some() {
+    if spec.effect == Some(Effect::Deny) && spec.result.is_some() {
         return Err(ApiError::invalid(
             "a rule that denies calls cannot have a 'result'",
         ));
     }
-    if text.note.len() > MAX_NOTE {
+    if spec.note.len() > MAX_NOTE {
         return Err(ApiError::invalid(format!(
             "'note' can have at most {MAX_NOTE} bytes"
         )));
     }
-    match text.lifetime {
+    match spec.lifetime {
         Lifetime::Until { at } if at <= clock::now() => {
             Err(ApiError::invalid("'lifetime.at' is in the past"))
         }
         Lifetime::Calls { count: 0 } => {
             Err(ApiError::invalid("'lifetime.count' must be at least 1"))
         }
-        Lifetime::UntilRevoked
+        Lifetime::UntilDeleted
         | Lifetime::Until { .. }
         | Lifetime::Session { .. }
         | Lifetime::Calls { .. } => Ok(()),
@@ -429,8 +429,8 @@ fn check_scope(scope: &Scope) -> Result<(), ApiError> {
 
 /// Returns a rule that is bound to the server and the tool as they are now. If either is unknown,
 /// the rule is not bound to it.
-fn bind_rule(hub: &Hub, id: Option<RuleId>, text: RuleSpec) -> Rule {
-    let server = text
+fn bind_rule(hub: &Hub, id: Option<RuleId>, spec: RuleSpec) -> Rule {
+    let server = spec
         .scope
         .server
         .as_ref()
@@ -438,10 +438,10 @@ fn bind_rule(hub: &Hub, id: Option<RuleId>, text: RuleSpec) -> Rule {
     Rule {
         id: id.unwrap_or_else(|| RuleId::new(random::id())),
         identity: server.map(|server| server.identity.clone()),
-        definition: definition_digest(hub, &text.scope),
+        definition: definition_digest(hub, &spec.scope),
         created_at: clock::now(),
         used: 0,
-        spec: text,
+        spec,
     }
 }
 
@@ -492,11 +492,11 @@ const MAX_NEWEST: usize = 10;
 ///
 /// # Errors
 /// Returns an error if a condition is invalid, or if the calls cannot be read.
-pub(super) async fn dry_run(hub: &Hub, text: &RuleSpec) -> Result<DryRun, ApiError> {
+pub(super) async fn dry_run(hub: &Hub, spec: &RuleSpec) -> Result<DryRun, ApiError> {
     // The conditions are compiled first, so that an invalid rule is rejected even if there are no
     // past calls.
-    let conditions = Conditions::compile(&text.conditions)?;
-    let scope = &text.scope;
+    let conditions = Conditions::compile(&spec.conditions)?;
+    let scope = &spec.scope;
     let filter = PastCallFilter {
         client: scope.client.clone(),
         server: scope.server.clone(),
@@ -510,7 +510,7 @@ pub(super) async fn dry_run(hub: &Hub, text: &RuleSpec) -> Result<DryRun, ApiErr
     for (call, arguments) in hub.store.past_calls(&filter).await? {
         past.examined += 1;
         let server = hub.registry.get(&call.server).ok();
-        if text.read_only {
+        if spec.read_only {
             let key = (call.server.clone(), call.tool.clone());
             let is_read_only = *hints.entry(key).or_insert_with(|| is_read_only(hub, &call));
             if !is_read_only {
@@ -518,10 +518,10 @@ pub(super) async fn dry_run(hub: &Hub, text: &RuleSpec) -> Result<DryRun, ApiErr
             }
         }
         let arguments = arguments.and_then(|text| RawValue::from_string(text).ok());
-        let holds = match (text.conditions.is_empty(), arguments, server) {
+        let holds = match (spec.conditions.is_empty(), arguments, server) {
             (true, ..) => true,
             (false, Some(arguments), Some(server)) => {
-                conditions.matches(text.effect, &arguments, &server)
+                conditions.matches(spec.effect, &arguments, &server)
             }
             (false, ..) => {
                 past.unknown += 1;

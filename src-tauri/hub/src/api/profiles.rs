@@ -62,10 +62,10 @@ impl Verb for ListProfiles {
         let clients = hub.access.clients();
         let snapshot = hub.catalog.snapshot();
         let view = |profile: std::sync::Arc<Profile>| {
-            let has = |client: &ClientName| {
+            let has_profile = |client: &ClientName| {
                 profiles
                     .client_profile(client)
-                    .is_some_and(|its| its.name == profile.name)
+                    .is_some_and(|profile| profile.name == profile.name)
             };
             let lists = snapshot.client_view(&ClientScope::All, Some(&profile));
             let visible = || {
@@ -78,7 +78,7 @@ impl Verb for ListProfiles {
                 clients: clients
                     .iter()
                     .map(|row| row.name.clone())
-                    .filter(has)
+                    .filter(has_profile)
                     .collect(),
                 tools: u32::try_from(visible().count()).unwrap_or(u32::MAX),
                 tokens: visible()
@@ -96,16 +96,16 @@ impl Verb for PutProfile {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         let name = self.profile.name.clone();
-        hub.catalog.profiles().put(self.profile).await?;
+        hub.catalog.profiles().save_profile(self.profile).await?;
         let clients = hub.access.clients().into_iter().map(|row| row.name);
-        let has = |client: &ClientName| {
+        let has_profile = |client: &ClientName| {
             hub.catalog
                 .profiles()
                 .client_profile(client)
-                .is_some_and(|its| its.name == name)
+                .is_some_and(|profile| profile.name == name)
         };
         clients
-            .filter(has)
+            .filter(has_profile)
             .for_each(|client| hub.notify_lists_changed(&client));
         Ok(Done {})
     }
@@ -121,15 +121,16 @@ impl Verb for RemoveProfile {
             .into_iter()
             .map(|row| row.name)
             .collect();
-        let has = |client: &&ClientName| {
+        let has_profile = |client: &&ClientName| {
             hub.catalog
                 .profiles()
                 .client_profile(client)
-                .is_some_and(|its| its.name == self.name)
+                .is_some_and(|profile| profile.name == self.name)
         };
-        let had: Vec<_> = clients.iter().filter(has).collect();
+        let affected_clients: Vec<_> = clients.iter().filter(has_profile).collect();
         hub.catalog.profiles().remove(&self.name).await?;
-        had.into_iter()
+        affected_clients
+            .into_iter()
             .for_each(|client| hub.notify_lists_changed(client));
         Ok(Done {})
     }

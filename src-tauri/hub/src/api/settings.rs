@@ -98,8 +98,9 @@ const MAX_DAYS: u32 = 3_650;
 /// Returns an error if the URL is neither empty nor an https URL with a path.
 fn check_metadata_url(url: String) -> Result<String, ApiError> {
     let url = url.trim().to_owned();
-    let fits = |url: &Url| url.scheme() == "https" && url.path() != "/" && url.fragment().is_none();
-    if url.is_empty() || oauth::check_browser_url(&url).is_ok_and(|url| fits(&url)) {
+    let is_allowed =
+        |url: &Url| url.scheme() == "https" && url.path() != "/" && url.fragment().is_none();
+    if url.is_empty() || oauth::check_browser_url(&url).is_ok_and(|url| is_allowed(&url)) {
         return Ok(url);
     }
     Err(ApiError::invalid(

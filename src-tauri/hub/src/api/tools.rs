@@ -214,7 +214,7 @@ fn hidden_reason(
             .all()
             .excluded()
             .iter()
-            .find(|one| one.server == server.id && is_meant(&one.entry))
+            .find(|exclusion| exclusion.server == server.id && is_meant(&exclusion.entry))
     };
     match acceptance {
         AcceptanceState::New => {
@@ -227,7 +227,7 @@ fn hidden_reason(
             "the server is off or not accepted".into()
         }
         AcceptanceState::Accepted => left_out()
-            .map(|one| one.entry.why.clone())
+            .map(|exclusion| exclusion.entry.why.clone())
             .unwrap_or_default(),
     }
 }
@@ -263,6 +263,6 @@ pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition)
         annotations: tool.annotations.clone(),
         digest: tool.digest.clone(),
         policy: hub.rules.evaluate(&input).effect,
-        own_policy: hub.rules.own_effect(&server.id, &tool.name),
+        own_policy: hub.rules.plain_tool_effect(&server.id, &tool.name),
     }
 }

@@ -171,7 +171,9 @@ fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Opt
     let converted = if let ValidationErrorKind::Type { kind } = error {
         match kind {
             TypeKind::Single(wanted) => to_type(value, *wanted),
-            TypeKind::Multiple(all) => all.iter().find_map(|one| to_type(value, one)),
+            TypeKind::Multiple(types) => {
+                types.iter().find_map(|json_type| to_type(value, json_type))
+            }
         }
     } else if let ValidationErrorKind::Constant { expected_value } = error {
         to_constant(value, expected_value)
@@ -179,7 +181,7 @@ fn conversion(arguments: &Value, path: &str, error: &ValidationErrorKind) -> Opt
         options
             .as_array()?
             .iter()
-            .find_map(|one| to_constant(value, one))
+            .find_map(|constant| to_constant(value, constant))
     } else {
         return None;
     };

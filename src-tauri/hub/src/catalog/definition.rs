@@ -81,23 +81,23 @@ impl Definition {
         let digest = digest::sha256(text.as_bytes());
         let raw = RawValue::from_string(text).map_err(DefinitionError::Malformed)?;
         let object = RawObject::parse(&raw).map_err(DefinitionError::Malformed)?;
-        let (name, name_at) = name_and_range(kind, &raw, &object)?;
+        let (name, name_range) = name_and_range(kind, &raw, &object)?;
         let title = parse_member(&object, "title")?;
         let description = parse_member(&object, "description")?;
         let annotations = parse_member(&object, "annotations")?;
         let input_schema: serde_json::Value =
             parse_member(&object, "inputSchema")?.unwrap_or_default();
-        let mirrored = headers::header_params(&input_schema);
+        let header_params = headers::header_params(&input_schema);
         schema::check_references(&input_schema)?;
         drop(object);
         Ok(Self {
             validator: OnceLock::new(),
-            header_params: mirrored,
+            header_params,
             raw,
             digest,
             offered: None,
             name,
-            name_range: name_at,
+            name_range,
             title,
             description: description.unwrap_or_default(),
             input_schema,
@@ -113,11 +113,11 @@ impl Definition {
             .filter(|name| !name.is_empty())
     }
 
-    /// Returns this accepted definition for clients to see, while the server offers `now`.
-    pub(super) fn retained_for(&self, now: &Self) -> Self {
+    /// Returns this accepted definition for clients to see while the server offers `offered`.
+    pub(super) fn retained_for(&self, offered: &Self) -> Self {
         Self {
-            digest: now.digest.clone(),
-            offered: Some(now.raw.clone()),
+            digest: offered.digest.clone(),
+            offered: Some(offered.raw.clone()),
             ..self.clone()
         }
     }
@@ -186,14 +186,16 @@ fn parse_member<T: DeserializeOwned>(
     })
 }
 
-/// Replaces each definition that is already known by the known one, so that its compiled validator
-/// is kept.
-pub(super) fn reuse_known(known: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
-    let known: HashMap<&str, &Arc<Definition>> =
-        known.iter().map(|one| (one.digest.as_str(), one)).collect();
-    for one in read {
-        if let Some(known) = known.get(one.digest.as_str()) {
-            *one = Arc::clone(known);
+/// Replaces each definition in `read` by an equal one in `previous`, so that its compiled validator
+/// is reused.
+pub(super) fn reuse_previous(previous: &[Arc<Definition>], read: &mut [Arc<Definition>]) {
+    let by_digest: HashMap<&str, &Arc<Definition>> = previous
+        .iter()
+        .map(|definition| (definition.digest.as_str(), definition))
+        .collect();
+    for definition in read {
+        if let Some(reused) = by_digest.get(definition.digest.as_str()) {
+            *definition = Arc::clone(reused);
         }
     }
 }

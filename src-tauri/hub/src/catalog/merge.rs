@@ -111,12 +111,12 @@ impl Snapshot {
     /// the same names. Bare names and URIs cannot be changed, so the second entry is excluded.
     pub fn merge(servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
         let per_server = servers.iter().map(|(server, offered)| {
-            let alone = PerServer {
+            let entry = PerServer {
                 server: server.clone(),
                 offered: (*offered).clone(),
                 view: OnceLock::new(),
             };
-            (server.id.clone(), alone)
+            (server.id.clone(), entry)
         });
         Self {
             all: Arc::new(CatalogView::merge(Naming::WithServer, servers)),
@@ -131,13 +131,13 @@ impl Snapshot {
 
     /// Returns true if the snapshot was made from the same servers and definitions.
     pub(super) fn is_merged_from(&self, servers: &[(Arc<RegisteredServer>, &Offered)]) -> bool {
-        let same = |(id, (server, offered)): (&ServerId, &(Arc<RegisteredServer>, &Offered))| {
-            let alone = self.per_server.get(id);
-            alone.is_some_and(|alone| {
-                alone.server == *server && same_definitions(&alone.offered, offered)
+        let is_same = |(id, (server, offered)): (&ServerId, &(Arc<RegisteredServer>, &Offered))| {
+            let merged = self.per_server.get(id);
+            merged.is_some_and(|merged| {
+                merged.server == *server && have_same_definitions(&merged.offered, offered)
             })
         };
-        self.servers.len() == servers.len() && self.servers.iter().zip(servers).all(same)
+        self.servers.len() == servers.len() && self.servers.iter().zip(servers).all(is_same)
     }
 
     /// Returns the view of all servers together.
@@ -151,9 +151,9 @@ impl Snapshot {
         let PerServer {
             server,
             offered,
-            view: lists,
+            view,
         } = self.per_server.get(id)?;
-        Some(lists.get_or_init(|| {
+        Some(view.get_or_init(|| {
             Arc::new(CatalogView::merge(
                 Naming::Bare,
                 &[(server.clone(), offered)],
@@ -178,13 +178,13 @@ impl Snapshot {
             return view.clone();
         };
         let key = (scope.clone(), profile.name.clone());
-        let mut all = self
+        let mut per_profile = self
             .per_profile
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(cached) = all
+        if let Some(cached) = per_profile
             .get(&key)
-            .filter(|known| Arc::ptr_eq(&known.profile, profile))
+            .filter(|cached| Arc::ptr_eq(&cached.profile, profile))
         {
             return cached.view.clone();
         }
@@ -193,19 +193,23 @@ impl Snapshot {
             view: Arc::new(view.filtered(profile)),
         };
         let view = entry.view.clone();
-        all.insert(key, entry);
+        per_profile.insert(key, entry);
         view
     }
 }
 
 /// Returns true if both offers have the same definitions in the same order.
-fn same_definitions(one: &Offered, other: &Offered) -> bool {
-    let same = |one: &Arc<Definition>, other: &Arc<Definition>| {
+fn have_same_definitions(one: &Offered, other: &Offered) -> bool {
+    let is_same = |one: &Arc<Definition>, other: &Arc<Definition>| {
         Arc::ptr_eq(one, other) || one.is_same(other)
     };
     one.keys().eq(other.keys())
         && one.iter().zip(other).all(|((_, one), (_, other))| {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| is_same(one, other))
         })
 }
 
@@ -224,7 +228,7 @@ impl CatalogView {
 
     /// Returns the part of the view that the profile permits, under the same names.
     fn filtered(&self, profile: &Profile) -> Self {
-        let has = |kind, entry: &CatalogEntry| match kind {
+        let permits = |kind, entry: &CatalogEntry| match kind {
             CapabilityKind::Tools => profile.has_tool(&entry.server.id, &entry.definition.name),
             CapabilityKind::Prompts | CapabilityKind::Resources | CapabilityKind::Templates => {
                 profile.has_server(&entry.server.id)
@@ -234,7 +238,7 @@ impl CatalogView {
             let entries = self
                 .entries(kind)
                 .iter()
-                .filter(|entry| has(kind, entry))
+                .filter(|entry| permits(kind, entry))
                 .cloned();
             List::from_entries(entries.collect())
         });
@@ -318,11 +322,11 @@ impl CatalogView {
 
     /// Returns true if both views show a client the same entries of a kind.
     pub fn has_same_entries(&self, other: &Self, kind: CapabilityKind) -> bool {
-        let (ours, theirs) = (self.entries(kind), other.entries(kind));
-        ours.len() == theirs.len()
-            && ours
+        let (left, right) = (self.entries(kind), other.entries(kind));
+        left.len() == right.len()
+            && left
                 .iter()
-                .zip(theirs)
+                .zip(right)
                 .all(|(one, other)| one.is_same(other))
     }
 
@@ -330,7 +334,7 @@ impl CatalogView {
         let is_listed =
             |entry: &&Arc<CatalogEntry>| kind != CapabilityKind::Tools || !self.defers(entry);
         let listed = || self.entries(kind).iter().filter(is_listed);
-        let own = if kind == CapabilityKind::Tools && deferred::is_offered(self) {
+        let own_definitions = if kind == CapabilityKind::Tools && deferred::is_offered(self) {
             &deferred::definitions()[..]
         } else {
             &[]
@@ -338,10 +342,13 @@ impl CatalogView {
         let length = |entry: &Arc<CatalogEntry>| {
             entry.definition.raw.get().len() + entry.exposed_name.len() + 1
         };
-        let mut text =
-            String::with_capacity(64 + own.concat().len() + listed().map(length).sum::<usize>());
+        let mut text = String::with_capacity(
+            64 + own_definitions.concat().len() + listed().map(length).sum::<usize>(),
+        );
         text.extend(["{\"", kind.list_member(), "\":["]);
-        own.iter().for_each(|own| text.extend([own, ","]));
+        own_definitions
+            .iter()
+            .for_each(|definition| text.extend([definition, ","]));
         for entry in listed() {
             entry
                 .definition
@@ -460,16 +467,16 @@ fn choose_name(
         return Ok(preferred);
     };
     if let Some(other) = prefix.map(with_hash) {
-        let Some(its_holder) = taken.get(&other) else {
+        let Some(hashed_holder) = taken.get(&other) else {
             return Ok(other);
         };
-        holder = its_holder;
+        holder = hashed_holder;
     }
     Err(match &holder.server.id {
         holder if holder != id => {
             format!("'{holder}' already uses this name; give one of the servers a prefix")
         }
-        _ => "the server offers it twice".into(),
+        _ => "the server offers two entries with this name".into(),
     })
 }
 

@@ -16,7 +16,7 @@ pub struct Profiles {
     store: Store,
     events: Events,
     table: Arc<ArcSwap<ProfileTable>>,
-    changing: Arc<tokio::sync::Mutex<()>>,
+    write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Default)]
@@ -42,12 +42,12 @@ impl Profiles {
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub async fn load(store: Store, events: Events) -> Result<Self, StoreError> {
-        let known = Arc::new(ArcSwap::from_pointee(read_profiles(&store).await?));
+        let table = Arc::new(ArcSwap::from_pointee(read_profiles(&store).await?));
         Ok(Self {
             store,
             events,
-            table: known,
-            changing: Arc::default(),
+            table,
+            write_lock: Arc::default(),
         })
     }
 
@@ -57,8 +57,8 @@ impl Profiles {
 
     /// Returns the profile of a client, if it has one.
     pub fn client_profile(&self, client: &ClientName) -> Option<Arc<Profile>> {
-        let known = self.table.load();
-        known.profiles.get(known.by_client.get(client)?).cloned()
+        let table = self.table.load();
+        table.profiles.get(table.by_client.get(client)?).cloned()
     }
 
     /// Writes a profile, and replaces one with the same name.
@@ -66,12 +66,12 @@ impl Profiles {
     /// # Errors
     /// Returns an error if the name is invalid, or if the store cannot be written. Nothing has
     /// changed then.
-    pub async fn put(&self, profile: Profile) -> Result<(), ProfileError> {
+    pub async fn save_profile(&self, profile: Profile) -> Result<(), ProfileError> {
         let length = profile.name.trim().chars().count();
         if !(1..=64).contains(&length) || profile.name.chars().any(char::is_control) {
             return Err(ProfileError::BadName);
         }
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         let servers =
             serde_json::to_string(&profile.servers).expect("lists of ids can be written as JSON");
         self.store.put_profile(&profile.name, &servers).await?;
@@ -83,7 +83,7 @@ impl Profiles {
     /// # Errors
     /// Returns an error if there is no profile with this name, or if the store cannot be written.
     pub async fn remove(&self, name: &str) -> Result<(), ProfileError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         if !self.store.remove_profile(name).await? {
             return Err(ProfileError::Unknown(name.to_owned()));
         }
@@ -99,7 +99,7 @@ impl Profiles {
         client: &ClientName,
         profile: Option<&str>,
     ) -> Result<(), ProfileError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         if let Some(name) = profile.filter(|name| !self.table.load().profiles.contains_key(*name)) {
             return Err(ProfileError::Unknown(name.to_owned()));
         }

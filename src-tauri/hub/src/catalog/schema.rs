@@ -75,12 +75,12 @@ impl<'a> References<'a> {
             Value::Array(parts) => return parts.iter().for_each(|part| self.collect(part, base)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return,
         };
-        let own = members
+        let own_id = members
             .get(self.id_keyword)
             .and_then(Value::as_str)
             .and_then(|id| resolve(base, id));
-        self.ids.extend(own.clone());
-        let base = own.as_ref().unwrap_or(base);
+        self.ids.extend(own_id.clone());
+        let base = own_id.as_ref().unwrap_or(base);
         for (key, value) in members {
             match (key.as_str(), value) {
                 ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(to))
@@ -223,12 +223,12 @@ fn describe_fault(error: &jsonschema::ValidationError<'_>) -> String {
     } else {
         path.as_str()
     };
-    let mut what = error.to_string();
-    if let Some((at, _)) = what.char_indices().nth(MAX_FAULT_CHARS) {
-        what.truncate(at);
-        what.push('…');
+    let mut message = error.to_string();
+    if let Some((end, _)) = message.char_indices().nth(MAX_FAULT_CHARS) {
+        message.truncate(end);
+        message.push('…');
     }
-    format!("{place}: {what} (rule '{}')", error.kind().keyword())
+    format!("{place}: {message} (rule '{}')", error.kind().keyword())
 }
 
 #[cfg(test)]

@@ -41,15 +41,15 @@ impl Index {
         #[expect(clippy::cast_precision_loss, reason = "a few thousand tools at most")]
         let number = tools.len() as f32;
         let mean = (lengths.iter().sum::<f32>() / number.max(1.0)).max(1.0);
-        for found in words.values_mut() {
+        for postings in words.values_mut() {
             #[expect(clippy::cast_precision_loss, reason = "a few thousand tools at most")]
-            let having = found.len() as f32;
-            let rarity = (1.0 + (number - having + 0.5) / (having + 0.5)).ln();
-            for (at, count) in found.iter_mut() {
-                let length = lengths.get(*at as usize).copied().unwrap_or(mean);
+            let count_with_word = postings.len() as f32;
+            let rarity = (1.0 + (number - count_with_word + 0.5) / (count_with_word + 0.5)).ln();
+            for (index, count) in postings.iter_mut() {
+                let length = lengths.get(*index as usize).copied().unwrap_or(mean);
                 *count *= rarity * (K1 + 1.0) / (*count + K1 * (1.0 - B + B * length / mean));
             }
-            found.shrink_to_fit();
+            postings.shrink_to_fit();
         }
         Self {
             tools,
@@ -64,22 +64,22 @@ impl Index {
         query: &str,
         accepts: impl Fn(&CatalogEntry) -> bool,
     ) -> Vec<&Arc<CatalogEntry>> {
-        let wanted = split_words(query);
-        if wanted.is_empty() {
+        let query_words = split_words(query);
+        if query_words.is_empty() {
             return self.tools.iter().filter(|tool| accepts(tool)).collect();
         }
         let mut scores = vec![0.0_f32; self.tools.len()];
         let mut best = scores.clone();
-        for word in wanted.iter().take(MAX_WORDS) {
+        for word in query_words.iter().take(MAX_WORDS) {
             self.score_word(word, &mut best);
             for (sum, best) in scores.iter_mut().zip(&mut best) {
                 *sum += std::mem::take(best);
             }
         }
-        let fitting = scores.iter().zip(&self.tools).enumerate();
-        let fitting = fitting.filter(|(_, (score, tool))| **score > 0.0 && accepts(tool));
-        let mut found: Vec<_> = fitting
-            .map(|(at, (score, tool))| (*score, at, tool))
+        let scored = scores.iter().zip(&self.tools).enumerate();
+        let matching = scored.filter(|(_, (score, tool))| **score > 0.0 && accepts(tool));
+        let mut found: Vec<_> = matching
+            .map(|(index, (score, tool))| (*score, index, tool))
             .collect();
         found.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         found.into_iter().map(|(_, _, tool)| tool).collect()
@@ -88,17 +88,17 @@ impl Index {
     /// Computes the score of one word of the query for each tool. If several words begin with it,
     /// the best one counts.
     fn score_word(&self, word: &str, best: &mut [f32]) {
-        for (known, found) in self
+        for (indexed_word, postings) in self
             .words
             .range(word.to_owned()..)
-            .take_while(|(known, _)| known.starts_with(word))
+            .take_while(|(indexed_word, _)| indexed_word.starts_with(word))
         {
-            let weight = if known == word { 1.0 } else { PREFIX };
-            if known != word && word.len() < MIN_PREFIX {
+            let weight = if indexed_word == word { 1.0 } else { PREFIX };
+            if indexed_word != word && word.len() < MIN_PREFIX {
                 continue;
             }
-            for (at, score) in found {
-                if let Some(best) = best.get_mut(*at as usize) {
+            for (index, score) in postings {
+                if let Some(best) = best.get_mut(*index as usize) {
                     *best = best.max(score * weight);
                 }
             }
@@ -111,17 +111,17 @@ impl Index {
 fn index_words(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Postings>, Vec<f32>) {
     let mut words: HashMap<String, Postings> = HashMap::new();
     let mut lengths = Vec::with_capacity(tools.len());
-    for (at, tool) in (0_u32..).zip(tools) {
+    for (index, tool) in (0_u32..).zip(tools) {
         let mut length = 0.0;
         for_each_text(tool, |text, weight| {
             for_each_word(text, |word| {
                 length += weight;
                 match words.get_mut(word) {
-                    Some(found) => match found.last_mut() {
-                        Some((last, count)) if *last == at => *count += weight,
-                        _ => found.push((at, weight)),
+                    Some(postings) => match postings.last_mut() {
+                        Some((last, count)) if *last == index => *count += weight,
+                        _ => postings.push((index, weight)),
                     },
-                    None => drop(words.insert(word.to_owned(), vec![(at, weight)])),
+                    None => drop(words.insert(word.to_owned(), vec![(index, weight)])),
                 }
             });
         });
@@ -131,19 +131,19 @@ fn index_words(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Postings>, Vec<f
 }
 
 /// Passes on the texts of a tool, each with the weight of its words.
-fn for_each_text(tool: &CatalogEntry, mut take: impl FnMut(&str, f32)) {
+fn for_each_text(tool: &CatalogEntry, mut visit: impl FnMut(&str, f32)) {
     let definition = &tool.definition;
-    take(&definition.name, NAME);
-    take(definition.title.as_deref().unwrap_or_default(), TITLE);
-    take(tool.server.id.as_str(), SERVER);
-    take(&definition.description, TEXT);
+    visit(&definition.name, NAME);
+    visit(definition.title.as_deref().unwrap_or_default(), TITLE);
+    visit(tool.server.id.as_str(), SERVER);
+    visit(&definition.description, TEXT);
     let parameters = definition
         .input_schema
         .get("properties")
         .and_then(serde_json::Value::as_object);
     for (name, schema) in parameters.into_iter().flatten() {
-        take(name, PARAMETER);
-        take(
+        visit(name, PARAMETER);
+        visit(
             schema
                 .get("description")
                 .and_then(serde_json::Value::as_str)

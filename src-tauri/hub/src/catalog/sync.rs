@@ -46,13 +46,15 @@ pub enum SyncError {
         method: &'static str,
         source: Arc<serde_json::Error>,
     },
-    #[error("one of the server's lists does not end")]
+    #[error(
+        "one of the server's lists does not end: it repeats a page, is too long, or takes too long to read"
+    )]
     Endless,
     #[error(transparent)]
     NotRunnable(Arc<RegistryError>),
     #[error("the server's spec is being changed; try again")]
     SpecChanging,
-    #[error("the server could not be read a moment ago; see its state")]
+    #[error("reading the server's lists failed a moment ago; see the server's state")]
     FailedRecently,
     #[error(transparent)]
     Store(Arc<StoreError>),
@@ -104,38 +106,38 @@ pub(super) async fn read_server(session: &Arc<ServerSession>) -> Result<SyncedSe
 
 async fn read_once(session: &Arc<ServerSession>) -> Result<SyncedServer, SyncError> {
     let hello = session.hello().await?;
-    let ask = |method: &'static str, params: Box<RawValue>| async move {
+    let send_request = |method: &'static str, params: Box<RawValue>| async move {
         session
             .request(OutgoingRequest::new(method, Some(&params), REQUEST_TIMEOUT))
             .await
     };
-    let (mut offered, mut left_out, mut ttl_ms) =
+    let (mut offered, mut excluded, mut ttl_ms) =
         (Offered::new(), ExcludedEntries::default(), None);
     for kind in CapabilityKind::ALL
         .into_iter()
         .filter(|kind| hello.capabilities.may_offer(*kind))
     {
-        let listed = read_list(kind, ask).await?;
+        let listed = read_list(kind, send_request).await?;
         ttl_ms = shorter_ttl(ttl_ms, listed.ttl_ms);
         offered.insert(kind, listed.definitions);
-        left_out.extend(listed.excluded);
+        excluded.extend(listed.excluded);
     }
     if hello.era().is_modern() && session.server().spec.url.is_some() {
         exclude_unsendable(
             offered.entry(CapabilityKind::Tools).or_default(),
-            &mut left_out,
+            &mut excluded,
         );
     }
     Ok(SyncedServer {
         hello,
         offered,
         ttl_ms,
-        excluded: left_out,
+        excluded,
     })
 }
 
-fn shorter_ttl(one: Option<u32>, other: Option<u32>) -> Option<u32> {
-    one.into_iter().chain(other).min()
+fn shorter_ttl(left: Option<u32>, right: Option<u32>) -> Option<u32> {
+    left.into_iter().chain(right).min()
 }
 
 /// Excludes tools with invalid header parameters, because their arguments cannot be sent over HTTP.
@@ -159,16 +161,16 @@ fn exclude_unsendable(tools: &mut Vec<Arc<Definition>>, excluded: &mut ExcludedE
 /// Returns an error if a page cannot be read, or if the list does not end.
 pub async fn read_list<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: CapabilityKind,
-    ask: impl Fn(&'static str, Box<RawValue>) -> F,
+    send_request: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<FetchedList, SyncError> {
-    time::timeout(MAX_TIME, read_pages(kind, ask))
+    time::timeout(MAX_TIME, read_pages(kind, send_request))
         .await
         .unwrap_or(Err(SyncError::Endless))
 }
 
 async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: CapabilityKind,
-    ask: impl Fn(&'static str, Box<RawValue>) -> F,
+    send_request: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<FetchedList, SyncError> {
     let mut all = FetchedList {
         definitions: Vec::new(),
@@ -179,7 +181,7 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     let (mut names, mut cursors) = (HashSet::new(), HashSet::new());
     let mut params = json::raw("{}".into());
     while all.entries <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
-        let result = match ask(kind.list_method(), params).await? {
+        let result = match send_request(kind.list_method(), params).await? {
             Ok(result) => result,
             Err(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
             Err(error) => {
@@ -221,20 +223,22 @@ fn read_page(
     for raw in entries {
         all.entries += 1;
         match Definition::parse(kind, raw.get().to_owned()) {
-            Ok(read) if names.insert(read.name.clone()) => all.definitions.push(Arc::new(read)),
+            Ok(definition) if names.insert(definition.name.clone()) => {
+                all.definitions.push(Arc::new(definition));
+            }
             // If two entries had the same name, a call by name would be ambiguous.
-            Ok(read) => {
+            Ok(definition) => {
                 let why = format!(
                     "an earlier {} has the same '{}'",
                     kind.noun(),
                     kind.key_member()
                 );
                 all.excluded
-                    .push(ExcludedEntry::new(kind, &read.name, &why));
+                    .push(ExcludedEntry::new(kind, &definition.name, &why));
             }
             Err(error) => {
-                let place = || format!("entry {} of {}", all.entries, kind.list_method());
-                let name = Definition::parse_name(kind, raw).unwrap_or_else(place);
+                let position = || format!("entry {} of {}", all.entries, kind.list_method());
+                let name = Definition::parse_name(kind, raw).unwrap_or_else(position);
                 all.excluded
                     .push(ExcludedEntry::new(kind, &name, &error.to_string()));
             }

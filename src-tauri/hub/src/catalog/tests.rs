@@ -3,19 +3,19 @@ use super::*;
 #[test]
 fn a_server_shortens_the_time_to_live_down_to_the_minimum_and_never_lengthens_it() {
     let (wanted, ms) = (Duration::from_secs(300), |ms| Duration::from_millis(ms));
-    for (said, expected) in [
+    for (stated, expected) in [
         (None, wanted),
         (Some(60_000), ms(60_000)),
         (Some(0), MIN_TTL),
         (Some(u32::MAX), wanted),
     ] {
-        assert_eq!(effective_ttl(wanted, said), expected, "{said:?}");
+        assert_eq!(effective_ttl(wanted, stated), expected, "{stated:?}");
     }
     let short = Duration::from_secs(5);
     assert_eq!(
         effective_ttl(short, Some(0)),
         short,
-        "the user's own is the least"
+        "the time may be below the minimum if the user sets it"
     );
 }
 
@@ -23,7 +23,7 @@ fn a_server_shortens_the_time_to_live_down_to_the_minimum_and_never_lengthens_it
 fn a_clock_jump_in_either_direction_makes_a_copy_stale() {
     let (read_at, ttl) = (Timestamp(1_790_000_000_000), Duration::from_secs(300));
     let years = 20 * 365 * 86_400_000;
-    for (now, old) in [
+    for (later_ms, expected) in [
         (0, false),
         (299_999, false),
         (300_001, true),
@@ -32,9 +32,9 @@ fn a_clock_jump_in_either_direction_makes_a_copy_stale() {
         (-years, true),
     ] {
         assert_eq!(
-            is_old(read_at, Timestamp(read_at.0 + now), ttl),
-            old,
-            "{now} ms later"
+            is_old(read_at, Timestamp(read_at.0 + later_ms), ttl),
+            expected,
+            "{later_ms} ms later"
         );
     }
     assert!(is_old(Timestamp(i64::MAX), Timestamp(i64::MIN), ttl));
@@ -53,7 +53,7 @@ mod acceptance {
     enum Step {
         /// The server is read, and offers these tools, each with one of a few descriptions.
         Read(Vec<(u8, u8)>),
-        /// A person accepts the waiting definition of the tool with this name.
+        /// A person accepts the offered definition of the tool with this name.
         Accept(u8),
         /// Drawbridge restarts, and reads the stored copy.
         Restart,
@@ -101,47 +101,47 @@ mod acceptance {
             let server = Arc::new(server());
             let mut copy = ServerCopy::empty(server.id.clone());
             let mut accepted = BTreeSet::new();
-            let (mut is_first, mut settling) = (true, true);
+            let (mut is_first_read, mut in_grace_period) = (true, true);
             for step in steps {
                 match step {
                     Step::Read(tools) => {
                         let mut names = BTreeSet::new();
                         let tools: Vec<_> = tools.into_iter().filter(|(name, _)| names.insert(*name)).map(tool).collect();
-                        if is_first || settling {
+                        if is_first_read || in_grace_period {
                             accepted.extend(tools.iter().map(|tool| tool.digest.clone()));
                         }
-                        is_first = false;
+                        is_first_read = false;
                         copy = copy.after_sync(&server, synced_row(), Offered::from([(CapabilityKind::Tools, tools)]));
                     }
                     Step::Accept(name) => {
-                        let waiting = copy.tools().iter().find(|tool| tool.name == format!("t{name}")).cloned();
-                        if let Some(tool) = waiting {
+                        let offered = copy.tools().iter().find(|tool| tool.name == format!("t{name}")).cloned();
+                        if let Some(tool) = offered {
                             copy.accepted.insert(&tool.name, &tool.digest);
                             copy.recompute_visible();
                             accepted.insert(tool.digest.clone());
                         }
                     }
-                    Step::Restart if !is_first => {
+                    Step::Restart if !is_first_read => {
                         copy = restarted(&copy);
-                        settling = false;
+                        in_grace_period = false;
                     }
-                    Step::EndGracePeriod if !is_first => {
+                    Step::EndGracePeriod if !is_first_read => {
                         copy.grace_period_end = None;
-                        settling = false;
+                        in_grace_period = false;
                     }
                     Step::Restart | Step::EndGracePeriod => {}
                 }
                 let snapshot = Snapshot::merge(&[(server.clone(), &copy.visible)]);
-                for lists in [snapshot.all(), snapshot.server_view(&server.id).expect("it is there")] {
-                    for tool in lists.entries(CapabilityKind::Tools) {
+                for view in [snapshot.all(), snapshot.server_view(&server.id).expect("the server is in the snapshot")] {
+                    for tool in view.entries(CapabilityKind::Tools) {
                         prop_assert!(accepted.contains(&tool.definition.digest), "{}", tool.definition.raw);
-                        prop_assert!(lists.find(CapabilityKind::Tools, &tool.exposed_name).is_some());
+                        prop_assert!(view.find(CapabilityKind::Tools, &tool.exposed_name).is_some());
                     }
-                    let listed = lists.list_result(CapabilityKind::Tools).get().matches("does ").count();
-                    prop_assert_eq!(listed, lists.entries(CapabilityKind::Tools).len());
+                    let listed = view.list_result(CapabilityKind::Tools).get().matches("does ").count();
+                    prop_assert_eq!(listed, view.entries(CapabilityKind::Tools).len());
                 }
                 let offered = copy.tools().iter().filter(|tool| accepted.contains(&tool.digest)).count();
-                prop_assert_eq!(snapshot.all().entries(CapabilityKind::Tools).len(), offered, "an accepted one is not lost");
+                prop_assert_eq!(snapshot.all().entries(CapabilityKind::Tools).len(), offered, "each offered tool that was accepted is visible");
             }
         }
     }
@@ -161,15 +161,15 @@ mod acceptance {
             offers(&[(1, 1)]),
         ));
         let changed = copy.after_sync(&server, synced_row(), offers(&[(1, 2), (2, 1)]));
-        let standings: Vec<_> = changed
+        let states: Vec<_> = changed
             .tools()
             .iter()
             .map(|tool| changed.acceptance_state(tool))
             .collect();
-        assert_eq!(standings, [AcceptanceState::Changed, AcceptanceState::New]);
+        assert_eq!(states, [AcceptanceState::Changed, AcceptanceState::New]);
         assert!(changed.visible[&CapabilityKind::Tools].is_empty());
-        let back = changed.after_sync(&server, synced_row(), offers(&[(1, 1)]));
-        assert_eq!(back.visible[&CapabilityKind::Tools].len(), 1);
+        let reverted = changed.after_sync(&server, synced_row(), offers(&[(1, 1)]));
+        assert_eq!(reverted.visible[&CapabilityKind::Tools].len(), 1);
     }
 
     #[test]
@@ -188,26 +188,29 @@ mod acceptance {
             offers(&[(1, 1)]),
         ));
         let copy = first.after_sync(&server, synced_row(), offers(&[(1, 2), (2, 1)]));
-        let [kept] = &copy.visible(&server)[&CapabilityKind::Tools][..] else {
-            panic!("a new one waits: {:?}", copy.visible(&server))
+        let [retained] = &copy.visible(&server)[&CapabilityKind::Tools][..] else {
+            panic!(
+                "only the changed tool is visible: {:?}",
+                copy.visible(&server)
+            )
         };
         assert_eq!(
-            kept.raw.get(),
+            retained.raw.get(),
             first.tools()[0].raw.get(),
-            "clients see what was accepted"
+            "clients see the accepted definition"
         );
         assert_eq!(
-            kept.digest,
+            retained.digest,
             copy.tools()[0].digest,
-            "and decisions are about what is there"
+            "decisions refer to the offered definition"
         );
         assert_eq!(
-            kept.offered.as_ref().map(|now| now.get()),
+            retained.offered.as_ref().map(|offered| offered.get()),
             Some(copy.tools()[0].raw.get())
         );
-        let back = copy.after_sync(&server, synced_row(), offers(&[(1, 1)]));
+        let reverted = copy.after_sync(&server, synced_row(), offers(&[(1, 1)]));
         assert!(
-            back.visible(&server)[&CapabilityKind::Tools][0]
+            reverted.visible(&server)[&CapabilityKind::Tools][0]
                 .offered
                 .is_none()
         );
@@ -230,7 +233,7 @@ mod acceptance {
         let again = copy.after_sync(&server, synced_row(), offers(&[(2, 1), (1, 2)]));
         assert!(
             Arc::ptr_eq(&again.tools()[0], &copy.tools()[1]),
-            "with what was made of it"
+            "the definition with its compiled validator is reused"
         );
         assert_eq!(again.tools()[1].description, "does 2");
     }

@@ -30,7 +30,7 @@ async fn get(url: &str, max: usize) -> Result<Bytes, HttpError> {
 #[tokio::test]
 async fn an_answer_does_not_depend_on_how_it_is_chunked() {
     let long = "x".repeat(300_000);
-    for (says, body) in [
+    for (response, body) in [
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabcd".to_owned(),
             "abcd",
@@ -53,7 +53,7 @@ async fn an_answer_does_not_depend_on_how_it_is_chunked() {
         ),
     ] {
         assert_eq!(
-            get(&server(says).await, 1_000_000)
+            get(&server(response).await, 1_000_000)
                 .await
                 .expect("an answer"),
             body

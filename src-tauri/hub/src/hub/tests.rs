@@ -70,7 +70,10 @@ async fn a_second_hub_on_the_same_folder_is_rejected_with_the_pid_of_the_first()
         data_dir: test_hub.folder.path().to_owned(),
         admin_token: None,
     };
-    let error = Hub::open(options).await.err().expect("refused");
+    let error = Hub::open(options)
+        .await
+        .err()
+        .expect("the hub does not open");
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(
         error.message.contains(&std::process::id().to_string()),
@@ -125,7 +128,7 @@ async fn secrets_are_stored_in_the_keyring_and_deleted_with_their_server() {
             .secrets
             .get("my-server.KEY")
             .await
-            .expect("asked")
+            .expect("read the keyring")
             .is_none()
     );
     assert!(!Path::new(&server.file).exists());
@@ -233,7 +236,11 @@ async fn a_closed_hub_starts_no_server() {
             false,
         )
         .await;
-    let server = test_hub.hub.registry.get(&server.id).expect("known");
+    let server = test_hub
+        .hub
+        .registry
+        .get(&server.id)
+        .expect("the server is registered");
     test_hub.hub.pool.close().await;
     let session = test_hub.hub.pool.session(&server, None);
     assert!(session.hello().await.is_err());
@@ -250,8 +257,12 @@ async fn a_closed_session_cannot_be_restarted_through_an_old_handle() {
             false,
         )
         .await;
-    let registered = test_hub.hub.registry.get(&server.id).expect("known");
-    let held = test_hub.hub.pool.session(&registered, None);
+    let registered = test_hub
+        .hub
+        .registry
+        .get(&server.id)
+        .expect("the server is registered");
+    let session = test_hub.hub.pool.session(&registered, None);
     test_hub
         .run(EnableServer {
             id: server.id,
@@ -259,8 +270,8 @@ async fn a_closed_session_cannot_be_restarted_through_an_old_handle() {
         })
         .await
         .expect("disabled");
-    assert!(held.hello().await.is_err());
-    assert_eq!(held.status().starts, 0);
+    assert!(session.hello().await.is_err());
+    assert_eq!(session.status().starts, 0);
 }
 
 #[tokio::test]
@@ -288,7 +299,7 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
             effect: Effect::Allow,
         })
         .await
-        .expect("set");
+        .expect("set the policy");
     test_hub
         .run(RevokeClient { name: name.clone() })
         .await
@@ -362,13 +373,13 @@ async fn settings_are_bounded_and_stored() {
         ..ChangeSettings::default()
     };
     assert_eq!(code(test_hub.run(wrong).await), Some(ErrorCode::Invalid));
-    let kept = ChangeSettings {
+    let unlimited = ChangeSettings {
         audit_retention_days: Some(0),
         ..ChangeSettings::default()
     };
     assert_eq!(
         test_hub
-            .run(kept)
+            .run(unlimited)
             .await
             .expect("changed")
             .audit_retention_days,
@@ -384,7 +395,7 @@ async fn settings_are_bounded_and_stored() {
             effect: Effect::Deny,
         })
         .await
-        .expect("set");
+        .expect("set the policy");
     let loaded = Settings::load(test_hub.hub.store.clone())
         .await
         .expect("loaded")
@@ -421,21 +432,21 @@ async fn policy_changes_are_recorded_in_the_audit() {
             effect: Effect::Deny,
         })
         .await
-        .expect("set");
+        .expect("set the policy");
     test_hub.run(RemovePolicy { scope }).await.expect("removed");
     test_hub
         .run(SetDefaultPolicy {
             effect: Effect::Deny,
         })
         .await
-        .expect("set");
+        .expect("set the policy");
     test_hub.hub.record_refused_token(&ClientName::new("c"));
     test_hub.hub.record_refused_token(&ClientName::new("c"));
     let report = test_hub.run(VerifyAudit {}).await.expect("verified");
     assert_eq!(
         (report.entries - before, report.broken),
         (5, None),
-        "a server, two rules, the default, one token"
+        "entries for a server, two rules, the default policy and one refused token"
     );
 }
 
@@ -451,7 +462,11 @@ async fn the_future_of_a_request_is_small() {
             false,
         )
         .await;
-    let server = test_hub.hub.registry.get(&server.id).expect("known");
+    let server = test_hub
+        .hub
+        .registry
+        .get(&server.id)
+        .expect("the server is registered");
     let session = test_hub.hub.pool.session(&server, None);
     let request = session.request(OutgoingRequest::new("ping", None, Duration::from_secs(1)));
     assert!(
@@ -463,7 +478,7 @@ async fn the_future_of_a_request_is_small() {
         .hub
         .sessions
         .open(ClientName::new("c"), client_info(), ClientScope::All);
-    let back = ClientHandle::for_session(client);
-    let call = test_hub.hub.handle_request(&back, "tools/call", None);
+    let handle = ClientHandle::for_session(client);
+    let call = test_hub.hub.handle_request(&handle, "tools/call", None);
     assert!(size_of_val(&call) <= 512, "{} bytes", size_of_val(&call));
 }

@@ -62,8 +62,8 @@ pub(crate) fn lines_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
     let mut found = Vec::new();
     while let Some(line) = next_line(&mut reader, max)
         .now_or_never()
-        .expect("it need not wait")
-        .expect("no error")
+        .expect("the pieces are ready")
+        .expect("the reader does not fail")
     {
         found.push(line);
     }
@@ -76,7 +76,7 @@ pub(crate) fn lines_do_not_depend_on_cuts(pieces: &[&[u8]], max: usize) {
         .into_iter()
         .map(|line| expected_line(line, max))
         .collect();
-    assert_eq!(found, expected, "at most {max} bytes a line");
+    assert_eq!(found, expected, "with lines of at most {max} bytes");
 }
 
 fn expected_line(line: &[u8], max: usize) -> Line {

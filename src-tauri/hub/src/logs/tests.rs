@@ -32,17 +32,17 @@ fn a_secret_is_masked_anywhere_in_a_line() {
 fn a_secret_is_masked_in_its_common_encodings() {
     let (logs, _folder) = logs();
     logs.add_secret(&Secret::new("pa\"ss word/1234".into()));
-    for said in [
+    for encoded in [
         "pa\"ss word/1234",
         r#"pa\"ss word/1234"#,
         "cGEic3Mgd29yZC8xMjM0",
         "7061227373",
         "pa%22ss+word%2F1234",
     ] {
-        let masked = logs.mask_text(&format!("it is {said}."));
+        let masked = logs.mask_text(&format!("it is {encoded}."));
         assert!(
-            !masked.contains("ss word") && (masked.contains("•••") || said.len() < 12),
-            "{said}: {masked}"
+            !masked.contains("ss word") && (masked.contains("•••") || encoded.len() < 12),
+            "{encoded}: {masked}"
         );
     }
 }

@@ -246,17 +246,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
                 // Comparing is cheaper for a few keys, and a set for many.
-                let mut seen = HashSet::new();
+                let mut names = HashSet::new();
                 while let Some(key) = map.next_key::<Key<'de>>()? {
                     if members.len() == MAX_LINEAR_SEARCH {
-                        seen.extend(members.iter().map(|(name, _)| name.clone()));
+                        names.extend(members.iter().map(|(name, _)| name.clone()));
                     }
-                    let is_twice = if members.len() < MAX_LINEAR_SEARCH {
+                    let is_repeated = if members.len() < MAX_LINEAR_SEARCH {
                         members.iter().any(|(name, _)| *name == key.0)
                     } else {
-                        !seen.insert(key.0.clone())
+                        !names.insert(key.0.clone())
                     };
-                    if is_twice {
+                    if is_repeated {
                         return Err(serde::de::Error::custom(format_args!(
                             "key {:?} occurs twice",
                             key.0

@@ -46,7 +46,7 @@ pub fn server_id_from_name(name: &str) -> Option<ServerId> {
 
 /// Returns whether a file's name can be a server's id.
 pub fn is_server_id(id: &str) -> bool {
-    server_id_from_name(id).is_some_and(|made| made.as_str() == id)
+    server_id_from_name(id).is_some_and(|valid_id| valid_id.as_str() == id)
 }
 
 /// Returns `prefix__tool`, or [`hashed_name`] if that is too long or the tool's name has other
@@ -87,7 +87,9 @@ pub fn is_reserved(name: &str) -> bool {
         .filter(|c| c.is_ascii_alphanumeric())
         .map(|c| c.to_ascii_lowercase())
         .collect();
-    BUILT_IN.iter().any(|own| own.replace('_', "") == folded)
+    BUILT_IN
+        .iter()
+        .any(|built_in| built_in.replace('_', "") == folded)
 }
 
 /// Returns whether `prefix` can precede `__` in an exposed name. An empty prefix stands for bare

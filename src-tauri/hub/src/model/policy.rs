@@ -106,8 +106,10 @@ pub struct Condition {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Lifetime {
+    // Earlier versions stored it under the name `until_revoked`.
     #[default]
-    UntilRevoked,
+    #[serde(alias = "until_revoked")]
+    UntilDeleted,
     Until {
         at: Timestamp,
     },
@@ -173,14 +175,14 @@ impl Rule {
                 || self
                     .definition
                     .as_deref()
-                    .is_some_and(|accepted| definition.is_some_and(|now| now != accepted)))
+                    .is_some_and(|accepted| definition.is_some_and(|current| current != accepted)))
     }
 
     /// Returns how many more calls the rule may decide, or `None` if there is no bound.
     pub fn remaining(&self) -> Option<u32> {
         match self.spec.lifetime {
             Lifetime::Calls { count } => Some(count.saturating_sub(self.used)),
-            Lifetime::UntilRevoked | Lifetime::Until { .. } | Lifetime::Session { .. } => None,
+            Lifetime::UntilDeleted | Lifetime::Until { .. } | Lifetime::Session { .. } => None,
         }
     }
 
@@ -190,19 +192,19 @@ impl Rule {
             // Setting the clock back must not prolong a rule.
             Lifetime::Until { at } => now < self.created_at || at <= now,
             Lifetime::Calls { .. } => self.remaining() == Some(0),
-            Lifetime::UntilRevoked | Lifetime::Session { .. } => false,
+            Lifetime::UntilDeleted | Lifetime::Session { .. } => false,
         }
     }
 }
 
 impl RuleSpec {
     /// Returns whether the rule consists of a scope and an effect on calls only: it has no
-    /// conditions, and holds until it is revoked.
+    /// conditions, and applies until it is deleted.
     pub fn is_plain(&self) -> bool {
         self.conditions.is_empty()
             && !self.read_only
             && self.result.is_none()
-            && self.lifetime == Lifetime::UntilRevoked
+            && self.lifetime == Lifetime::UntilDeleted
     }
 }
 
@@ -238,11 +240,11 @@ impl fmt::Display for RuleSpec {
         if let Some(client) = &self.scope.client {
             write!(f, " for {client}")?;
         }
-        for (at, condition) in self.conditions.iter().enumerate() {
-            write!(f, " {} {condition}", if at == 0 { "if" } else { "and" })?;
+        for (index, condition) in self.conditions.iter().enumerate() {
+            write!(f, " {} {condition}", if index == 0 { "if" } else { "and" })?;
         }
         match &self.lifetime {
-            Lifetime::UntilRevoked => Ok(()),
+            Lifetime::UntilDeleted => Ok(()),
             Lifetime::Until { .. } => f.write_str(" for a while"),
             Lifetime::Session { .. } => f.write_str(" in this session"),
             Lifetime::Calls { count: 1 } => f.write_str(" once"),
@@ -262,8 +264,8 @@ impl fmt::Display for Condition {
             Predicate::Equals(value) => write!(f, "{pointer} is {value}"),
             Predicate::OneOf(values) => {
                 write!(f, "{pointer} is one of ")?;
-                for (at, value) in values.iter().enumerate() {
-                    write!(f, "{}{value}", if at == 0 { "" } else { ", " })?;
+                for (index, value) in values.iter().enumerate() {
+                    write!(f, "{}{value}", if index == 0 { "" } else { ", " })?;
                 }
                 Ok(())
             }

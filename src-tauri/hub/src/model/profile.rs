@@ -28,7 +28,7 @@ impl Profile {
         tools.is_some_and(|tools| {
             tools
                 .as_ref()
-                .is_none_or(|tools| tools.iter().any(|one| one == tool))
+                .is_none_or(|tools| tools.iter().any(|name| name == tool))
         })
     }
 }

@@ -175,7 +175,7 @@ pub struct ServerSpec {
     /// first start. Inferred from `command` if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<Runtime>,
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    #[serde(default = "default_true", skip_serializing_if = "is_true")]
     pub enabled: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pub lifecycle: Lifecycle,
@@ -297,8 +297,10 @@ pub enum SpecError {
     BadPrefix(String),
     #[error("'{0}' must be at least {1}")]
     TooSmall(&'static str, u32),
-    #[error("'protocol_version' is '{found}', which this transport does not support; use {known}")]
-    UnknownRevision { found: String, known: String },
+    #[error(
+        "'protocol_version' is '{found}', which this transport does not support; use {supported}"
+    )]
+    UnknownRevision { found: String, supported: String },
     #[error("'fallback' contains '{0}' twice")]
     DuplicateFallback(ServerId),
 }
@@ -472,9 +474,9 @@ impl ServerSpec {
         {
             return Err(SpecError::BadPrefix(prefix.clone()));
         }
-        let mut seen = BTreeSet::new();
-        let twice = self.fallback.iter().find(|id| !seen.insert(*id));
-        twice.map_or(Ok(()), |id| Err(SpecError::DuplicateFallback(id.clone())))
+        let mut ids = BTreeSet::new();
+        let repeated = self.fallback.iter().find(|id| !ids.insert(*id));
+        repeated.map_or(Ok(()), |id| Err(SpecError::DuplicateFallback(id.clone())))
     }
 
     /// Returns the headers that are sent, including the bearer token.
@@ -514,7 +516,7 @@ impl ServerSpec {
     pub fn allows_tool(&self, tool: &str) -> bool {
         self.allowed_tools
             .as_ref()
-            .is_none_or(|allowed| allowed.iter().any(|one| one == tool))
+            .is_none_or(|allowed| allowed.iter().any(|name| name == tool))
     }
 
     /// Returns the identity: the digest of what the server would start or connect to. The user
@@ -615,7 +617,7 @@ fn is_retries(value: &u32) -> bool {
     *value == RETRIES
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
@@ -623,7 +625,7 @@ fn yes() -> bool {
     clippy::trivially_copy_pass_by_ref,
     reason = "serde's skip_serializing_if passes a reference"
 )]
-fn is_yes(value: &bool) -> bool {
+fn is_true(value: &bool) -> bool {
     *value
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Account {
     own_client: Mutex<Option<OauthClient>>,
     challenge: Mutex<Option<Challenge>>,
     /// As in the [`Grant`].
-    answered: Mutex<BTreeSet<String>>,
+    signed_in_scopes: Mutex<BTreeSet<String>>,
     state: tokio::sync::Mutex<AccountState>,
 }
 
@@ -91,7 +91,7 @@ impl Account {
             key,
             own_client: Mutex::default(),
             challenge: Mutex::default(),
-            answered: Mutex::default(),
+            signed_in_scopes: Mutex::default(),
             state: tokio::sync::Mutex::default(),
         }
     }
@@ -111,29 +111,29 @@ impl Account {
         authorizer: &Authorizer,
         registered: &Registration,
     ) -> Result<Registration, SecretError> {
-        let Some(own) = self.own_client() else {
+        let Some(own_client) = self.own_client() else {
             return Ok(registered.clone());
         };
-        let given = own
+        let secret_refs = own_client
             .client_secret
             .map(|secret| (String::new(), secret))
             .into_iter()
             .collect();
-        let (mut resolved, _) = authorizer.0.tokens.0.resolve(&given).await?;
+        let (mut resolved, _) = authorizer.0.tokens.0.resolve(&secret_refs).await?;
         let client_secret = resolved.remove("");
         if let Some(secret) = &client_secret {
             authorizer.0.logs.add_secret(&Secret::new(secret.clone()));
         }
         Ok(Registration::new(
-            own.client_id,
+            own_client.client_id,
             client_secret,
             registered.redirect_uri.clone(),
         ))
     }
 
     /// Returns the scopes that a person has already signed in again for.
-    pub(super) fn answered(&self) -> BTreeSet<String> {
-        lock(&self.answered).clone()
+    pub(super) fn signed_in_scopes(&self) -> BTreeSet<String> {
+        lock(&self.signed_in_scopes).clone()
     }
 
     pub(super) fn challenge(&self) -> Option<Challenge> {
@@ -142,15 +142,15 @@ impl Account {
 
     /// Sets or clears the challenge. Returns true if the reason to sign in has changed.
     pub(super) fn set_challenge(&self, challenge: Option<Challenge>) -> bool {
-        let said = |challenge: &Option<Challenge>| challenge.as_ref().map(Challenge::reason);
-        let now = said(&challenge);
-        said(&std::mem::replace(&mut *lock(&self.challenge), challenge)) != now
+        let reason = |challenge: &Option<Challenge>| challenge.as_ref().map(Challenge::reason);
+        let new_reason = reason(&challenge);
+        reason(&std::mem::replace(&mut *lock(&self.challenge), challenge)) != new_reason
     }
 
     /// Returns a token that is not due for renewal, if that is known without I/O. The inner `None`
     /// means that nobody has signed in.
     pub(super) fn cached_token(&self) -> Option<Option<Secret>> {
-        let state = self.state.try_lock().ok().filter(|held| held.is_loaded)?;
+        let state = self.state.try_lock().ok().filter(|state| state.is_loaded)?;
         let Some(grant) = &state.grant else {
             return Some(None);
         };
@@ -171,15 +171,15 @@ impl Account {
         if !grant.is_renewal_due(now) {
             return Ok(grant.token());
         }
-        let usable = grant.token().filter(|_| !grant.has_expired(now));
+        let valid_token = grant.token().filter(|_| !grant.has_expired(now));
         match state.refresh(self, authorizer).await {
             // The renewal failed, but the old token is still valid.
-            Err(error) if usable.is_some() => {
+            Err(error) if valid_token.is_some() => {
                 tracing::warn!(
                     "The token for {} could not be renewed yet: {error}",
                     self.key.server
                 );
-                Ok(usable)
+                Ok(valid_token)
             }
             renewed => renewed,
         }
@@ -229,7 +229,7 @@ impl Account {
                 .delete_grant(&before.issuer, &self.key)
                 .await?;
         }
-        self.set_answered(Some(&grant));
+        self.set_signed_in_scopes(Some(&grant));
         *state = AccountState {
             is_loaded: true,
             grant: Some(grant),
@@ -239,9 +239,9 @@ impl Account {
         Ok(())
     }
 
-    fn set_answered(&self, grant: Option<&Grant>) {
-        *lock(&self.answered) = grant
-            .map(|grant| grant.answered.clone())
+    fn set_signed_in_scopes(&self, grant: Option<&Grant>) {
+        *lock(&self.signed_in_scopes) = grant
+            .map(|grant| grant.signed_in_scopes.clone())
             .unwrap_or_default();
     }
 
@@ -272,7 +272,7 @@ impl AccountState {
                     Some(grant) => mask_secrets(authorizer, grant),
                     None => authorizer.0.signed_in_servers.set(&account.key, None).await,
                 }
-                account.set_answered(grant.as_ref());
+                account.set_signed_in_scopes(grant.as_ref());
                 self.grant = grant;
             }
             self.is_loaded = true;
@@ -321,7 +321,7 @@ impl AccountState {
                     credentials,
                     issuer: grant.issuer.clone(),
                     client: grant.client.clone(),
-                    answered: grant.answered.clone(),
+                    signed_in_scopes: grant.signed_in_scopes.clone(),
                 };
                 if let Err(error) = store_grant(account, authorizer, &grant).await {
                     tracing::warn!(
@@ -360,7 +360,7 @@ impl AccountState {
                 .await?;
             authorizer.0.signed_in_servers.set(&account.key, None).await;
         }
-        account.set_answered(None);
+        account.set_signed_in_scopes(None);
         *self = Self {
             is_loaded: true,
             grant: None,

@@ -143,7 +143,7 @@ struct Running {
     issuer: String,
     client: Registration,
     /// As in the [`Grant`].
-    answered: BTreeSet<String>,
+    signed_in_scopes: BTreeSet<String>,
     callback: Callback,
     /// The `state` parameter of the authorization request.
     state: String,
@@ -159,8 +159,8 @@ pub(super) async fn begin(
         OauthError::Failed(error.map_text(&|text| authorizer.0.logs.mask_text(text)))
     };
     let challenge = account.challenge();
-    let mut answered = account.answered();
-    answered.extend(
+    let mut signed_in_scopes = account.signed_in_scopes();
+    signed_in_scopes.extend(
         challenge
             .iter()
             .filter(|challenge| !challenge.refuses_all)
@@ -224,7 +224,7 @@ pub(super) async fn begin(
         manager: found.manager,
         issuer: found.issuer,
         client,
-        answered,
+        signed_in_scopes,
         callback,
         state,
         sender,
@@ -264,9 +264,9 @@ async fn obtain_client(
     };
     // Read the keyring first, so that nobody is sent to a browser for tokens that cannot be stored.
     let stored = authorizer.0.tokens.load_registration(&found.issuer).await?;
-    if let Some(own) = account.own_client() {
-        let callback = listen(own.callback_port).await.map_err(no_port)?;
-        let registered = Registration::new(own.client_id, None, callback.redirect_uri());
+    if let Some(own_client) = account.own_client() {
+        let callback = listen(own_client.callback_port).await.map_err(no_port)?;
+        let registered = Registration::new(own_client.client_id, None, callback.redirect_uri());
         return Ok((
             callback,
             account.resolve_client(authorizer, &registered).await?,
@@ -319,7 +319,7 @@ impl Running {
             manager,
             issuer,
             client,
-            answered,
+            signed_in_scopes,
             callback,
             state,
             sender,
@@ -339,7 +339,7 @@ impl Running {
                 // The secret stays where the spec keeps it.
                 grant.client.client_secret = None;
             }
-            grant.answered = answered;
+            grant.signed_in_scopes = signed_in_scopes;
             account
                 .sign_in(&authorizer, grant, manager)
                 .await
@@ -393,7 +393,7 @@ async fn redeem(
         issuer: issuer.to_owned(),
         client,
         credentials,
-        answered: BTreeSet::new(),
+        signed_in_scopes: BTreeSet::new(),
     };
     Ok((grant, manager))
 }

@@ -166,13 +166,13 @@ impl Bearer {
         let Some(token) = token.filter(|_| self.is_for_its_server(&request)) else {
             return self.check_response(http.send(request).await);
         };
-        let again = request.clone();
+        let retry = request.clone();
         let response = match http.send(with_token(request, &token)).await {
             Ok(response) if response.status() == StatusCode::UNAUTHORIZED => response,
             other => return self.check_response(other),
         };
         match Box::pin(self.replace_token(token)).await? {
-            Some(token) => self.check_response(http.send(with_token(again, &token)).await),
+            Some(token) => self.check_response(http.send(with_token(retry, &token)).await),
             None => self.check_response(Ok(response)),
         }
     }
@@ -212,7 +212,7 @@ impl Bearer {
         }
         let header = bearer_challenge(response);
         let server = &self.account.key.server;
-        let said = header
+        let challenge = header
             .as_ref()
             .map(|header| WWWAuthenticateParams::parse(header, server))
             .unwrap_or_default();
@@ -221,14 +221,14 @@ impl Bearer {
         let other_scheme = header.is_none() && response.headers().contains_key(WWW_AUTHENTICATE);
         let refuses_all = match status {
             StatusCode::UNAUTHORIZED if !other_scheme => true,
-            StatusCode::FORBIDDEN if said.is_insufficient_scope() => false,
+            StatusCode::FORBIDDEN if challenge.is_insufficient_scope() => false,
             _ => return Ok(sent),
         };
-        let scopes = demanded_scopes(said.scope.as_deref());
+        let scopes = demanded_scopes(challenge.scope.as_deref());
         let server = server.to_string();
         let reason = if refuses_all {
             SignInReason::Unauthorized { server, status }
-        } else if scopes.is_subset(&self.account.answered()) {
+        } else if scopes.is_subset(&self.account.signed_in_scopes()) {
             return Err(BearerError::Refused(InsufficientScope {
                 server,
                 status,

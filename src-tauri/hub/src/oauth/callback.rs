@@ -20,7 +20,7 @@ use tokio::{
 use url::form_urlencoded;
 
 const PATH: &str = "/callback";
-/// The longest time for one connection. Browsers open some in advance that they never use.
+/// The longest time for one connection. Browsers open connections in advance that they never use.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_CONNECTIONS: usize = 16;
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(100);
@@ -142,7 +142,7 @@ impl Expected {
                 "This is not the answer that Drawbridge is waiting for.",
             );
         };
-        let said = match &answer.outcome {
+        let text = match &answer.outcome {
             AuthorizationResult::Code(_) => {
                 "You have signed in. Drawbridge completes the sign-in. You can close this window."
             }
@@ -151,7 +151,7 @@ impl Expected {
             }
         };
         match self.found.try_send(answer) {
-            Ok(()) => render_page(StatusCode::OK, said),
+            Ok(()) => render_page(StatusCode::OK, text),
             Err(_) => render_page(
                 StatusCode::CONFLICT,
                 "Drawbridge already has an answer. You can close this window.",
@@ -164,16 +164,16 @@ impl Expected {
 fn parse_query(query: &str, state: &str) -> Option<AuthorizationResponse> {
     let mut found: [Option<String>; 5] = Default::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        let place = ["state", "code", "iss", "error", "error_description"]
+        let index = ["state", "code", "iss", "error", "error_description"]
             .iter()
-            .position(|known| *known == name);
-        let Some(place) = place else { continue };
-        if found[place].replace(value.into_owned()).is_some() {
+            .position(|parameter| *parameter == name);
+        let Some(index) = index else { continue };
+        if found[index].replace(value.into_owned()).is_some() {
             return None;
         }
     }
-    let [said, code, issuer, error, description] = found;
-    if said.as_deref() != Some(state) {
+    let [answered_state, code, issuer, error, description] = found;
+    if answered_state.as_deref() != Some(state) {
         return None;
     }
     let outcome = match (code, error) {
@@ -186,10 +186,10 @@ fn parse_query(query: &str, state: &str) -> Option<AuthorizationResponse> {
     Some(AuthorizationResponse { outcome, issuer })
 }
 
-fn render_page(status: StatusCode, said: &str) -> Response<String> {
+fn render_page(status: StatusCode, text: &str) -> Response<String> {
     let body = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Drawbridge</title>\
-         <body style=\"font: 1.1rem system-ui; margin: 4rem\"><p>{said}</p></body></html>\n"
+         <body style=\"font: 1.1rem system-ui; margin: 4rem\"><p>{text}</p></body></html>\n"
     );
     let response = Response::builder()
         .status(status)

@@ -27,8 +27,9 @@ pub(super) struct Grant {
     /// The scopes that the server demanded in addition and that a person has signed in again for,
     /// whether the authorization server granted them or not. Empty text stands for a demand without
     /// a scope.
-    #[serde(default)]
-    pub(super) answered: BTreeSet<String>,
+    // Earlier versions stored it under the name `answered`.
+    #[serde(default, alias = "answered")]
+    pub(super) signed_in_scopes: BTreeSet<String>,
 }
 
 /// This program's registration at an authorization server.
@@ -80,7 +81,7 @@ impl Grant {
 
     /// Returns when the token expires, if the authorization server stated a lifetime.
     pub(super) fn expires_at(&self) -> Option<Timestamp> {
-        let lasts = i64::try_from(
+        let lifetime_ms = i64::try_from(
             self.credentials
                 .token_response
                 .as_ref()?
@@ -88,21 +89,27 @@ impl Grant {
                 .as_millis(),
         )
         .ok()?;
-        let since = i64::try_from(self.credentials.token_received_at?)
+        let received_at = i64::try_from(self.credentials.token_received_at?)
             .ok()?
             .checked_mul(1000)?;
-        since.checked_add(lasts).map(Timestamp)
+        received_at.checked_add(lifetime_ms).map(Timestamp)
     }
 
     /// Returns true if it is time to renew the token.
     pub(super) fn is_renewal_due(&self, now: Timestamp) -> bool {
-        let (Some(end), Some(since)) = (self.expires_at(), self.credentials.token_received_at)
+        let (Some(expires_at), Some(received_at)) =
+            (self.expires_at(), self.credentials.token_received_at)
         else {
             return false;
         };
-        let since = i64::try_from(since).expect("expires_at has converted it");
-        let lasts = end.0.saturating_sub(since.saturating_mul(1000));
-        now.0 >= end.0.saturating_sub(RENEWAL_MARGIN_MS.min(lasts / 2))
+        let received_at = i64::try_from(received_at).expect("expires_at has converted it");
+        let lifetime_ms = expires_at
+            .0
+            .saturating_sub(received_at.saturating_mul(1000));
+        now.0
+            >= expires_at
+                .0
+                .saturating_sub(RENEWAL_MARGIN_MS.min(lifetime_ms / 2))
     }
 
     pub(super) fn has_expired(&self, now: Timestamp) -> bool {
@@ -187,10 +194,10 @@ mod tests {
     use super::*;
     use crate::secrets::InMemory;
 
-    fn grant(issuer: &str, lasts: Option<u64>) -> Grant {
+    fn grant(issuer: &str, lifetime_s: Option<u64>) -> Grant {
         let mut response = serde_json::json!({"access_token": "t", "token_type": "bearer"});
-        if let Some(lasts) = lasts {
-            response["expires_in"] = lasts.into();
+        if let Some(lifetime_s) = lifetime_s {
+            response["expires_in"] = lifetime_s.into();
         }
         let credentials = serde_json::json!({"client_id": "c", "token_response": response, "token_received_at": 1000});
         let client = Registration::new("c".into(), None, String::new());
@@ -199,7 +206,7 @@ mod tests {
             issuer: issuer.into(),
             client,
             credentials,
-            answered: BTreeSet::new(),
+            signed_in_scopes: BTreeSet::new(),
         }
     }
 
@@ -219,8 +226,18 @@ mod tests {
         assert!(!endless.is_renewal_due(at(i64::from(i32::MAX))) && !endless.has_expired(at(1)));
         assert!(
             grant("i", Some(u64::MAX)).expires_at().is_none(),
-            "no sum overflows"
+            "a lifetime that overflows counts as unknown"
         );
+    }
+
+    #[test]
+    fn a_grant_of_an_earlier_version_keeps_its_scopes() {
+        let mut stored = serde_json::to_value(grant("i", None)).expect("write the grant");
+        let members = stored.as_object_mut().expect("a grant is an object");
+        members.remove("signed_in_scopes");
+        members.insert("answered".into(), serde_json::json!(["files:write"]));
+        let read: Grant = serde_json::from_value(stored).expect("read the grant");
+        assert!(read.signed_in_scopes.contains("files:write"));
     }
 
     #[tokio::test]
@@ -234,48 +251,48 @@ mod tests {
         tokens
             .store_grant(&server, &grant("https://a.example", None))
             .await
-            .expect("kept");
+            .expect("store the grant");
         assert!(
             tokens
                 .load_grant("https://a.example", &server)
                 .await
-                .expect("asked")
+                .expect("load the grant")
                 .is_some()
         );
         assert!(
             tokens
                 .load_grant("https://b.example", &server)
                 .await
-                .expect("asked")
+                .expect("load the grant")
                 .is_none()
         );
-        let other = account("https://mcp.example.com/other", None);
+        let other_server = account("https://mcp.example.com/other", None);
         assert!(
             tokens
-                .load_grant("https://a.example", &other)
+                .load_grant("https://a.example", &other_server)
                 .await
-                .expect("asked")
+                .expect("load the grant")
                 .is_none(),
-            "nor for another server"
+            "another server has no grant"
         );
-        let own = account("https://mcp.example.com/mcp", Some("mine"));
+        let with_client = account("https://mcp.example.com/mcp", Some("mine"));
         assert!(
             tokens
-                .load_grant("https://a.example", &own)
+                .load_grant("https://a.example", &with_client)
                 .await
-                .expect("asked")
+                .expect("load the grant")
                 .is_none(),
-            "nor for another client"
+            "another client has no grant"
         );
         tokens
             .delete_grant("https://a.example", &server)
             .await
-            .expect("forgotten");
+            .expect("delete the grant");
         assert!(
             tokens
                 .load_grant("https://a.example", &server)
                 .await
-                .expect("asked")
+                .expect("load the grant")
                 .is_none()
         );
     }

@@ -193,11 +193,11 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_connects_to_an_internal_address_whatever_its_name() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind a port");
         let port = listener.local_addr().expect("address").port();
         let dial_policy =
             DialPolicy::for_server(&Url::parse("https://mcp.example.com/mcp").expect("a URL"))
-                .expect("reach");
+                .expect("make the dial policy");
         let http = SignInHttpClient::with_resolver(dial_policy, Arc::new(RebindingResolver))
             .expect("a client");
         for host in [
@@ -210,13 +210,13 @@ mod tests {
             let refused = http
                 .exchange(get(&format!("https://{host}:{port}/token")))
                 .await
-                .expect_err("refused");
+                .expect_err("the connection is refused");
             let why =
                 std::iter::successors(Some(&*refused as &dyn std::error::Error), |e| e.source());
             let why = why.map(ToString::to_string).collect::<Vec<_>>().join(": ");
             assert!(why.contains("private network"), "{host}: {why}");
         }
         let connected = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
-        assert!(connected.is_err(), "something connected");
+        assert!(connected.is_err(), "no connection arrives at the listener");
     }
 }

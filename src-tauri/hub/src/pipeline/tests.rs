@@ -55,7 +55,7 @@ fn invalid_params_are_rejected_with_their_path() {
         (r#"{"name":"a","Arguments":{}}"#, "'Arguments'"),
         (r#"{"name":"a","x":1,"X":2}"#, "'X'"),
     ] {
-        let error = parsed(text).expect_err("refused");
+        let error = parsed(text).expect_err("the params are rejected");
         assert!(
             error.code == code::INVALID_PARAMS && error.message.contains(says),
             "{text}: {}",

@@ -170,10 +170,14 @@ impl Conditions {
                         && found
                             .values
                             .first()
-                            .is_some_and(|one| test.holds(one, cwd, mode))
+                            .is_some_and(|value| test.holds(value, cwd, mode))
                 }
                 MatchMode::May => {
-                    found.is_unreadable || found.values.iter().any(|one| test.holds(one, cwd, mode))
+                    found.is_unreadable
+                        || found
+                            .values
+                            .iter()
+                            .any(|value| test.holds(value, cwd, mode))
                 }
             }
         })
@@ -209,7 +213,10 @@ impl CompiledPredicate {
                     .iter()
                     .map(ExpectedValue::new)
                     .collect::<Result<Vec<_>, _>>()?;
-                let canonical = wanted.iter().map(|one| one.canonical.clone()).collect();
+                let canonical = wanted
+                    .iter()
+                    .map(|literal| literal.canonical.clone())
+                    .collect();
                 Self::OneOf(wanted, canonical)
             }
             Predicate::PathWithin(folder) => Self::PathWithin(Folder::new(folder)?),
@@ -325,7 +332,7 @@ impl CompiledPredicate {
                 (Some(_), MatchMode::Must) => false,
                 (Some(_), MatchMode::May) => all
                     .iter()
-                    .any(|one| coercions::may_equal(&one.value, value)),
+                    .any(|literal| coercions::may_equal(&literal.value, value)),
             },
             Self::PathWithin(wanted) => holds_for_text(value, mode, |path| match mode {
                 MatchMode::Must => wanted.must_contain(path, cwd),

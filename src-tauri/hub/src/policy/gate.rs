@@ -294,17 +294,17 @@ impl Gate {
     }
 
     async fn find_suspended_allow(&self, call: &ToolCall) -> Option<SuspendedAllow> {
-        let rule = self.rules.find_suspended(&call.match_input())?;
-        let (server, now) = (&call.tool.server, &call.tool.definition);
+        let rule = self.rules.find_suspended_allow(&call.match_input())?;
+        let (server, current) = (&call.tool.server, &call.tool.definition);
         // The request shows changes since the acceptance separately.
-        let before = rule
+        let earlier_digest = rule
             .definition
             .as_ref()
-            .filter(|before| **before != now.digest && now.offered.is_none());
-        let kept = match before {
-            Some(before) => self
+            .filter(|digest| **digest != current.digest && current.offered.is_none());
+        let earlier = match earlier_digest {
+            Some(digest) => self
                 .store
-                .definition(&server.id, &now.name, before)
+                .definition(&server.id, &current.name, digest)
                 .await
                 .ok()
                 .flatten(),
@@ -317,7 +317,7 @@ impl Gate {
                 .identity
                 .as_ref()
                 .is_some_and(|identity| *identity != server.identity),
-            definitions: kept.map(|before| [before, now.raw.get().to_owned()]),
+            definitions: earlier.map(|earlier| [earlier, current.raw.get().to_owned()]),
         })
     }
 

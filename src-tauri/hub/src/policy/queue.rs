@@ -112,11 +112,11 @@ impl TakenRequest {
     /// Returns an error if the client has disconnected in the meantime.
     pub async fn decide(self, verdict: Verdict) -> Result<Call, DecideError> {
         let (recorded, answer) = oneshot::channel();
-        let gone = || DecideError::Gone(self.request.id.clone());
+        let gone_error = || DecideError::Gone(self.request.id.clone());
         self.verdict
             .send(PersonVerdict { verdict, recorded })
-            .map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())
+            .map_err(|_| gone_error())?;
+        answer.await.map_err(|_| gone_error())
     }
 }
 
@@ -294,17 +294,17 @@ impl Inner {
 
     fn remove_expired(&mut self) {
         let now = Instant::now();
-        self.missed.retain(|late| now < late.until);
+        self.missed.retain(|missed| now < missed.until);
     }
 
     fn record_missed(&mut self, waiting: Waiting) {
         let client = waiting.request.client.clone();
-        let unanswered = self.missed_streaks.entry(client).or_insert(MissedStreak {
+        let streak = self.missed_streaks.entry(client).or_insert(MissedStreak {
             count: 0,
             last: Instant::now(),
         });
-        *unanswered = MissedStreak {
-            count: unanswered.count + 1,
+        *streak = MissedStreak {
+            count: streak.count + 1,
             last: Instant::now(),
         };
         self.remove_expired();

@@ -64,7 +64,7 @@ pub struct Rules {
     rules: Arc<ArcSwap<RuleSet>>,
     /// Held from writing a change to publishing the new rules, so that older rules never replace
     /// newer ones.
-    changing: Arc<tokio::sync::Mutex<()>>,
+    write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The reason why a rule was not saved.
@@ -96,7 +96,7 @@ impl Rules {
             settings,
             events,
             rules: Arc::new(ArcSwap::from_pointee(rules)),
-            changing: Arc::default(),
+            write_lock: Arc::default(),
         })
     }
 
@@ -152,7 +152,7 @@ impl Rules {
 
     /// Returns the allow rule that would match if its server and its tool had not changed since it
     /// was made.
-    pub fn find_suspended(&self, input: &MatchInput<'_>) -> Option<Arc<Rule>> {
+    pub fn find_suspended_allow(&self, input: &MatchInput<'_>) -> Option<Arc<Rule>> {
         let rules = self.rules.load();
         let now = clock::now();
         rules
@@ -173,9 +173,9 @@ impl Rules {
     }
 
     /// Returns the effect of the plain rule whose scope is exactly this tool, for all clients.
-    pub fn own_effect(&self, server: &ServerId, tool: &str) -> Option<Effect> {
+    pub fn plain_tool_effect(&self, server: &ServerId, tool: &str) -> Option<Effect> {
         let rules = self.rules.load();
-        let is_own = |rule: &&CompiledRule| {
+        let is_plain_tool_rule = |rule: &&CompiledRule| {
             let scope = &rule.rule.spec.scope;
             scope.tool.as_deref() == Some(tool)
                 && scope.client.is_none()
@@ -183,7 +183,7 @@ impl Rules {
         };
         rules
             .for_server(server)
-            .find(is_own)
+            .find(is_plain_tool_rule)
             .and_then(|rule| rule.rule.spec.effect)
     }
 
@@ -193,9 +193,9 @@ impl Rules {
     /// # Errors
     /// Returns an error if a condition is invalid or the store fails. The previous rules then stay
     /// in force until the rules are read again.
-    pub async fn put(&self, rule: Rule) -> Result<(), RuleError> {
-        let _one_at_a_time = self.changing.lock().await;
-        self.write(rule).await
+    pub async fn save_rule(&self, rule: Rule) -> Result<(), RuleError> {
+        let _guard = self.write_lock.lock().await;
+        self.write_rule(rule).await
     }
 
     /// Adds an allow rule that a person made with an approval.
@@ -203,33 +203,33 @@ impl Rules {
     /// # Errors
     /// Returns an error if there is a plain deny rule of the same scope, because an approval never
     /// replaces a deny, or if the rule cannot be saved.
-    pub async fn grant(&self, rule: Rule) -> Result<(), RuleError> {
-        let _one_at_a_time = self.changing.lock().await;
-        let is_denied = self.rules.load().all().any(|known| {
-            known.rule.spec.scope == rule.spec.scope
-                && known.rule.spec.effect == Some(Effect::Deny)
-                && known.rule.spec.is_plain()
+    pub async fn add_allow(&self, rule: Rule) -> Result<(), RuleError> {
+        let _guard = self.write_lock.lock().await;
+        let is_denied = self.rules.load().all().any(|existing| {
+            existing.rule.spec.scope == rule.spec.scope
+                && existing.rule.spec.effect == Some(Effect::Deny)
+                && existing.rule.spec.is_plain()
         });
         if is_denied {
             return Err(RuleError::Denied);
         }
-        self.write(rule).await
+        self.write_rule(rule).await
     }
 
-    async fn write(&self, rule: Rule) -> Result<(), RuleError> {
+    async fn write_rule(&self, rule: Rule) -> Result<(), RuleError> {
         CompiledRule::new(Arc::new(rule.clone()))?;
         let now = clock::now();
-        let is_replaced = |known: &Rule| {
-            known.has_ended(now)
+        let is_replaced = |existing: &Rule| {
+            existing.has_ended(now)
                 || (rule.spec.is_plain()
-                    && known.spec.is_plain()
-                    && known.spec.scope == rule.spec.scope)
+                    && existing.spec.is_plain()
+                    && existing.spec.scope == rule.spec.scope)
         };
-        let known = self.rules.load();
-        let replaced = known
+        let current = self.rules.load();
+        let replaced = current
             .all()
             .map(CompiledRule::current)
-            .filter(|known| is_replaced(known) && known.id != rule.id);
+            .filter(|existing| is_replaced(existing) && existing.id != rule.id);
         let replaced: Vec<RuleId> = replaced.map(|rule| rule.id.clone()).collect();
         self.store.put_rule(&rule, &replaced).await?;
         Ok(self.reload().await?)
@@ -241,7 +241,7 @@ impl Rules {
     /// Returns an error if a condition is invalid or the store fails. The previous rules then stay
     /// in force until the rules are read again.
     pub async fn replace_all(&self, rules: Vec<Rule>) -> Result<(), RuleError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         for rule in &rules {
             CompiledRule::new(Arc::new(rule.clone()))?;
         }
@@ -255,7 +255,7 @@ impl Rules {
     /// Returns an error if the store fails. The rule then stays in force until the rules are read
     /// again.
     pub async fn delete(&self, id: &RuleId) -> Result<bool, StoreError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         let removed = self.store.delete_rule(id).await?;
         self.reload().await?;
         Ok(removed > 0)
@@ -267,7 +267,7 @@ impl Rules {
     /// # Errors
     /// Returns an error if the store fails. The rules then stay in force until they are read again.
     pub async fn delete_in_scope(&self, scope: &Scope) -> Result<bool, StoreError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         let removed = self.store.delete_rules_in_scope(scope).await?;
         self.reload().await?;
         Ok(removed > 0)
@@ -283,7 +283,7 @@ impl Rules {
         server: &ServerId,
         tools: &[(String, String)],
     ) -> Result<(), StoreError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         for (tool, definition) in tools {
             self.store
                 .bind_rules_of_tool(server, tool, definition)
@@ -302,7 +302,7 @@ impl Rules {
         server: &ServerId,
         identity: &str,
     ) -> Result<(), StoreError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         self.store.bind_rules_of_server(server, identity).await?;
         self.reload().await
     }
@@ -312,7 +312,7 @@ impl Rules {
     /// # Errors
     /// Returns an error if the store fails.
     pub async fn delete_for_server(&self, server: &ServerId) -> Result<(), StoreError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         self.store.delete_rules_of_server(server).await?;
         self.reload().await
     }
@@ -322,7 +322,7 @@ impl Rules {
     /// # Errors
     /// Returns an error if the store fails.
     pub async fn delete_for_client(&self, client: &ClientName) -> Result<(), StoreError> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _guard = self.write_lock.lock().await;
         self.store.delete_rules_of_client(client).await?;
         self.reload().await
     }

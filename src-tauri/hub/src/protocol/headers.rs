@@ -106,7 +106,10 @@ pub fn header_params(input_schema: &Value) -> Result<Vec<HeaderParam>, HeaderPar
     let mut found = Vec::new();
     collect_params(input_schema, &mut Vec::new(), true, &mut found)?;
     let mut names = HashSet::new();
-    match found.iter().find(|one| !names.insert(one.header.clone())) {
+    match found
+        .iter()
+        .find(|param| !names.insert(param.header.clone()))
+    {
         Some(twice) => Err(HeaderParamError::DuplicateName {
             header: twice.header.clone(),
         }),
@@ -172,16 +175,16 @@ fn header_name(name: &Value) -> Result<String, HeaderParamError> {
 
 /// Returns the value of a mirrored argument in a call, or `None` if it is absent, null, a list or
 /// an object.
-pub fn param_value(arguments: &RawValue, one: &HeaderParam) -> Option<String> {
-    let mut at = arguments.to_owned();
-    for key in &one.path {
-        let next = RawObject::parse(&at).ok()?.get(key)?.to_owned();
-        at = next;
+pub fn param_value(arguments: &RawValue, param: &HeaderParam) -> Option<String> {
+    let mut value = arguments.to_owned();
+    for key in &param.path {
+        let member = RawObject::parse(&value).ok()?.get(key)?.to_owned();
+        value = member;
     }
-    match serde_json::from_str::<Value>(at.get()).ok()? {
+    match serde_json::from_str::<Value>(value.get()).ok()? {
         Value::String(text) => Some(text),
-        Value::Bool(truth) => Some(truth.to_string()),
-        Value::Number(_) => Some(at.get().to_owned()),
+        Value::Bool(boolean) => Some(boolean.to_string()),
+        Value::Number(_) => Some(value.get().to_owned()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }

@@ -124,10 +124,10 @@ impl RetryInput {
     /// # Errors
     /// Returns an error (`-32602`) if one of them has the wrong type.
     pub fn take_from(params: &mut RawObject<'_>) -> Result<Self, RpcError> {
-        let invalid = |member: &str, must: &str| {
+        let invalid = |member: &str, expected: &str| {
             RpcError::new(
                 crate::model::rpc::code::INVALID_PARAMS,
-                format!("params.{member} must be {must}"),
+                format!("params.{member} must be {expected}"),
             )
         };
         let state = match params.get("requestState") {

@@ -15,7 +15,7 @@ fn an_id_decodes_to_its_number() {
         assert_eq!(decode_id(&encode_id(number)), Some(number));
     }
     assert_eq!(decode_id("2222222223"), Some(1));
-    for none in [
+    for invalid in [
         "",
         "222222222",
         "22222222222",
@@ -23,6 +23,6 @@ fn an_id_decodes_to_its_number() {
         "222222222é",
         "../../../..",
     ] {
-        assert_eq!(decode_id(none), None, "{none}");
+        assert_eq!(decode_id(invalid), None, "{invalid}");
     }
 }

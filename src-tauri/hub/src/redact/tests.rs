@@ -102,7 +102,7 @@ fn a_token_format_is_masked_anywhere() {
         );
         assert!(
             json(&format!(r#"{{"{secret}":1}}"#)).starts_with(r#"{"•••":"#),
-            "a name too"
+            "a secret in a member's name is masked"
         );
     }
     let header =
@@ -115,7 +115,7 @@ fn a_token_format_is_masked_anywhere() {
     assert_eq!(
         json(&escaped),
         r#"{"text":"•••"}"#,
-        "also where it is written with escapes"
+        "a secret with escapes is masked"
     );
     assert_eq!(json(&format!("no json: {GITHUB}.")), "no json: •••.");
 }
@@ -176,14 +176,14 @@ fn texts() -> impl Strategy<Value = String> {
     })
 }
 
-fn collect_texts(value: &Value, seen: &mut Vec<String>) {
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::Object(members) => members.iter().for_each(|(name, value)| {
-            seen.push(name.clone());
-            collect_texts(value, seen);
+            texts.push(name.clone());
+            collect_texts(value, texts);
         }),
-        Value::Array(all) => all.iter().for_each(|value| collect_texts(value, seen)),
-        Value::String(text) => seen.push(text.clone()),
+        Value::Array(all) => all.iter().for_each(|value| collect_texts(value, texts)),
+        Value::String(text) => texts.push(text.clone()),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -210,7 +210,7 @@ fn a_known_secret_is_masked_in_any_escaping() {
     assert_eq!(
         redact_json(harmless, &known),
         harmless,
-        "nothing else changes"
+        "only the secret changes"
     );
 }
 
@@ -223,11 +223,11 @@ proptest! {
             prop_assert!(!hidden.contains(secret), "{text} became {hidden}");
         }
         prop_assert_eq!(json(&hidden), hidden.clone());
-        let mut seen = Vec::new();
+        let mut texts = Vec::new();
         if let Ok(value) = serde_json::from_str(&hidden) {
-            collect_texts(&value, &mut seen);
+            collect_texts(&value, &mut texts);
         }
-        prop_assert!(!seen.iter().any(|said| said.contains("ghp_")));
+        prop_assert!(!texts.iter().any(|text| text.contains("ghp_")));
     }
 
     #[test]

@@ -83,10 +83,10 @@ pub(super) fn read_folder(folder: &Path, old: &Specs) -> Specs {
         match read(&file) {
             Ok(server) => drop(specs.servers.insert(server.id.clone(), Arc::new(server))),
             Err(broken) => {
-                let known = broken.id().and_then(|id| old.servers.get_key_value(&id));
+                let previous = broken.id().and_then(|id| old.servers.get_key_value(&id));
                 specs
                     .servers
-                    .extend(known.map(|(id, server)| (id.clone(), server.clone())));
+                    .extend(previous.map(|(id, server)| (id.clone(), server.clone())));
                 specs.broken.push(broken);
             }
         }

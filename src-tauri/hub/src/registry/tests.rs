@@ -33,44 +33,54 @@ fn spec(text: &str) -> ServerSpec {
 
 #[tokio::test]
 async fn a_new_file_is_listed_but_may_not_run_until_it_is_accepted() {
-    let desk = fixture().await;
+    let fixture = fixture().await;
     fs::write(
-        desk.folder.join("evil.json"),
+        fixture.folder.join("evil.json"),
         r#"{"command":"rm","args":["-rf"],"trusted":true}"#,
     )
     .expect("write");
-    assert_eq!(desk.registry.reload(), [ServerId::new("evil")]);
-    let server = desk.registry.get(&ServerId::new("evil")).expect("known");
-    assert_eq!(desk.registry.acceptance(&server), AcceptanceState::New);
-    assert!(!desk.registry.may_run(&server));
-    desk.registry.accept(&server).await.expect("accepted");
-    assert!(desk.registry.may_run(&server));
+    assert_eq!(fixture.registry.reload(), [ServerId::new("evil")]);
+    let server = fixture
+        .registry
+        .get(&ServerId::new("evil"))
+        .expect("the server is registered");
+    assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
+    assert!(!fixture.registry.may_run(&server));
+    fixture.registry.accept(&server).await.expect("accepted");
+    assert!(fixture.registry.may_run(&server));
 }
 
 #[tokio::test]
 async fn a_changed_command_revokes_the_acceptance() {
-    let desk = fixture().await;
-    let server = desk
+    let fixture = fixture().await;
+    let server = fixture
         .registry
         .write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#))
         .expect("written");
-    desk.registry.accept(&server).await.expect("accepted");
-    fs::write(desk.folder.join("a.json"), r#"{"command":"y"}"#).expect("write");
-    desk.registry.reload();
-    let server = desk.registry.get(&ServerId::new("a")).expect("known");
-    assert_eq!(desk.registry.acceptance(&server), AcceptanceState::Changed);
+    fixture.registry.accept(&server).await.expect("accepted");
+    fs::write(fixture.folder.join("a.json"), r#"{"command":"y"}"#).expect("write");
+    fixture.registry.reload();
+    let server = fixture
+        .registry
+        .get(&ServerId::new("a"))
+        .expect("the server is registered");
+    assert_eq!(
+        fixture.registry.acceptance(&server),
+        AcceptanceState::Changed
+    );
 }
 
 #[tokio::test]
 async fn a_broken_file_reports_its_position_and_affects_no_other_file() {
-    let desk = fixture().await;
-    desk.registry
+    let fixture = fixture().await;
+    fixture
+        .registry
         .write(&ServerId::new("good"), &spec(r#"{"command":"x"}"#))
         .expect("written");
-    fs::write(desk.folder.join("bad.json"), "{\n  \"command\": oops\n}").expect("write");
-    fs::write(desk.folder.join("Bad Name.json"), "{}").expect("write");
-    desk.registry.reload();
-    let specs = desk.registry.specs();
+    fs::write(fixture.folder.join("bad.json"), "{\n  \"command\": oops\n}").expect("write");
+    fs::write(fixture.folder.join("Bad Name.json"), "{}").expect("write");
+    fixture.registry.reload();
+    let specs = fixture.registry.specs();
     assert_eq!(specs.servers.len(), 1);
     let places: Vec<_> = specs
         .broken
@@ -82,46 +92,50 @@ async fn a_broken_file_reports_its_position_and_affects_no_other_file() {
 
 #[tokio::test]
 async fn a_change_on_the_disk_is_noticed() {
-    let mut desk = fixture().await;
-    let _watch = desk.registry.watch().expect("watched");
-    fs::write(desk.folder.join("new.json"), r#"{"command":"x"}"#).expect("write");
-    let seen = tokio::time::timeout(std::time::Duration::from_secs(10), desk.changes.recv())
+    let mut fixture = fixture().await;
+    let _watch = fixture.registry.watch().expect("watch the folder");
+    fs::write(fixture.folder.join("new.json"), r#"{"command":"x"}"#).expect("write");
+    let changed = tokio::time::timeout(std::time::Duration::from_secs(10), fixture.changes.recv())
         .await
-        .expect("in time");
-    assert_eq!(seen, Some(vec![ServerId::new("new")]));
+        .expect("the change is reported in time");
+    assert_eq!(changed, Some(vec![ServerId::new("new")]));
 }
 
 #[tokio::test]
 async fn taken_and_empty_names_are_rejected() {
-    let desk = fixture().await;
-    let id = desk.registry.new_id("My Server").expect("an id");
-    desk.registry
+    let fixture = fixture().await;
+    let id = fixture.registry.new_id("My Server").expect("an id");
+    fixture
+        .registry
         .write(&id, &spec(r#"{"command":"x"}"#))
         .expect("written");
     assert!(matches!(
-        desk.registry.new_id("my server"),
+        fixture.registry.new_id("my server"),
         Err(RegistryError::Taken(_))
     ));
     assert!(matches!(
-        desk.registry.new_id("!"),
+        fixture.registry.new_id("!"),
         Err(RegistryError::BadName)
     ));
-    desk.registry.remove(&id).expect("removed");
-    assert!(desk.registry.new_id("my server").is_ok());
+    fixture.registry.remove(&id).expect("removed");
+    assert!(fixture.registry.new_id("my server").is_ok());
 }
 
 #[tokio::test]
 async fn a_broken_file_keeps_the_previous_spec() {
-    let desk = fixture().await;
-    let server = desk
+    let fixture = fixture().await;
+    let server = fixture
         .registry
         .write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#))
         .expect("written");
-    fs::write(desk.folder.join("a.json"), r#"{"command":"#).expect("write");
-    desk.registry.reload();
-    assert_eq!(desk.registry.specs().broken.len(), 1);
+    fs::write(fixture.folder.join("a.json"), r#"{"command":"#).expect("write");
+    fixture.registry.reload();
+    assert_eq!(fixture.registry.specs().broken.len(), 1);
     assert_eq!(
-        desk.registry.get(&ServerId::new("a")).expect("known"),
+        fixture
+            .registry
+            .get(&ServerId::new("a"))
+            .expect("the server is registered"),
         server
     );
 }

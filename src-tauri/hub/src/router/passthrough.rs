@@ -178,8 +178,8 @@ impl Router {
     /// subscribed to it or that named it in this session; else one with a template that matches;
     /// else the only server that can have it.
     async fn find_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
-        if let Some(known) = self.find_known_target(session, uri) {
-            return Some(known);
+        if let Some(target) = self.find_known_target(session, uri) {
+            return Some(target);
         }
         let unlisted = || {
             self.catalog
@@ -208,10 +208,10 @@ impl Router {
         else {
             return view.find_resource(uri).cloned().map(Target::Listed);
         };
-        let own = view
+        let template = view
             .matching_templates(uri)
             .find(|template| template.server.id == server);
-        Some(own.map_or(Target::Unlisted(server), |template| {
+        Some(template.map_or(Target::Unlisted(server), |template| {
             Target::Listed(template.clone())
         }))
     }

@@ -183,7 +183,7 @@ impl CacheState {
     fn remove(&mut self, digest: &str) {
         if let Some(result) = self.by_key.remove(digest) {
             self.bytes -= result.json.get().len();
-            self.order.retain(|one| one != digest);
+            self.order.retain(|cached| cached != digest);
         }
     }
 }

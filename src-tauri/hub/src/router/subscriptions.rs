@@ -78,11 +78,11 @@ impl Subscriptions {
         };
         subscribers.remove(&session.id);
         subscribers.retain(|_, session| session.strong_count() > 0);
-        let left = !subscribers.is_empty();
-        if !left {
+        let has_subscribers = !subscribers.is_empty();
+        if !has_subscribers {
             all.subscribers.remove(&key);
         }
-        left
+        has_subscribers
     }
 
     /// Removes and returns the subscriptions of a session that has ended.

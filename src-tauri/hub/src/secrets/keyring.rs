@@ -62,7 +62,7 @@ fn with_entry<T>(
             Err(Error::NoEntry) if !platform::hides_items() => return Ok(None),
             Err(error) => error,
         };
-        if platform::says_locked(&error) {
+        if platform::is_locked_error(&error) {
             return Err(SecretError::Locked);
         }
         match pauses.next() {
@@ -91,9 +91,9 @@ mod platform {
     /// other's request fail.
     pub(super) fn status() -> KeyringStatus {
         // The plain session is enough, because no secret passes over this connection.
-        let asked = SecretService::connect(EncryptionType::Plain)
+        let is_locked = SecretService::connect(EncryptionType::Plain)
             .and_then(|service| service.get_default_collection()?.is_locked());
-        match asked {
+        match is_locked {
             Ok(true) => KeyringStatus::Locked,
             Ok(false) => KeyringStatus::Ready,
             Err(_) => KeyringStatus::Absent,
@@ -104,7 +104,7 @@ mod platform {
         status() != KeyringStatus::Ready
     }
 
-    pub(super) fn says_locked(_: &Error) -> bool {
+    pub(super) fn is_locked_error(_: &Error) -> bool {
         status() == KeyringStatus::Locked
     }
 }
@@ -121,7 +121,7 @@ mod platform {
             Entry::new(super::SERVICE, "drawbridge.probe").and_then(|entry| entry.get_password());
         match probed {
             Ok(_) | Err(Error::NoEntry) => KeyringStatus::Ready,
-            Err(error) if says_locked(&error) => KeyringStatus::Locked,
+            Err(error) if is_locked_error(&error) => KeyringStatus::Locked,
             Err(_) => KeyringStatus::Absent,
         }
     }
@@ -130,7 +130,7 @@ mod platform {
         false
     }
 
-    pub(super) fn says_locked(error: &Error) -> bool {
+    pub(super) fn is_locked_error(error: &Error) -> bool {
         matches!(error, Error::NoStorageAccess(_))
     }
 }

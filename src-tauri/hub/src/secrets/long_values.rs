@@ -108,28 +108,32 @@ mod tests {
         let store = InMemory::default();
         for length in [3000, 10, 0, 1200] {
             let value: String = "a🏰".chars().cycle().take(length).collect();
-            set(&store, "n", &Secret::new(value.clone())).expect("set");
+            set(&store, "n", &Secret::new(value.clone())).expect("set the value");
             assert_eq!(
-                get(&store, "n").expect("get").expect("there").expose(),
+                get(&store, "n")
+                    .expect("get the value")
+                    .expect("the value exists")
+                    .expose(),
                 value
             );
         }
         assert!(
-            store.get("n#1").expect("get").is_some() && store.get("n#2").expect("get").is_none()
+            store.get("n#1").expect("get the value").is_some()
+                && store.get("n#2").expect("get the value").is_none()
         );
-        remove(&store, "n").expect("remove");
+        remove(&store, "n").expect("remove a part");
         assert!(
             ["n", "n#1"]
                 .iter()
-                .all(|name| store.get(name).expect("get").is_none())
+                .all(|name| store.get(name).expect("get the value").is_none())
         );
     }
 
     #[test]
     fn a_value_with_a_part_missing_is_none() {
         let store = InMemory::default();
-        set(&store, "n", &Secret::new("x".repeat(1300))).expect("set");
-        store.remove("n#1").expect("remove");
-        assert!(get(&store, "n").expect("get").is_none());
+        set(&store, "n", &Secret::new("x".repeat(1300))).expect("set the value");
+        store.remove("n#1").expect("remove a part");
+        assert!(get(&store, "n").expect("get the value").is_none());
     }
 }

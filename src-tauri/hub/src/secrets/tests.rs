@@ -6,7 +6,7 @@ async fn references_are_replaced_and_a_missing_one_is_named() {
     secrets
         .set("s.KEY", Secret::new("value".into()))
         .await
-        .expect("set");
+        .expect("set the secret");
     let mut env = BTreeMap::from([(
         "A".to_owned(),
         format!("Bearer {}", format_reference("s.KEY")),
@@ -47,15 +47,15 @@ async fn an_unresponsive_keyring_is_not_reported_as_locked_and_blocks_nobody() {
     let (wake, asleep) = mpsc::channel();
     let secrets = Secrets::new(UnresponsiveStore(Mutex::new(asleep)));
     assert_eq!(secrets.get("a").await.err(), Some(SecretError::NoAnswer));
-    let asked = Instant::now();
+    let start = Instant::now();
     assert_eq!(
         secrets.set("b", Secret::new("c".into())).await,
         Err(SecretError::NoAnswer)
     );
     assert_eq!(
-        asked.elapsed(),
+        start.elapsed(),
         Duration::ZERO,
-        "the second question does not wait"
+        "the second request fails at once"
     );
     drop(wake);
     // The thread answers as soon as it can.
@@ -65,6 +65,6 @@ async fn an_unresponsive_keyring_is_not_reported_as_locked_and_blocks_nobody() {
     assert_eq!(
         secrets.set("b", Secret::new("c".into())).await,
         Ok(()),
-        "what was stuck is forgotten"
+        "the keyring can be used again"
     );
 }

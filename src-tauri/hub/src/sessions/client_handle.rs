@@ -74,13 +74,13 @@ impl ClientSession {
     /// Delivers the client's answer to a request of the hub. An answer to an unknown request is
     /// dropped.
     pub fn deliver_reply(&self, id: &RawValue, reply: Reply) {
-        let asked = id
+        let request = id
             .get()
             .parse()
             .ok()
             .and_then(|id: u64| lock(&self.pending_requests.pending).remove(&id));
-        if let Some(asked) = asked {
-            let _ = asked.send(reply);
+        if let Some(request) = request {
+            let _ = request.send(reply);
         }
     }
 }
@@ -127,10 +127,10 @@ impl ClientHandle {
         stream: mpsc::Sender<Bytes>,
         log_level: Option<LogLevel>,
     ) -> (Self, mpsc::Receiver<PendingQuestion>) {
-        let (questions, asked) = mpsc::channel(MAX_PENDING);
+        let (sender, questions) = mpsc::channel(MAX_PENDING);
         (
-            Self::new(session, stream, Some(questions), log_level),
-            asked,
+            Self::new(session, stream, Some(sender), log_level),
+            questions,
         )
     }
 
@@ -200,7 +200,7 @@ impl ClientHandle {
     /// Sends a notification without waiting. If the client reads too slowly, it misses the
     /// notification.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
-        let own = match (&self.request, self.era()) {
+        let with_id = match (&self.request, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {
                 Some(subscription) => Some(meta::with_subscription_id(params, &subscription.id)),
                 // A modern client receives notifications only in an answer stream or a
@@ -209,7 +209,7 @@ impl ClientHandle {
             },
             _ => None,
         };
-        self.send(encode_message(None, method, own.as_deref().or(params)));
+        self.send(encode_message(None, method, with_id.as_deref().or(params)));
     }
 
     /// Forwards a server's log message if the client wants messages of its level.
@@ -269,11 +269,11 @@ impl ClientHandle {
     }
 
     async fn request_directly(&self, request: &InputRequest, max_wait: Duration) -> Reply {
-        let asked = &self.session.pending_requests;
-        let id = asked.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let requests = &self.session.pending_requests;
+        let id = requests.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (answer, answered) = oneshot::channel();
         {
-            let mut pending = lock(&asked.pending);
+            let mut pending = lock(&requests.pending);
             if pending.len() >= MAX_PENDING {
                 return Err(RpcError::new(
                     code::INTERNAL_ERROR,

@@ -131,7 +131,7 @@ impl PendingInputs {
                     params,
                 } = attempt;
                 let (client, digest) = (session.client.clone(), request_digest(&method, &params)?);
-                let (handle, asked) =
+                let (handle, questions) =
                     ClientHandle::for_stateless_request(session, stream, log_level);
                 let running: ReplyFuture = Box::pin(start(handle.clone(), method, params));
                 ActiveRequest {
@@ -140,7 +140,7 @@ impl PendingInputs {
                     handle,
                     reply: running,
                     has_reply: false,
-                    questions: asked,
+                    questions,
                     unanswered: Vec::new(),
                     last_key: 0,
                 }
@@ -292,13 +292,13 @@ impl PendingInputs {
             .filter(|(_, parked)| parked.client == client && parked.reply_bytes > 0)
             .collect();
         of_client.sort_by_key(|(_, parked)| parked.reply_number);
-        let mut kept: usize = of_client.iter().map(|(_, parked)| parked.reply_bytes).sum();
+        let mut total_bytes: usize = of_client.iter().map(|(_, parked)| parked.reply_bytes).sum();
         let mut oldest = Vec::new();
         for (state, parked) in of_client {
-            if kept <= MAX_REPLY_BYTES {
+            if total_bytes <= MAX_REPLY_BYTES {
                 break;
             }
-            kept -= parked.reply_bytes;
+            total_bytes -= parked.reply_bytes;
             oldest.push(state.clone());
         }
         oldest.iter().for_each(|state| drop(all.remove(state)));

@@ -90,10 +90,10 @@ impl Uris {
 /// searched and not parsed, because it may be long and most results have no such member.
 fn uris_in(json: &str) -> Vec<String> {
     let mut values = VecDeque::new();
-    for at in memmem::find_iter(json.as_bytes(), URI_KEY) {
+    for position in memmem::find_iter(json.as_bytes(), URI_KEY) {
         // After a backslash, the first quote is part of a string. Anywhere else it begins one.
-        let is_string = !json[..at].ends_with('\\');
-        let Some(value) = json[at + URI_KEY.len()..]
+        let is_string = !json[..position].ends_with('\\');
+        let Some(value) = json[position + URI_KEY.len()..]
             .trim_start()
             .strip_prefix(':')
             .filter(|_| is_string)

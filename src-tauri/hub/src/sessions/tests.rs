@@ -18,11 +18,17 @@ async fn a_stateless_session_stays_while_a_call_is_in_flight_and_for_its_idle_ti
     let call = session.begin_request("1").expect("the id is free");
     advance(IDLE_TIMEOUT * 2).await;
     open("second");
-    assert!(!session.ended.is_cancelled(), "its call is in flight");
+    assert!(
+        !session.ended.is_cancelled(),
+        "a session with a call in flight stays open"
+    );
     drop(call);
     advance(IDLE_TIMEOUT / 2).await;
     open("third");
-    assert!(!session.ended.is_cancelled(), "it was used a moment ago");
+    assert!(
+        !session.ended.is_cancelled(),
+        "a session that was used a moment ago stays open"
+    );
     advance(IDLE_TIMEOUT).await;
     open("fourth");
     assert!(session.ended.is_cancelled());

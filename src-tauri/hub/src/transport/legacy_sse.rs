@@ -249,7 +249,7 @@ impl SseTransport {
             params,
             headers: _,
         } = request;
-        let mut answered = self.shared.pending.register(id)?;
+        let mut receiver = self.shared.pending.register(id)?;
         let mut in_flight = CancelOnDrop {
             shared: self.shared.clone(),
             id,
@@ -258,9 +258,9 @@ impl SseTransport {
         // The answer may be on the stream before the POST has its response.
         let answer = tokio::select! {
             biased;
-            answer = &mut answered => flatten_answer(answer),
+            answer = &mut receiver => flatten_answer(answer),
             posted = self.shared.post(Some(id), message::encode_request(id, method, params)) => match posted {
-                Ok(()) => flatten_answer(answered.await),
+                Ok(()) => flatten_answer(receiver.await),
                 Err(error) => Err(error),
             },
         };

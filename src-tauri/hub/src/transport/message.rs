@@ -199,9 +199,9 @@ pub fn parse(message: &Json) -> Option<Message> {
 /// a single request with an array.
 fn parse_batch(message: &Json) -> Option<Message> {
     let batch: Vec<Envelope<'_>> = serde_json::from_str(message.get()).ok()?;
-    let answers = batch
-        .iter()
-        .filter(|one| one.method.is_none() && (one.is_json_rpc_2() || one.has_outcome()));
+    let answers = batch.iter().filter(|message| {
+        message.method.is_none() && (message.is_json_rpc_2() || message.has_outcome())
+    });
     let ids: Vec<u64> = answers.filter_map(Envelope::intended_id).collect();
     (!ids.is_empty()).then_some(Message::Malformed {
         ids,

@@ -209,8 +209,8 @@ async fn build_command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, Sp
         .get("PATH")
         .cloned()
         .expect("build_environment sets PATH");
-    let here = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-    let program = which::which_in(&launch.command, Some(&path), here).map_err(|_| {
+    let folder = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let program = which::which_in(&launch.command, Some(&path), folder).map_err(|_| {
         SpawnError::CommandNotFound {
             command: launch.command.clone(),
             path,

@@ -9,18 +9,18 @@ use tokio::time::{Instant, sleep_until};
 const LOG_LINE_COST: usize = 128;
 /// The cost of a message that is acted on, in addition to its bytes.
 const MESSAGE_COST: usize = 2 * 1024;
-/// The cost that may be spent within one [`SPAN`]: some 40 short messages, or 80 KiB of a long one
+/// The cost that may be spent within one [`WINDOW`]: some 40 short messages, or 80 KiB of a long one
 /// (40 MiB a second).
 const BUDGET: usize = 80 * 1024;
-/// The time for which a budget lasts. A short time, so that spending a full budget at once delays
-/// nobody.
-const SPAN: Duration = Duration::from_millis(2);
+/// The time for which a budget lasts. The time is short, so that a server that spends its whole
+/// budget at once delays nobody.
+const WINDOW: Duration = Duration::from_millis(2);
 
-/// Counts the cost of the lines that were read in the current span.
+/// Counts the cost of the lines that were read in the current window.
 #[derive(Debug)]
 pub(super) struct RateLimit {
     line_cost: usize,
-    span_start: Instant,
+    window_start: Instant,
     spent: usize,
 }
 
@@ -29,7 +29,7 @@ impl RateLimit {
     pub(super) fn for_log_lines() -> Self {
         Self {
             line_cost: LOG_LINE_COST,
-            span_start: Instant::now(),
+            window_start: Instant::now(),
             spent: 0,
         }
     }
@@ -38,21 +38,21 @@ impl RateLimit {
     pub(super) fn for_messages() -> Self {
         Self {
             line_cost: MESSAGE_COST,
-            span_start: Instant::now(),
+            window_start: Instant::now(),
             spent: 0,
         }
     }
 
-    /// Counts a line of this many bytes, and waits if the budget of the span is exceeded.
+    /// Counts a line of this many bytes, and waits if the budget of the window is exceeded.
     pub(super) async fn spend(&mut self, bytes: usize) {
-        if self.span_start.elapsed() >= SPAN {
-            (self.span_start, self.spent) = (Instant::now(), 0);
+        if self.window_start.elapsed() >= WINDOW {
+            (self.window_start, self.spent) = (Instant::now(), 0);
         }
         self.spent += self.line_cost + bytes;
         if self.spent > BUDGET {
-            // A long line costs several spans.
-            let spans = u32::try_from(self.spent / BUDGET).unwrap_or(u32::MAX);
-            sleep_until(self.span_start + SPAN * spans).await;
+            // A long line uses up several windows.
+            let windows = u32::try_from(self.spent / BUDGET).unwrap_or(u32::MAX);
+            sleep_until(self.window_start + WINDOW * windows).await;
         }
     }
 }
@@ -61,7 +61,7 @@ impl RateLimit {
 mod tests {
     use super::*;
 
-    async fn read_duration(mut rate_limit: RateLimit, lines: usize, bytes: usize) -> Duration {
+    async fn measure_reading(mut rate_limit: RateLimit, lines: usize, bytes: usize) -> Duration {
         let start = Instant::now();
         for _ in 0..lines {
             rate_limit.spend(bytes).await;
@@ -72,11 +72,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn occasional_messages_are_not_delayed() {
         assert_eq!(
-            read_duration(RateLimit::for_messages(), 35, 100).await,
+            measure_reading(RateLimit::for_messages(), 35, 100).await,
             Duration::ZERO
         );
         assert_eq!(
-            read_duration(RateLimit::for_log_lines(), 300, 100).await,
+            measure_reading(RateLimit::for_log_lines(), 300, 100).await,
             Duration::ZERO
         );
         let mut rate_limit = RateLimit::for_messages();
@@ -90,20 +90,20 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_is_read_slowly_whether_its_lines_are_short_or_long() {
-        let messages = read_duration(RateLimit::for_messages(), 100_000, 10).await;
+        let messages = measure_reading(RateLimit::for_messages(), 100_000, 10).await;
         assert!(
             (4..=6).contains(&messages.as_secs()),
-            "20,000 short ones a second: {messages:?}"
+            "reading 100,000 short messages took {messages:?}, but 20,000 short messages a second are allowed"
         );
-        let words = read_duration(RateLimit::for_log_lines(), 1_000_000, 72).await;
+        let log_lines = measure_reading(RateLimit::for_log_lines(), 1_000_000, 72).await;
         assert!(
-            (4..=6).contains(&words.as_secs()),
-            "200,000 short lines a second: {words:?}"
+            (4..=6).contains(&log_lines.as_secs()),
+            "reading 1,000,000 short log lines took {log_lines:?}, but 200,000 a second are allowed"
         );
-        let long = read_duration(RateLimit::for_messages(), 400, 1024 * 1024).await;
+        let long_messages = measure_reading(RateLimit::for_messages(), 400, 1024 * 1024).await;
         assert!(
-            (8..=12).contains(&long.as_secs()),
-            "some 40 MiB a second: {long:?}"
+            (8..=12).contains(&long_messages.as_secs()),
+            "reading 400 messages of 1 MiB took {long_messages:?}, but some 40 MiB a second are allowed"
         );
     }
 }

@@ -133,7 +133,7 @@ impl StdioTransport {
             params,
             headers: _,
         } = request;
-        let answered = self.shared.pending.register(id)?;
+        let receiver = self.shared.pending.register(id)?;
         let mut in_flight = CancelOnDrop {
             transport: self,
             id,
@@ -142,7 +142,7 @@ impl StdioTransport {
         self.send(message::encode_request(id, method, params))
             .await?;
         in_flight.sent = true;
-        let answer = answered.await;
+        let answer = receiver.await;
         in_flight.sent = false;
         answer.unwrap_or_else(|_| Err(TransportError::Lost(LostReason::Ended(EndReason::Stopped))))
     }
@@ -155,20 +155,20 @@ impl StdioTransport {
     }
 
     async fn send(&self, message: Vec<u8>) -> Result<(), TransportError> {
-        let gone = || {
+        let ended = || {
             TransportError::NotSent(NotSentReason::Ended(
                 self.end_reason().unwrap_or(EndReason::Stopped),
             ))
         };
-        let outbox = self.outbox().clone().ok_or_else(gone)?;
-        let wanted = size_in_kib(&message);
-        if let (Ok(room), Ok(place)) = (
-            self.outbox_budget.clone().try_acquire_many_owned(wanted),
+        let outbox = self.outbox().clone().ok_or_else(ended)?;
+        let size = size_in_kib(&message);
+        if let (Ok(permit), Ok(slot)) = (
+            self.outbox_budget.clone().try_acquire_many_owned(size),
             outbox.try_reserve(),
         ) {
-            place.send(QueuedMessage {
+            slot.send(QueuedMessage {
                 message,
-                _permit: room,
+                _permit: permit,
             });
             return Ok(());
         }
@@ -176,16 +176,16 @@ impl StdioTransport {
             let room = self
                 .outbox_budget
                 .clone()
-                .acquire_many_owned(wanted)
+                .acquire_many_owned(size)
                 .await
-                .map_err(|_| gone())?;
+                .map_err(|_| ended())?;
             outbox
                 .send(QueuedMessage {
                     message,
                     _permit: room,
                 })
                 .await
-                .map_err(|_| gone())
+                .map_err(|_| ended())
         };
         timeout(SEND_TIMEOUT, waiting)
             .await

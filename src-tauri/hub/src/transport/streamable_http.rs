@@ -213,17 +213,17 @@ impl HttpTransport {
         }
         // A redirect shows during the handshake. Later messages need no copy to be sent again.
         let is_first = self.is_modern.get().is_none();
-        let again = is_first.then(|| request.clone());
+        let copy = is_first.then(|| request.clone());
         let mut response = self
             .remote
             .send(request)
             .await?
             .map_err(|e| self.map_http_error(e))?;
-        if let (Some(mut again), Some(place)) = (again, self.remote.redirect_target(&response)) {
-            again.uri_mut().clone_from(&place);
+        if let (Some(mut copy), Some(place)) = (copy, self.remote.redirect_target(&response)) {
+            copy.uri_mut().clone_from(&place);
             response = self
                 .remote
-                .send(again)
+                .send(copy)
                 .await?
                 .map_err(|e| self.map_http_error(e))?;
             let _ = self.moved_to.set(place);

@@ -96,15 +96,15 @@ impl Connection {
     /// Returns whether the server has to be asked to log from this level on. If so, stores the
     /// level as the one that the server was asked for.
     pub(super) fn update_log_level(&self, level: LogLevel) -> bool {
-        let mut told = self
+        let mut requested = self
             .log_level
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let is_more = told.is_none_or(|told| level < told);
-        if is_more {
-            *told = Some(level);
+        let is_lower = requested.is_none_or(|requested| level < requested);
+        if is_lower {
+            *requested = Some(level);
         }
-        is_more
+        is_lower
     }
 
     /// Sends a request on Drawbridge's own behalf, and returns the answer.
@@ -222,10 +222,10 @@ fn modern_headers(
 ) -> Vec<(String, String)> {
     let mut all = headers::standard_headers(method, params);
     if let Some(arguments) = params.get("arguments") {
-        let given = header_params
+        let values = header_params
             .iter()
-            .filter_map(|one| Some((one, headers::param_value(arguments, one)?)));
-        all.extend(given.map(|(one, value)| (one.header.clone(), headers::encode(&value))));
+            .filter_map(|param| Some((param, headers::param_value(arguments, param)?)));
+        all.extend(values.map(|(param, value)| (param.header.clone(), headers::encode(&value))));
     }
     all
 }

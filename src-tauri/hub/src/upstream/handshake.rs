@@ -86,15 +86,15 @@ impl NegotiationCache {
             Some(Era::Modern) => return Negotiation::Discover,
             None => {}
         }
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let negotiations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let package = package_name(&server.spec);
-        let of_package = || known.get(package.as_ref()?).copied();
+        let of_package = || negotiations.get(package.as_ref()?).copied();
         let built_in = || {
             PACKAGES_NEEDING_INITIALIZE
                 .contains(&package.as_deref()?)
                 .then_some(Negotiation::Initialize)
         };
-        known
+        negotiations
             .get(&server.identity)
             .copied()
             .or_else(of_package)
@@ -119,9 +119,9 @@ impl NegotiationCache {
     }
 
     fn insert(&self, identity: &str, package: Option<String>, negotiation: Negotiation) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(identity.to_owned(), negotiation);
-        known.extend(package.map(|package| (package, negotiation)));
+        let mut negotiations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        negotiations.insert(identity.to_owned(), negotiation);
+        negotiations.extend(package.map(|package| (package, negotiation)));
     }
 }
 

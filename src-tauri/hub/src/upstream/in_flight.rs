@@ -171,11 +171,11 @@ impl TrackedRequest<'_> {
     pub(super) async fn expired(&self, timeouts: RequestTimeouts) {
         let end = self.began + timeouts.total;
         loop {
-            let due = self.clock.deadline(timeouts.inactivity).min(end);
-            if due <= Instant::now() {
+            let deadline = self.clock.deadline(timeouts.inactivity).min(end);
+            if deadline <= Instant::now() {
                 return;
             }
-            sleep_until(due).await;
+            sleep_until(deadline).await;
         }
     }
 

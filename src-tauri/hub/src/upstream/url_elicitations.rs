@@ -34,8 +34,8 @@ impl UrlElicitations {
     pub(super) fn complete(&self, params: &RawValue) -> Option<Arc<ClientSession>> {
         let id = elicitation_id(params)?;
         let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = visits.iter().position(|(known, _)| *known == id)?;
-        visits.remove(at)?.1.upgrade()
+        let index = visits.iter().position(|(visited, _)| *visited == id)?;
+        visits.remove(index)?.1.upgrade()
     }
 }
 

@@ -53,20 +53,20 @@ fn arguments_that_could_be_markup_are_not_shown() {
 
 #[test]
 fn an_incomplete_call_cannot_be_approved() {
-    let along = notice(ApprovalRequest {
+    let with_extra = notice(ApprovalRequest {
         extra: Some("{}".into()),
         ..request("1")
     });
-    assert_eq!(along.actions, Actions::ShowOrDeny(call_ref()));
-    let held = notice(ApprovalRequest {
+    assert_eq!(with_extra.actions, Actions::ShowOrDeny(call_ref()));
+    let held_result = notice(ApprovalRequest {
         result: Some("{}".into()),
         ..request("1")
     });
     assert_eq!(
-        held.title,
+        held_result.title,
         "Show the result of read_file of Files to claude?"
     );
-    assert_eq!(held.actions, Actions::ShowOrDeny(call_ref()));
+    assert_eq!(held_result.actions, Actions::ShowOrDeny(call_ref()));
 }
 
 #[test]

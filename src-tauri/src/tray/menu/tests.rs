@@ -125,27 +125,27 @@ fn a_call_that_does_not_fit_is_shown_or_denied_but_not_approved() {
 
 #[test]
 fn a_part_besides_the_arguments_is_mentioned_and_prevents_approval() {
-    let along = ApprovalRequest {
+    let with_extra = ApprovalRequest {
         extra: Some("{}".into()),
         ..request("1")
     };
     assert_eq!(
-        submenu(along.clone())[..2],
+        submenu(with_extra.clone())[..2],
         [line("{}"), line("The call has more parameters")]
     );
-    assert!(!can_be_approved(along));
-    let held = ApprovalRequest {
+    assert!(!can_be_approved(with_extra));
+    let held_result = ApprovalRequest {
         result: Some("{}".into()),
         ..request("1")
     };
     assert_eq!(
-        submenu(held.clone())[..2],
+        submenu(held_result.clone())[..2],
         [
             line("{}"),
             line("The call has run; its result waits for you")
         ]
     );
-    assert!(!can_be_approved(held));
+    assert!(!can_be_approved(held_result));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findFault, prettyPrint } from "./argumentsText";
+import { describeError, prettyPrint } from "./argumentsText";
 
 describe("arguments that are edited", () => {
   it("are formatted over several lines, with numbers as they were written", () => {
@@ -21,7 +21,7 @@ describe("arguments that are edited", () => {
     ['{\n  "a": 01\n}', 'Line 2, column 9: expected ",".'],
     ["{", "Line 1, column 2: expected a key."],
     ['{\n"a": "b\n"}', "Line 2, column 8: control character in a string."],
-  ])("%j has the fault %j", (text, fault) => {
-    expect(findFault(text)).toBe(fault);
+  ])("%j has the error %j", (text, error) => {
+    expect(describeError(text)).toBe(error);
   });
 });

@@ -37,13 +37,13 @@ function toEscape(char: string): string {
     .join("");
 }
 
-/** Describes the first fault in the text and its position. Returns "" if there is none. */
-export function findFault(text: string): string {
+/** Describes the first error in the text and its position. Returns "" if there is none. */
+export function describeError(text: string): string {
   try {
     return parseLossless(text).kind === "object" ? "" : t.notObject;
   } catch (thrown) {
     if (!(thrown instanceof JsonError)) throw thrown;
     const before = text.slice(0, thrown.offset).split("\n");
-    return t.faultAt(before.length, (before.at(-1) ?? "").length + 1, thrown.reason);
+    return t.errorAt(before.length, (before.at(-1) ?? "").length + 1, thrown.reason);
   }
 }

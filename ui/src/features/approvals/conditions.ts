@@ -83,7 +83,7 @@ function listFolders(path: string): Choice[] {
     else if (step !== "" && step !== ".") steps.push(step);
   }
   return steps
-    .map((_, at) => steps.slice(0, steps.length - 1 - at))
+    .map((_, index) => steps.slice(0, steps.length - 1 - index))
     .map((parent): Choice => {
       const folder = `${root}${parent.join(separator)}`;
       return { label: t.inFolder(revealText(folder)), is: { path_within: folder } };

@@ -1,17 +1,17 @@
 /** Groups similar waiting calls: of one client, for the same version of a tool and its server. */
 
 import type { ApprovalRequest } from "../../ipc";
-import type { Waiting } from "../../state/approvals.svelte";
+import type { WaitingCall } from "../../state/approvals.svelte";
 
 export interface Group {
   key: string;
   /** Oldest first; never empty. */
-  waiting: Waiting[];
-  first: Waiting;
+  waiting: WaitingCall[];
+  first: WaitingCall;
 }
 
 /** Groups calls, oldest group first. A waiting result is a group of its own. */
-export function groupCalls(waiting: Waiting[]): Group[] {
+export function groupCalls(waiting: WaitingCall[]): Group[] {
   const groups = new Map<string, Group>();
   for (const call of waiting) {
     const key = toKey(call.request);
@@ -41,13 +41,13 @@ export interface Content {
   count: number;
 }
 
-export function groupByContent(waiting: Waiting[]): Content[] {
-  const found = new Map<string, Content>();
+export function groupByContent(waiting: WaitingCall[]): Content[] {
+  const contents = new Map<string, Content>();
   for (const { request } of waiting) {
     const key = JSON.stringify([request.arguments, request.extra]);
-    const known = found.get(key);
-    if (known) known.count += 1;
-    else found.set(key, { arguments: request.arguments, extra: request.extra, count: 1 });
+    const content = contents.get(key);
+    if (content) content.count += 1;
+    else contents.set(key, { arguments: request.arguments, extra: request.extra, count: 1 });
   }
-  return [...found.values()];
+  return [...contents.values()];
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RuleView, Predicate } from "../../ipc";
-import { createForm, hasFaults, toForm, toRule, validateForm, type ConditionForm } from "./form";
+import { createForm, hasErrors, toForm, toRule, validateForm, type ConditionForm } from "./form";
 
 const NOW = 1_000_000_000_000;
 const view: RuleView = {
@@ -16,7 +16,7 @@ const view: RuleView = {
   conditions: [],
   effect: "allow",
   result: "mask",
-  lifetime: { kind: "until_revoked" },
+  lifetime: { kind: "until_deleted" },
   note: "for the sandbox",
 };
 const roundTrip = (part: Partial<RuleView>) => toRule(toForm({ ...view, ...part }, NOW), NOW);
@@ -40,7 +40,7 @@ describe("a rule in a form", () => {
     const rule = roundTrip({ conditions: [{ pointer: "/a~1b", is }] });
     expect(rule.conditions).toEqual([{ pointer: "/a~1b", is }]);
     expect(
-      hasFaults(validateForm(toForm({ ...view, conditions: [{ pointer: "", is }] }, NOW))),
+      hasErrors(validateForm(toForm({ ...view, conditions: [{ pointer: "", is }] }, NOW))),
     ).toBe(false);
   });
 
@@ -53,7 +53,7 @@ describe("a rule in a form", () => {
       conditions: [],
       effect: "allow",
       result: "mask",
-      lifetime: { kind: "until_revoked" },
+      lifetime: { kind: "until_deleted" },
       note: "for the sandbox",
     });
     expect(
@@ -97,8 +97,8 @@ describe("a rule in a form", () => {
   });
 });
 
-describe("a fault of a rule", () => {
-  const fault = (part: Partial<ConditionForm>) =>
+describe("an error of a rule", () => {
+  const validateCondition = (part: Partial<ConditionForm>) =>
     validateForm({
       ...createForm(),
       conditions: [{ pointer: "/p", kind: "equals", value: "x", maximum: "", ...part }],
@@ -117,9 +117,9 @@ describe("a fault of a rule", () => {
     [{ kind: "between", value: "5", maximum: "1" }, "greater than the maximum"],
     [{ kind: "between", value: "five" }, "is not a number"],
     [{ kind: "matches", value: "" }, "Enter a pattern"],
-  ])("%j is shown at the field", (part, words) => {
-    const found = fault(part);
-    expect(found?.pointer ?? found?.value).toContain(words);
+  ])("%j is shown at the field", (part, message) => {
+    const errors = validateCondition(part);
+    expect(errors?.pointer ?? errors?.value).toContain(message);
   });
 
   it("is that the rule has no effect or no lifetime", () => {
@@ -130,6 +130,6 @@ describe("a fault of a rule", () => {
     expect(validateForm({ ...createForm(), lifetime: "calls", calls: "1.5" }).lifetime).toContain(
       "at least 1",
     );
-    expect(hasFaults(validateForm(createForm()))).toBe(false);
+    expect(hasErrors(validateForm(createForm()))).toBe(false);
   });
 });

@@ -57,7 +57,7 @@ export function createForm(): RuleForm {
     effect: "allow",
     result: "",
     conditions: [],
-    lifetime: "until_revoked",
+    lifetime: "until_deleted",
     minutes: "60",
     calls: "10",
     session: "",
@@ -110,36 +110,36 @@ export function toRule(form: RuleForm, now: number): RuleSpec {
   };
 }
 
-export interface Faults {
+export interface RuleErrors {
   effect?: string;
   lifetime?: string;
-  /** The faults of each condition, by its index. */
+  /** The errors of each condition, by its index. */
   conditions: Record<number, { pointer?: string; value?: string }>;
 }
 
 /** Returns a sentence about each invalid field. */
-export function validateForm(form: RuleForm): Faults {
+export function validateForm(form: RuleForm): RuleErrors {
   const t = texts.policy.dialog;
-  const faults: Faults = { conditions: {} };
-  if (form.effect === "" && form.result === "") faults.effect = t.effect.missing;
+  const errors: RuleErrors = { conditions: {} };
+  if (form.effect === "" && form.result === "") errors.effect = t.effect.missing;
   if (form.lifetime === "until" && !isWholeNumber(form.minutes, MAX_MINUTES))
-    faults.lifetime = t.lifetime.minutesFault;
+    errors.lifetime = t.lifetime.minutesError;
   if (form.lifetime === "calls" && !isWholeNumber(form.calls, MAX_CALLS))
-    faults.lifetime = t.lifetime.callsFault;
+    errors.lifetime = t.lifetime.callsError;
   form.conditions.forEach((condition, index) => {
     const pointer = validatePointer(condition.pointer);
     const value = validateValue(condition);
     if (pointer || value)
-      faults.conditions[index] = { ...(pointer && { pointer }), ...(value && { value }) };
+      errors.conditions[index] = { ...(pointer && { pointer }), ...(value && { value }) };
   });
-  return faults;
+  return errors;
 }
 
-export function hasFaults(faults: Faults): boolean {
+export function hasErrors(errors: RuleErrors): boolean {
   return (
-    faults.effect !== undefined ||
-    faults.lifetime !== undefined ||
-    Object.keys(faults.conditions).length > 0
+    errors.effect !== undefined ||
+    errors.lifetime !== undefined ||
+    Object.keys(errors.conditions).length > 0
   );
 }
 
@@ -183,19 +183,21 @@ function toPredicate({ kind, value, maximum }: Omit<ConditionForm, "pointer">): 
       return { host: value.trim() };
     case "matches":
       return { matches: value };
-    case "between":
+    case "between": {
+      const minimum = value;
       return {
         between: {
-          ...(value.trim() && { min: parseLiteral(value).value }),
+          ...(minimum.trim() && { min: parseLiteral(minimum).value }),
           ...(maximum.trim() && { max: parseLiteral(maximum).value }),
         },
       };
+    }
   }
 }
 
 function toLifetime({ lifetime, minutes, calls, session }: RuleForm, now: number): Lifetime {
   switch (lifetime) {
-    case "until_revoked":
+    case "until_deleted":
       return { kind: lifetime };
     case "until":
       return { kind: lifetime, at: now + Number(minutes) * MINUTE_MS };

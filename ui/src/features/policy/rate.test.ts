@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { computeRates } from "./rate";
 
-const day = (approved: number, denied = 0, unanswered = 0) => ({
+const day = (approved: number, denied = 0, missed = 0) => ({
   at: 0,
   approved,
   denied,
-  unanswered,
+  missed,
 });
 
 describe("the rate of approval requests", () => {

@@ -3,8 +3,8 @@
 import type { DayStats } from "../../ipc";
 
 /** Returns the number of approval requests on a day. */
-export function countRequests({ approved, denied, unanswered }: DayStats): number {
-  return approved + denied + unanswered;
+export function countRequests({ approved, denied, missed }: DayStats): number {
+  return approved + denied + missed;
 }
 
 export interface Rates {

@@ -40,17 +40,17 @@ export function computeCost(servers: ServerView[], choice: Choice): Cost {
   return { tools: listed.length, tokens: listed.reduce((sum, tool) => sum + tool.tokens, 0) };
 }
 
-export interface ProfileFaults {
+export interface ProfileErrors {
   name?: string;
   servers?: string;
 }
 
 /** Returns one sentence for each invalid field; empty if the profile is valid. */
-export function validateProfile(name: string, choice: Choice, takenNames: string[]): ProfileFaults {
+export function validateProfile(name: string, choice: Choice, takenNames: string[]): ProfileErrors {
   const t = texts.profiles.dialog;
-  const faults: ProfileFaults = {};
-  if (!name.trim()) faults.name = t.nameMissing;
-  else if (takenNames.includes(name.trim())) faults.name = t.nameTaken;
-  if (Object.keys(choice).length === 0) faults.servers = t.noServers;
-  return faults;
+  const errors: ProfileErrors = {};
+  if (!name.trim()) errors.name = t.nameMissing;
+  else if (takenNames.includes(name.trim())) errors.name = t.nameTaken;
+  if (Object.keys(choice).length === 0) errors.servers = t.noServers;
+  return errors;
 }

@@ -115,12 +115,12 @@ describe("the advanced part of a server's form", () => {
     ["1e3", "number of seconds"],
     ["0x10", "number of seconds"],
     ["4294968", "at most"],
-  ])("takes %j seconds for a call: %j", (text, fault) => {
+  ])("takes %j seconds for a call: %j", (text, error) => {
     const { call = "" } = validateAdvanced({
       ...defaults(),
       timeouts: { ...defaults().timeouts, call: text },
     });
-    expect(fault ? call.includes(fault) : call === "").toBe(true);
+    expect(error ? call.includes(error) : call === "").toBe(true);
   });
 
   it("can turn the health check off", () => {
@@ -132,7 +132,7 @@ describe("the advanced part of a server's form", () => {
     });
   });
 
-  it("reports each fault at its field", () => {
+  it("reports each error at its field", () => {
     expect(
       validateAdvanced({ ...defaults(), retries: "2.5", cacheTtl: "x", cacheResults: "y" }),
     ).toEqual({

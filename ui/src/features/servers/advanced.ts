@@ -63,7 +63,7 @@ export interface Advanced {
   cacheResults: string;
 }
 
-export type AdvancedFaults = Partial<
+export type AdvancedErrors = Partial<
   Record<TimeoutName | "prefix" | "toolTimeouts" | "retries" | "cacheTtl" | "cacheResults", string>
 >;
 
@@ -116,10 +116,10 @@ function formatSeconds(ms: number | undefined, defaultSeconds: number): string {
 }
 
 /** Returns one sentence for each invalid field. */
-export function validateAdvanced(form: Advanced): AdvancedFaults {
-  const faults: AdvancedFaults = {};
-  const report = (field: keyof AdvancedFaults, fault: string) => {
-    if (fault) faults[field] = fault;
+export function validateAdvanced(form: Advanced): AdvancedErrors {
+  const errors: AdvancedErrors = {};
+  const report = (field: keyof AdvancedErrors, error: string) => {
+    if (error) errors[field] = error;
   };
   if (form.naming === "own") report("prefix", validatePrefix(form.prefix.trim()));
   for (const name of TIMEOUT_NAMES)
@@ -128,7 +128,7 @@ export function validateAdvanced(form: Advanced): AdvancedFaults {
   report("retries", validateRetries(form.retries));
   report("cacheTtl", validateSeconds(form.cacheTtl, true));
   report("cacheResults", validateSeconds(form.cacheResults, true));
-  return faults;
+  return errors;
 }
 
 /**

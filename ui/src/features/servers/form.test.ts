@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ServerSpec } from "../../ipc";
-import { createForm, findFirstFault, newRow, toDraft, toForm, validateForm } from "./form";
+import { createForm, findFirstError, newRow, toDraft, toForm, validateForm } from "./form";
 
 function filled() {
   return { ...createForm(), name: "files", command: `npx -y server "/my files"` };
@@ -140,16 +140,16 @@ describe("a server's form", () => {
   });
 
   it("accepts only a URL on this machine for a program", () => {
-    const urlFault = (url: string) => validateForm({ ...filled(), listens: true, url }).url;
+    const urlError = (url: string) => validateForm({ ...filled(), listens: true, url }).url;
     for (const url of [
       "http://127.0.0.1:3001/sse",
       "http://localhost:1/mcp",
       "http://[::1]:8080/mcp",
     ])
-      expect(urlFault(url)).toBeUndefined();
-    expect(urlFault("https://example.org/mcp")).toContain("on this machine");
-    expect(urlFault("http://127.evil.example/mcp")).toContain("on this machine");
-    expect(urlFault("")).toContain("that the program listens on");
+      expect(urlError(url)).toBeUndefined();
+    expect(urlError("https://example.org/mcp")).toContain("on this machine");
+    expect(urlError("http://127.evil.example/mcp")).toContain("on this machine");
+    expect(urlError("")).toContain("that the program listens on");
   });
 
   it("drops fields that a remote or a local server cannot have", () => {
@@ -178,15 +178,15 @@ describe("a server's form", () => {
     expect(toDraft(toForm(base, "x"), base).spec).toMatchObject({ "x-note": { kept: true } });
   });
 
-  it("finds the first fault, also in the advanced part", () => {
+  it("finds the first error, also in the advanced part", () => {
     const form = filled();
     form.advanced.retries = "many";
     expect(validateForm(form)).toEqual({
       advanced: { retries: "Enter a whole number from 0 to 100." },
     });
-    expect(findFirstFault(validateForm(form))).toBe("Enter a whole number from 0 to 100.");
-    expect(findFirstFault(validateForm({ ...form, name: "" }))).toContain("Enter a name");
-    expect(findFirstFault({})).toBe("");
+    expect(findFirstError(validateForm(form))).toBe("Enter a whole number from 0 to 100.");
+    expect(findFirstError(validateForm({ ...form, name: "" }))).toContain("Enter a name");
+    expect(findFirstError({})).toBe("");
   });
 
   it("reports missing fields", () => {

@@ -11,14 +11,14 @@ import {
   toAdvancedSpec,
   validateAdvanced,
   type Advanced,
-  type AdvancedFaults,
+  type AdvancedErrors,
 } from "./advanced";
 import {
   readOauthSecret,
   toOauthClient,
   toOauthForm,
   validateOauth,
-  type OauthFaults,
+  type OauthErrors,
   type OauthForm,
 } from "./oauth";
 import { readSecretName } from "./reference";
@@ -59,9 +59,11 @@ export interface Draft {
   secrets: SecretValues;
 }
 
-export type Faults = Partial<Record<"name" | "command" | "url" | "env" | "headers", string>> & {
-  oauth?: OauthFaults;
-  advanced?: AdvancedFaults;
+export type ServerErrors = Partial<
+  Record<"name" | "command" | "url" | "env" | "headers", string>
+> & {
+  oauth?: OauthErrors;
+  advanced?: AdvancedErrors;
 };
 
 let lastRowId = 0;
@@ -106,34 +108,34 @@ export function toForm(spec: ServerSpec, name: string, likelySecrets: string[] =
 }
 
 /** Returns one sentence for each invalid field. */
-export function validateForm(form: ServerForm): Faults {
+export function validateForm(form: ServerForm): ServerErrors {
   const t = texts.servers.form;
-  const faults: Faults = {};
-  if (!form.name.trim()) faults.name = t.name.missing;
+  const errors: ServerErrors = {};
+  if (!form.name.trim()) errors.name = t.name.missing;
   if (form.kind === "local") {
     const { words, problem } = splitCommandLine(form.command);
-    if (problem) faults.command = problem;
-    else if (!words?.[0]) faults.command = t.command.missing;
+    if (problem) errors.command = problem;
+    else if (!words?.[0]) errors.command = t.command.missing;
     const env = validateRows(form.env, "variables");
-    if (env) faults.env = env;
+    if (env) errors.env = env;
   }
   if (connectsToUrl(form)) {
     const url = validateUrl(form);
-    if (url) faults.url = url;
+    if (url) errors.url = url;
     const headers = validateRows(form.headers, "headers");
-    if (headers) faults.headers = headers;
+    if (headers) errors.headers = headers;
     const oauth = validateOauth(form.oauth);
-    if (Object.keys(oauth).length) faults.oauth = oauth;
+    if (Object.keys(oauth).length) errors.oauth = oauth;
   }
   const advanced = validateAdvanced(form.advanced);
-  if (Object.keys(advanced).length) faults.advanced = advanced;
-  return faults;
+  if (Object.keys(advanced).length) errors.advanced = advanced;
+  return errors;
 }
 
-/** Returns the sentence of the first fault, or an empty text. */
-export function findFirstFault({ oauth, advanced, ...faults }: Faults): string {
+/** Returns the sentence of the first error, or an empty text. */
+export function findFirstError({ oauth, advanced, ...errors }: ServerErrors): string {
   return (
-    Object.values(faults)[0] ??
+    Object.values(errors)[0] ??
     Object.values(oauth ?? {})[0] ??
     Object.values(advanced ?? {})[0] ??
     ""

@@ -1,4 +1,4 @@
-/** One choice of a manifest as a form: its inputs, the entered values, and the faults. */
+/** One choice of a manifest as a form: its inputs, the entered values, and the errors. */
 
 import type {
   FillManifest,
@@ -80,10 +80,10 @@ export function uncheckedValue(input: ManifestInput): string {
 
 /** Returns one sentence for each invalid input, by its name. */
 export function validateInputs(form: ManifestForm): Record<string, string> {
-  const faults = form.choice.inputs.map(
+  const errors = form.choice.inputs.map(
     (input) => [input.name, validateInput(input, form.values[input.name] ?? "")] as const,
   );
-  return Object.fromEntries(faults.filter(([, fault]) => fault !== ""));
+  return Object.fromEntries(errors.filter(([, error]) => error !== ""));
 }
 
 function validateInput(input: ManifestInput, value: string): string {

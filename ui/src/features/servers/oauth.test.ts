@@ -62,7 +62,7 @@ describe("the OAuth client of a server's form", () => {
   });
 
   it("reports missing and invalid fields", () => {
-    const faults = (part: Partial<typeof client>) =>
+    const errors = (part: Partial<typeof client>) =>
       validateForm({
         ...createForm(),
         name: "x",
@@ -70,9 +70,9 @@ describe("the OAuth client of a server's form", () => {
         url,
         oauth: { ...client, ...part },
       }).oauth;
-    expect(faults({})).toBeUndefined();
-    expect(faults({ clientId: "" })?.clientId).toContain("client ID");
+    expect(errors({})).toBeUndefined();
+    expect(errors({ clientId: "" })?.clientId).toContain("client ID");
     for (const port of ["0", "65536", "x", "-1", "80.5"])
-      expect(faults({ port })?.port).toContain("65535");
+      expect(errors({ port })?.port).toContain("65535");
   });
 });

@@ -14,7 +14,7 @@ export interface OauthForm {
   port: string;
 }
 
-export type OauthFaults = Partial<Record<"clientId" | "port", string>>;
+export type OauthErrors = Partial<Record<"clientId" | "port", string>>;
 
 export function toOauthForm(spec: Partial<ServerSpec>): OauthForm {
   const { client_id: clientId = "", client_secret: secret, callback_port: port } = spec.oauth ?? {};
@@ -27,15 +27,15 @@ export function toOauthForm(spec: Partial<ServerSpec>): OauthForm {
   };
 }
 
-export function validateOauth(form: OauthForm): OauthFaults {
+export function validateOauth(form: OauthForm): OauthErrors {
   const t = texts.servers.form.oauth;
-  const faults: OauthFaults = {};
+  const errors: OauthErrors = {};
   const port = form.port.trim();
   if (form.clientId.trim() === "" && (form.secret !== "" || form.reference !== null || port !== ""))
-    faults.clientId = t.clientIdMissing;
+    errors.clientId = t.clientIdMissing;
   if (port !== "" && !(/^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535))
-    faults.port = t.portInvalid;
-  return faults;
+    errors.port = t.portInvalid;
+  return errors;
 }
 
 /** Returns the client for the spec, without a newly entered secret, which goes to the keyring. */

@@ -15,7 +15,7 @@ import type {
   Transition,
 } from "../bindings";
 import { EMPTY_RULE, toRuleView } from "./policy";
-import { DELETE_NOW, MERGE_NOW, getMergeDescription } from "./definitions";
+import { OFFERED_DELETE_DIGEST, OFFERED_MERGE_DIGEST, getMergeDescription } from "./definitions";
 
 const MINUTE = 60_000;
 
@@ -96,7 +96,7 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
     protocol_version: null,
     instructions: null,
     tools: [],
-    tokens: (part.tools ?? []).reduce((sum, one) => sum + (one.hidden ? 0 : one.tokens), 0),
+    tokens: (part.tools ?? []).reduce((sum, tool) => sum + (tool.hidden ? 0 : tool.tokens), 0),
     unaccepted_tools: 0,
     excluded: { entries: [], more: 0 },
     non_jsonrpc_lines: 0,
@@ -228,13 +228,13 @@ export function servers(): ServerView[] {
         }),
         tool("github", "merge_pull_request", getMergeDescription(), {
           annotations: { ...NO_HINTS, open_world: true },
-          digest: MERGE_NOW,
+          digest: OFFERED_MERGE_DIGEST,
           acceptance: "changed",
           hidden: "changed since you accepted it; accept the change to show it",
         }),
         tool("github", "delete_repository", "Delete a repository with all that is in it.", {
           annotations: { ...NO_HINTS, destructive: true, open_world: true },
-          digest: DELETE_NOW,
+          digest: OFFERED_DELETE_DIGEST,
           acceptance: "new",
           hidden: "added after you accepted the server; accept the tool to show it",
         }),
@@ -493,11 +493,11 @@ export function calls(): Call[] {
       63,
     ],
   ];
-  const found: Call[] = [];
+  const pastCalls: Call[] = [];
   for (let round = 0; round < 4; round += 1) {
     for (const [part, minutes] of rows) {
       const server = part.server ?? "filesystem";
-      found.push({
+      pastCalls.push({
         id: `call-${round}-${minutes}`,
         at: Date.now() - (minutes + round * 90) * MINUTE,
         client: "claude-code",
@@ -517,7 +517,7 @@ export function calls(): Call[] {
       });
     }
   }
-  return found;
+  return pastCalls;
 }
 
 export function logs(): LogLine[] {

@@ -33,7 +33,7 @@ type Handlers = {
   [V in Verb]: (params: Verbs[V]["params"]) => Verbs[V]["answer"] | Promise<Verbs[V]["answer"]>;
 };
 
-export interface Asked<V extends Verb = Verb> {
+export interface VerbCall<V extends Verb = Verb> {
   verb: V;
   params: Verbs[V]["params"];
 }
@@ -68,7 +68,7 @@ export class FakeHub implements Ipc {
     keyring_remedy: "",
   };
   /** All calls of verbs, for tests. */
-  readonly asked: Asked[] = [];
+  readonly verbCalls: VerbCall[] = [];
   /** The errors for the next call of a verb. */
   readonly failures = new Map<Verb, IpcError>();
   delay = 0;
@@ -88,7 +88,7 @@ export class FakeHub implements Ipc {
   }
 
   async call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
-    this.asked.push({ verb, params: structuredClone(params) });
+    this.verbCalls.push({ verb, params: structuredClone(params) });
     if (this.delay) await new Promise((resolve) => setTimeout(resolve, this.delay));
     const failure = this.failures.get(verb);
     this.failures.delete(verb);
@@ -186,24 +186,24 @@ export class FakeHub implements Ipc {
   }
 
   private readonly verbs: Handlers = {
-    "approvals.list": () => this.waiting.map((request) => this.timed(request)),
-    "approvals.show": ({ id }) => this.timed(this.request(id)),
+    "approvals.list": () => this.waiting.map((request) => this.updateRemainingTime(request)),
+    "approvals.show": ({ id }) => this.updateRemainingTime(this.request(id)),
     "approvals.decide": (params) => this.decide(params),
     "approvals.missed": () =>
       this.missed
-        .map((request) => this.timed(request))
+        .map((request) => this.updateRemainingTime(request))
         .filter((request) => request.remaining_ms > 0),
     "approvals.allow_retry": ({ id, digest }) => {
       const request = requireFound(
-        this.missed.find((one) => one.id === id),
+        this.missed.find((request) => request.id === id),
         "missed call",
         id,
       );
       if (request.digest !== digest)
         throw new IpcError("conflict", "The call changed since it was shown. Nothing was allowed.");
-      this.missed = this.missed.filter((one) => one.id !== id);
+      this.missed = this.missed.filter((request) => request.id !== id);
       this.emit({ kind: "approval_ended", id });
-      return { seconds: Math.floor(this.timed(request).remaining_ms / 1000) };
+      return { seconds: Math.floor(this.updateRemainingTime(request).remaining_ms / 1000) };
     },
     "approvals.preview": ({ id, verdict }) => {
       const request = this.request(id);
@@ -347,7 +347,7 @@ export class FakeHub implements Ipc {
           ? {}
           : {
               id: requireFound(
-                this.rules.find((one) => one.id === id),
+                this.rules.find((rule) => rule.id === id),
                 "rule",
                 id,
               ).id,
@@ -356,17 +356,17 @@ export class FakeHub implements Ipc {
       this.rules =
         id === null
           ? [...this.rules, saved]
-          : this.rules.map((one) => (one.id === id ? saved : one));
+          : this.rules.map((rule) => (rule.id === id ? saved : rule));
       this.applyPolicy();
       return saved;
     },
     "policy.delete_rule": ({ id }) => {
       requireFound(
-        this.rules.find((one) => one.id === id),
+        this.rules.find((rule) => rule.id === id),
         "rule",
         id,
       );
-      this.rules = this.rules.filter((one) => one.id !== id);
+      this.rules = this.rules.filter((rule) => rule.id !== id);
       this.applyPolicy();
       return {};
     },
@@ -427,11 +427,11 @@ export class FakeHub implements Ipc {
     "profiles.remove": ({ name }) =>
       this.changeProfiles(() => {
         requireFound(
-          this.profiles.find((one) => one.name === name),
+          this.profiles.find((profile) => profile.name === name),
           "profile",
           name,
         );
-        this.profiles = this.profiles.filter((one) => one.name !== name);
+        this.profiles = this.profiles.filter((profile) => profile.name !== name);
         this.clients = this.clients.map((client) =>
           client.profile === name ? { ...client, profile: null } : client,
         );
@@ -701,7 +701,7 @@ export class FakeHub implements Ipc {
     );
   }
 
-  private timed(request: ApprovalRequest): ApprovalRequest {
+  private updateRemainingTime(request: ApprovalRequest): ApprovalRequest {
     return {
       ...request,
       remaining_ms: Math.max(0, (this.deadlines.get(request.id) ?? 0) - performance.now()),
@@ -738,7 +738,7 @@ export class FakeHub implements Ipc {
   private checkGrant({ result, arguments: text }: ApprovalRequest, conditions: Condition[]): void {
     if (result !== null)
       throw new IpcError("invalid", "a result can only be approved once or denied");
-    if (!conditions.every((one) => policy.matchesCondition(one, text)))
+    if (!conditions.every((condition) => policy.matchesCondition(condition, text)))
       throw new IpcError("invalid", "the rule must match the call that it approves");
   }
 
@@ -829,11 +829,11 @@ export class FakeHub implements Ipc {
   }
 }
 
-function requireFound<T>(thing: T | undefined, noun: string, id: string): T {
-  if (thing === undefined)
+function requireFound<T>(item: T | undefined, noun: string, id: string): T {
+  if (item === undefined)
     throw new IpcError(
       "not_found",
       `There is no ${noun} ${id}. It may have ended or been removed.`,
     );
-  return thing;
+  return item;
 }

@@ -58,7 +58,7 @@ function choice(label: string, part: Partial<ManifestChoice> = {}): ManifestChoi
   return { label, preview: label, runtime: "npx", inputs: [], problem: "", ...part };
 }
 
-const findRuntime = (name: string) => RUNTIMES.find((one) => one.runtime === name) ?? null;
+const findRuntime = (name: string) => RUNTIMES.find((runtime) => runtime.runtime === name) ?? null;
 
 export const PRESETS: PresetView[] = [
   {
@@ -158,7 +158,7 @@ const SHOP: ManifestView = {
 
 export function readManifest(source: ManifestSource): ManifestView {
   if ("preset" in source) {
-    const preset = PRESETS.find((one) => one.id === source.preset);
+    const preset = PRESETS.find((preset) => preset.id === source.preset);
     if (!preset) throw new IpcError("not_found", `There is no well-known server ${source.preset}.`);
     return {
       name: preset.id,
@@ -183,41 +183,45 @@ export function readManifest(source: ManifestSource): ManifestView {
 
 export function fillManifest({
   source,
-  choice: at,
+  choice: index,
   name,
   values,
   secrets,
 }: FillManifest): Verbs["servers.fill_manifest"]["answer"] {
   const view = readManifest(source);
-  const picked = view.choices[at];
-  if (!picked) throw new IpcError("invalid", "There is no such choice.");
-  if (picked.problem)
-    throw new IpcError("invalid", `this choice cannot be used: ${picked.problem}`);
-  const given = (one: ManifestInput) => secrets[one.name] ?? values[one.name] ?? one.default ?? "";
-  const missing = picked.inputs.filter((one) => one.required && !given(one).trim());
+  const chosen = view.choices[index];
+  if (!chosen) throw new IpcError("invalid", "There is no such choice.");
+  if (chosen.problem)
+    throw new IpcError("invalid", `this choice cannot be used: ${chosen.problem}`);
+  const valueOf = (input: ManifestInput) =>
+    secrets[input.name] ?? values[input.name] ?? input.default ?? "";
+  const missing = chosen.inputs.filter((input) => input.required && !valueOf(input).trim());
   if (missing.length)
-    throw new IpcError("invalid", `still missing: ${missing.map((one) => one.name).join("; ")}`);
-  const kept = (one: ManifestInput) => one.secret || one.name in secrets;
-  const of = (kind: ManifestInput["kind"], secret: boolean) =>
-    Object.fromEntries(
-      picked.inputs
-        .filter((one) => one.kind === kind && kept(one) === secret && given(one))
-        .map((one) => [one.name, given(one)]),
+    throw new IpcError(
+      "invalid",
+      `these inputs have no value: ${missing.map((input) => input.name).join("; ")}`,
     );
-  const args = picked.inputs
-    .filter((one) => one.kind === "argument")
-    .flatMap((one) => given(one).split("\n").filter(Boolean));
-  const remote = picked.label.startsWith("http");
+  const isSecret = (input: ManifestInput) => input.secret || input.name in secrets;
+  const valuesOfKind = (kind: ManifestInput["kind"], secret: boolean) =>
+    Object.fromEntries(
+      chosen.inputs
+        .filter((input) => input.kind === kind && isSecret(input) === secret && valueOf(input))
+        .map((input) => [input.name, valueOf(input)]),
+    );
+  const args = chosen.inputs
+    .filter((input) => input.kind === "argument")
+    .flatMap((input) => valueOf(input).split("\n").filter(Boolean));
+  const remote = chosen.label.startsWith("http");
   return {
     spec: {
       name: name ?? view.title,
       enabled: true,
-      command: remote ? null : (picked.runtime ?? "run"),
-      args: remote ? [] : ["-y", picked.label.split(" ").at(-1) ?? "", ...args],
-      env: of("env", false),
-      headers: of("header", false),
-      url: remote ? picked.label : null,
+      command: remote ? null : (chosen.runtime ?? "run"),
+      args: remote ? [] : ["-y", chosen.label.split(" ").at(-1) ?? "", ...args],
+      env: valuesOfKind("env", false),
+      headers: valuesOfKind("header", false),
+      url: remote ? chosen.label : null,
     },
-    secrets: { env: of("env", true), headers: of("header", true) },
+    secrets: { env: valuesOfKind("env", true), headers: valuesOfKind("header", true) },
   };
 }

@@ -30,7 +30,7 @@ export const EMPTY_RULE: RuleSpec = {
   conditions: [],
   effect: null,
   result: null,
-  lifetime: { kind: "until_revoked" },
+  lifetime: { kind: "until_deleted" },
   note: "",
 };
 
@@ -85,20 +85,20 @@ export function describeRule({
       : result === null
         ? VERBS[effect]
         : `${VERBS[effect]}, and ${onResult},`;
-  const what =
+  const tools =
     server !== null && tool !== null
       ? `${tool} of ${server}`
       : `${read_only ? "read-only" : "all"} tools${server === null ? "" : ` of ${server}`}`;
-  const condition = conditions
-    .map((one, at) => ` ${at ? "and" : "if"} ${describeCondition(one)}`)
+  const conditionText = conditions
+    .map((condition, index) => ` ${index ? "and" : "if"} ${describeCondition(condition)}`)
     .join("");
-  return `${verb} ${what}${client === null ? "" : ` for ${client}`}${condition}${describeLifetime(lifetime)}`;
+  return `${verb} ${tools}${client === null ? "" : ` for ${client}`}${conditionText}${describeLifetime(lifetime)}`;
 }
 
 function describeCondition({ pointer, is }: Condition): string {
   if ("equals" in is) return `${pointer} is ${JSON.stringify(is.equals)}`;
   if ("one_of" in is)
-    return `${pointer} is one of ${is.one_of.map((one) => JSON.stringify(one)).join(", ")}`;
+    return `${pointer} is one of ${is.one_of.map((value) => JSON.stringify(value)).join(", ")}`;
   if ("path_within" in is) return `${pointer} is in ${is.path_within}`;
   if ("host" in is) return `${pointer} is a URL of ${is.host}`;
   if ("matches" in is) return `${pointer} matches /${is.matches}/`;
@@ -108,7 +108,7 @@ function describeCondition({ pointer, is }: Condition): string {
 function describeLifetime(lifetime: Lifetime): string {
   if (lifetime.kind === "calls")
     return lifetime.count === 1 ? " once" : ` for ${lifetime.count} calls`;
-  return { until_revoked: "", until: " for a while", session: " in this session" }[lifetime.kind];
+  return { until_deleted: "", until: " for a while", session: " in this session" }[lifetime.kind];
 }
 
 /** Returns the rule that a verdict creates, if any. */
@@ -129,7 +129,7 @@ export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleSpec | 
     case "approve_session":
       return rule({ kind: "session", session: request.session }, verdict.conditions);
     case "approve_always":
-      return rule({ kind: "until_revoked" }, verdict.conditions);
+      return rule({ kind: "until_deleted" }, verdict.conditions);
     default:
       return null;
   }
@@ -143,15 +143,17 @@ export function matchCalls(rule: RuleSpec, calls: Call[], recorded: Map<string, 
       (rule.server ?? call.server) === call.server &&
       (rule.tool ?? call.tool) === call.tool,
   );
-  const known =
+  const checkable =
     rule.conditions.length === 0 ? scoped : scoped.filter((call) => recorded.has(call.id));
-  const matched = known.filter((call) =>
-    rule.conditions.every((one) => matchesCondition(one, recorded.get(call.id) ?? "{}")),
+  const matched = checkable.filter((call) =>
+    rule.conditions.every((condition) =>
+      matchesCondition(condition, recorded.get(call.id) ?? "{}"),
+    ),
   );
   return {
     examined: scoped.length,
     matched: matched.length,
-    unknown: scoped.length - known.length,
+    unknown: scoped.length - checkable.length,
     newest: matched.slice(0, MAX_NEWEST),
   };
 }
@@ -171,9 +173,9 @@ export function matchesCondition({ pointer, is }: Condition, text: string): bool
 }
 
 function matchesPredicate(is: Predicate, value: unknown): boolean {
-  const same = (one: unknown) => JSON.stringify(one) === JSON.stringify(value);
-  if ("equals" in is) return same(is.equals);
-  if ("one_of" in is) return is.one_of.some(same);
+  const isSame = (expected: unknown) => JSON.stringify(expected) === JSON.stringify(value);
+  if ("equals" in is) return isSame(is.equals);
+  if ("one_of" in is) return is.one_of.some(isSame);
   if ("path_within" in is)
     return (
       typeof value === "string" &&
@@ -189,12 +191,12 @@ function matchesPredicate(is: Predicate, value: unknown): boolean {
 
 /** Makes up arguments of past calls. Those of every fourth call are missing. */
 export function recordArguments(calls: Call[]): Map<string, string> {
-  const recordedCalls = calls.filter((_, at) => at % 4 !== 3);
+  const recordedCalls = calls.filter((_, index) => index % 4 !== 3);
   return new Map(
-    recordedCalls.map((call, at) => [
+    recordedCalls.map((call, index) => [
       call.id,
       JSON.stringify({
-        path: `/home/ada/Projects/${at % 2 ? "drawbridge" : "notes"}/${call.tool}.txt`,
+        path: `/home/ada/Projects/${index % 2 ? "drawbridge" : "notes"}/${call.tool}.txt`,
       }),
     ]),
   );
@@ -275,12 +277,12 @@ export function computeStats(
   count: number,
 ): PolicyStats {
   const today = Math.floor(Date.now() / DAY) * DAY;
-  const days = Array.from({ length: count }, (_, at): DayStats => {
-    const begin = today - (count - 1 - at) * DAY;
+  const days = Array.from({ length: count }, (_, index): DayStats => {
+    const begin = today - (count - 1 - index) * DAY;
     const ofDay = calls.filter((call) => call.at >= begin && call.at < begin + DAY);
     const countCalls = (test: (call: Call) => boolean) => ofDay.filter(test).length;
     // Adds approvals to vary the chart.
-    const wave = calls.length ? (at * 5) % 7 : 0;
+    const wave = calls.length ? (index * 5) % 7 : 0;
     return {
       at: begin,
       approved:
@@ -288,10 +290,10 @@ export function computeStats(
       denied:
         Math.floor(wave / 3) +
         countCalls((call) => call.decided_by === "person" && call.decision === "denied"),
-      unanswered: countCalls((call) => call.decision === "timed_out"),
+      missed: countCalls((call) => call.decision === "timed_out"),
     };
   });
-  const exists = (rule: RuleSpec) => rules.some((one) => one.words === describeRule(rule));
+  const exists = (rule: RuleSpec) => rules.some((view) => view.words === describeRule(rule));
   const suggested = listSuggestions(servers).filter(({ rule }) => !exists(rule));
   return { days, suggestions: suggested };
 }
@@ -316,11 +318,11 @@ function listSuggestions(servers: ServerView[]): Suggestion[] {
       conditions: [{ pointer: "/owner", is: { equals: "drawbridge" } }],
     },
   ];
-  return rules.map((rule, at) => ({
+  return rules.map((rule, index) => ({
     rule,
     words: describeRule(rule),
-    approved: 12 - at * 5,
-    matched: 14 - at * 6,
+    approved: 12 - index * 5,
+    matched: 14 - index * 6,
   }));
 }
 

@@ -17,7 +17,7 @@ export function toProfileView(
   servers: ServerView[],
   clients: ClientView[],
 ): ProfileView {
-  const shown = servers.flatMap((server) => {
+  const visibleTools = servers.flatMap((server) => {
     const tools = profile.servers[server.id];
     if (tools === undefined || server.spec.visibility === "deferred") return [];
     return server.tools.filter(
@@ -29,13 +29,13 @@ export function toProfileView(
     clients: clients
       .filter((client) => client.profile === profile.name)
       .map((client) => client.name),
-    tools: shown.length,
-    tokens: shown.reduce((sum, tool) => sum + tool.tokens, 0),
+    tools: visibleTools.length,
+    tokens: visibleTools.reduce((sum, tool) => sum + tool.tokens, 0),
   };
 }
 
 export function putProfile(all: Profile[], profile: Profile): Profile[] {
-  return [...all.filter((one) => one.name !== profile.name), profile].toSorted((a, b) =>
+  return [...all.filter((other) => other.name !== profile.name), profile].toSorted((a, b) =>
     a.name < b.name ? -1 : 1,
   );
 }

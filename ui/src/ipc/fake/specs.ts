@@ -32,13 +32,13 @@ export function readSpecs(text: string): ParsedSpec[] {
       },
     ];
   }
-  let read: { mcpServers?: Record<string, Partial<ServerSpec>> };
+  let file: { mcpServers?: Record<string, Partial<ServerSpec>> };
   try {
-    read = JSON.parse(text) as typeof read;
+    file = JSON.parse(text) as typeof file;
   } catch (thrown) {
     throw new IpcError("invalid", `This is not JSON: ${String(thrown)}`);
   }
-  return Object.entries(read.mcpServers ?? {}).map(([name, part]) => {
+  return Object.entries(file.mcpServers ?? {}).map(([name, part]) => {
     if (!part.command && !part.url)
       return {
         name,

@@ -59,19 +59,19 @@ export const approvals = {
 
   batch: {
     label: (count: number, tool: string, server: string, client: string) =>
-      `${count} calls of ${tool} of ${server} by ${client}`,
+      `${count} calls of ${tool} on ${server} by ${client}`,
     wantsToCall: (client: string, tool: string, server: string, count: number) =>
       phrase`${client} wants to call ${tool} of ${server} ${plural(count, "time")}`,
-    scope: (count: number) =>
-      `You decide only ${count === 1 ? "this call" : `these ${count} calls`}. Later calls wait.`,
+    onlyThese: (count: number) =>
+      `Your decision covers only ${count === 1 ? "this call" : `these ${count} calls`}. Later calls still wait for a decision.`,
     ended: (count: number) =>
       count === 1
-        ? "1 of these calls has ended meanwhile."
-        : `${count} of these calls have ended meanwhile.`,
+        ? "1 of these calls has already ended."
+        : `${count} of these calls have already ended.`,
     listLabel: (count: number) =>
       count === 1 ? "Arguments of the call" : `Arguments of all ${count} calls`,
     position: (at: number, count: number) => `${at} of ${count}`,
-    sameArguments: (count: number) => `${count} calls send exactly this`,
+    sameArguments: (count: number) => `${count} calls with exactly these arguments`,
     decisionLabel: "Decision about all calls",
     scrollHint: "Scroll to the end of the list to approve.",
     deny: (count: number) => `Deny ${plural(count, "call")}`,
@@ -146,7 +146,7 @@ export const approvals = {
     label: "Arguments to send instead",
     format: "(JSON)",
     notObject: "Arguments are a JSON object: { … }.",
-    faultAt: (line: number, column: number, reason: string) =>
+    errorAt: (line: number, column: number, reason: string) =>
       `Line ${line}, column ${column}: ${reason}.`,
     checkedOnApproval: "The tool's schema and your rules are checked when you approve.",
     diffTitle: "Changes",

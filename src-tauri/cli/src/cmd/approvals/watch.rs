@@ -17,14 +17,14 @@ pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failur
     let mut events = hub.events().await?;
     let mut watch = Watch {
         json: context.json,
-        seen: HashSet::new(),
+        printed: HashSet::new(),
     };
     watch.print_all(hub).await?;
     while let Some(event) = events.next().await {
         if let Event::ApprovalRequested { request } = event {
             watch.print(&request)?;
         } else if let Event::ApprovalEnded { id } = event {
-            watch.seen.remove(&id);
+            watch.printed.remove(&id);
         } else if event == Event::Lagged {
             watch.print_all(hub).await?;
         }
@@ -34,7 +34,7 @@ pub(super) async fn run(context: &Context, hub: &ApiClient) -> Result<(), Failur
 
 struct Watch {
     json: bool,
-    seen: HashSet<CallId>,
+    printed: HashSet<CallId>,
 }
 
 impl Watch {
@@ -46,7 +46,7 @@ impl Watch {
     }
 
     fn print(&mut self, request: &ApprovalRequest) -> Result<(), Failure> {
-        if !self.seen.insert(request.id.clone()) {
+        if !self.printed.insert(request.id.clone()) {
             return Ok(());
         }
         output::print_answer(self.json, request, |request| {

@@ -3,7 +3,7 @@
 use drawbridge_hub::model::policy::{Condition, Literal, Predicate};
 use serde_json::value::RawValue;
 
-/// A text is no condition.
+/// The error if a text is not a condition.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ParseConditionError {
     #[error(
@@ -11,13 +11,13 @@ pub(crate) enum ParseConditionError {
          host HOST', 'POINTER between MIN MAX' or 'POINTER matches REGEX'"
     )]
     Syntax,
-    #[error("'{text}' is no JSON array: {source}")]
-    NoArray {
+    #[error("'{text}' is not a JSON array: {source}")]
+    NotArray {
         text: String,
         source: serde_json::Error,
     },
-    #[error("'{text}' is no JSON value; a string needs quotes, such as '\"{text}\"'")]
-    NoValue {
+    #[error("'{text}' is not a JSON value; a string needs quotes, such as '\"{text}\"'")]
+    NotValue {
         text: String,
         source: serde_json::Error,
     },
@@ -26,13 +26,13 @@ pub(crate) enum ParseConditionError {
 /// Parses a condition.
 ///
 /// # Errors
-/// Returns an error if the text has none of the forms, or if a value in it is no JSON.
+/// Returns an error if the text has none of the forms, or if a value in it is not JSON.
 pub(crate) fn parse_condition(text: &str) -> Result<Condition, ParseConditionError> {
     use ParseConditionError::Syntax;
     let (pointer, rest) = text.split_once(' ').ok_or(Syntax)?;
-    let (word, value) = rest.trim_start().split_once(' ').ok_or(Syntax)?;
+    let (predicate, value) = rest.trim_start().split_once(' ').ok_or(Syntax)?;
     let value = value.trim_start();
-    let is = match word {
+    let is = match predicate {
         "is" => Predicate::Equals(parse_literal(value)?),
         "one-of" => Predicate::OneOf(parse_literals(value)?),
         "in" => Predicate::PathWithin(value.to_owned()),
@@ -56,7 +56,7 @@ pub(crate) fn parse_condition(text: &str) -> Result<Condition, ParseConditionErr
 fn parse_literal(text: &str) -> Result<Literal, ParseConditionError> {
     match RawValue::from_string(text.to_owned()) {
         Ok(value) => Ok(Literal(value.get().to_owned())),
-        Err(source) => Err(ParseConditionError::NoValue {
+        Err(source) => Err(ParseConditionError::NotValue {
             text: text.to_owned(),
             source,
         }),
@@ -69,7 +69,7 @@ fn parse_literals(text: &str) -> Result<Vec<Literal>, ParseConditionError> {
             .into_iter()
             .map(|value| Literal(value.get().to_owned()))
             .collect()),
-        Err(source) => Err(ParseConditionError::NoArray {
+        Err(source) => Err(ParseConditionError::NotArray {
             text: text.to_owned(),
             source,
         }),

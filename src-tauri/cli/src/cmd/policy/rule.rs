@@ -58,7 +58,7 @@ impl RuleArgs {
                 at: clock::time_after(time),
             },
             (None, Some(count)) => Lifetime::Calls { count },
-            (None, None) => Lifetime::UntilRevoked,
+            (None, None) => Lifetime::UntilDeleted,
         };
         RuleSpec {
             scope: self.target.into_scope(self.client),

@@ -95,7 +95,7 @@ enum Validation {
 }
 
 impl Validation {
-    fn kind(self) -> Validate {
+    fn to_validate(self) -> Validate {
         match self {
             Self::Strict => Validate::Strict,
             Self::Coercible => Validate::Coercible,
@@ -105,7 +105,7 @@ impl Validation {
 }
 
 impl Transport {
-    fn kind(self) -> TransportKind {
+    fn to_transport_kind(self) -> TransportKind {
         match self {
             Self::Http => TransportKind::Http,
             Self::Sse => TransportKind::Sse,
@@ -116,11 +116,11 @@ impl Transport {
 impl AddArgs {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self.manifest_source()? {
-            Some(source) => self.add_from(source, context).await,
+            Some(source) => self.add_from_manifest(source, context).await,
             None => {
                 context
                     .run_and_print(self.into_verb(), |server| {
-                        super::format_done("added", server)
+                        super::format_change("added", server)
                     })
                     .await
             }
@@ -134,24 +134,24 @@ impl AddArgs {
             client_secret: None,
             callback_port,
         };
-        let mut words = self.command.into_iter();
+        let mut command_line = self.command.into_iter();
         let spec = ServerSpec {
             name: self.name.unwrap_or_default(),
-            command: words.next(),
-            args: words.collect(),
+            command: command_line.next(),
+            args: command_line.collect(),
             env: self.env.into_iter().collect(),
             cwd: self.cwd,
             url: self.url,
             headers: self.header.into_iter().collect(),
             oauth: self.oauth_client_id.map(client),
-            transport: self.transport.map(Transport::kind),
+            transport: self.transport.map(Transport::to_transport_kind),
             protocol_version: self.protocol_version,
             isolation: if self.per_client {
                 Isolation::PerClient
             } else {
                 Isolation::Shared
             },
-            validate: self.validate.kind(),
+            validate: self.validate.to_validate(),
             ..ServerSpec::default()
         };
         let secrets = SecretValues {
@@ -167,7 +167,7 @@ impl AddArgs {
     }
 }
 
-/// A text is no name with a value.
+/// The error if a text is not a name with a value.
 #[derive(Debug, thiserror::Error)]
 #[error("expected NAME=VALUE")]
 struct ParsePairError;

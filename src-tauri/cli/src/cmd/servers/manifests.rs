@@ -15,18 +15,23 @@ use crate::{
 pub(super) fn format_presets(presets: &[PresetView]) -> String {
     let mut table = Table::new(["ID", "RUNTIME", "DESCRIPTION", "INPUTS"]);
     for preset in presets {
-        let needs = preset.choice.runtime.map(enum_text).unwrap_or_default();
-        let ready = preset
+        let runtime = preset.choice.runtime.map(enum_text).unwrap_or_default();
+        let is_installed = preset
             .runtime
             .as_ref()
-            .is_none_or(|found| found.problem.is_empty());
-        let needs = if ready {
-            needs
+            .is_none_or(|runtime| runtime.problem.is_empty());
+        let runtime = if is_installed {
+            runtime
         } else {
-            format!("{needs} (missing)")
+            format!("{runtime} (missing)")
         };
         let inputs: Vec<_> = preset.choice.inputs.iter().map(format_input_name).collect();
-        table.add_row([&preset.id, &needs, &preset.description, &inputs.join(", ")]);
+        table.add_row([
+            &preset.id,
+            &runtime,
+            &preset.description,
+            &inputs.join(", "),
+        ]);
     }
     let mut lines = table.format_or("No presets.");
     let mut reported = Vec::new();
@@ -44,20 +49,20 @@ pub(super) fn format_presets(presets: &[PresetView]) -> String {
     lines
 }
 
-pub(super) fn format_runtimes(found: &[RuntimeFound]) -> String {
+pub(super) fn format_runtimes(runtimes: &[RuntimeFound]) -> String {
     let mut table = Table::new(["RUNTIME", "VERSION", "PATH", "PROBLEM"]);
-    for found in found {
-        let problem = [found.problem.as_str(), &found.remedy].join(". ");
-        let problem = if found.problem.is_empty() {
+    for runtime in runtimes {
+        let problem = [runtime.problem.as_str(), &runtime.remedy].join(". ");
+        let problem = if runtime.problem.is_empty() {
             ""
         } else {
             &problem
         };
-        let version = found.version.as_deref().unwrap_or_default();
+        let version = runtime.version.as_deref().unwrap_or_default();
         table.add_row([
-            &enum_text(found.runtime),
+            &enum_text(runtime.runtime),
             version,
-            found.path.as_deref().unwrap_or_default(),
+            runtime.path.as_deref().unwrap_or_default(),
             problem,
         ]);
     }
@@ -70,13 +75,13 @@ pub(super) fn format_manifest(view: &ManifestView) -> String {
     if !view.description.is_empty() {
         let _ = write!(lines, "\n{}", escape(&view.description));
     }
-    for (at, choice) in view.choices.iter().enumerate() {
+    for (index, choice) in view.choices.iter().enumerate() {
         let start = if choice.preview.is_empty() {
             &choice.label
         } else {
             &choice.preview
         };
-        let _ = write!(lines, "\n\n{}  {}", at + 1, escape(start));
+        let _ = write!(lines, "\n\n{}  {}", index + 1, escape(start));
         if !choice.problem.is_empty() {
             let _ = write!(lines, "\n   cannot be used: {}", escape(&choice.problem));
         }

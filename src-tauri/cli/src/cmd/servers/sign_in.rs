@@ -32,9 +32,9 @@ impl SignInArgs {
         // Both verbs use one handle, because the hub that waits for the browser may be in this
         // process.
         let hub = context.open_hub_handle().await?;
-        let ended = self.sign_in(context, &hub).await;
+        let result = self.sign_in(context, &hub).await;
         hub.close().await;
-        let attempt = ended?;
+        let attempt = result?;
         match &attempt.state {
             SignInState::Failed { reason } => Err(Failure::SignIn {
                 server: ServerId::new(self.id),

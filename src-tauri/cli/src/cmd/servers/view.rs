@@ -36,11 +36,11 @@ pub(super) fn format_servers(view: &ServersView) -> String {
     }
     let mut lines = table.format_or("No servers. Add one with `drawbridge servers add`.");
     for broken in &view.broken {
-        let place = format!("{}:{}:{}", broken.file, broken.line, broken.column);
+        let position = format!("{}:{}:{}", broken.file, broken.line, broken.column);
         let _ = write!(
             lines,
             "\nCannot read {}: {}",
-            escape(&place),
+            escape(&position),
             escape(&broken.message)
         );
     }
@@ -51,7 +51,7 @@ pub(super) fn format_servers(view: &ServersView) -> String {
 ///
 /// # Errors
 /// Returns an error if a named tool is unknown or already accepted.
-pub(super) fn tools_to_accept(
+pub(super) fn find_tools_to_accept(
     server: &ServerView,
     names: &[String],
 ) -> Result<Vec<ShownTool>, Failure> {
@@ -115,13 +115,13 @@ fn format_value(value: Option<&serde_json::Value>) -> String {
 
 pub(super) fn format_usage(servers: &[ServerUsage]) -> String {
     let mut table = Table::new(["ID", "PROCESSES", "MEMORY", "CPU"]);
-    for used in servers {
-        let memory = format!("{} MiB", used.memory_kib / 1024);
+    for usage in servers {
+        let memory = format!("{} MiB", usage.memory_kib / 1024);
         table.add_row([
-            used.id.as_str(),
-            &used.processes.to_string(),
+            usage.id.as_str(),
+            &usage.processes.to_string(),
             &memory,
-            &format!("{:.0} %", used.cpu_percent),
+            &format!("{:.0} %", usage.cpu_percent),
         ]);
     }
     table.format_or("No local server is running.")
@@ -202,12 +202,12 @@ pub(super) fn format_server(server: &ServerView) -> String {
 
 /// Returns when the server's lists were read last, and whether that succeeded.
 fn format_sync(server: &ServerView) -> String {
-    let last = format_time_or_dash(server.last_synced_at);
+    let last_sync = format_time_or_dash(server.last_synced_at);
     let mut text = match server.sync_status {
         SyncStatus::NeverSynced => "never".to_owned(),
-        SyncStatus::Syncing => format!("in progress; last: {last}"),
-        SyncStatus::Synced => last,
-        SyncStatus::Failed => format!("failed; last: {last}"),
+        SyncStatus::Syncing => format!("in progress; last: {last_sync}"),
+        SyncStatus::Synced => last_sync,
+        SyncStatus::Failed => format!("failed; last: {last_sync}"),
     };
     if server.stale {
         text.push_str(", stale");

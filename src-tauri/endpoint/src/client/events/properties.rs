@@ -8,12 +8,12 @@ use futures_util::{FutureExt, StreamExt, stream};
 use super::{SseEvent, read_events};
 
 /// Checks that the events do not depend on how the body is cut into pieces.
-pub(crate) fn events_do_not_depend_on_cuts(pieces: &[&[u8]]) {
+pub(crate) fn check_events_do_not_depend_on_pieces(pieces: &[&[u8]]) {
     let whole = pieces.concat();
-    let single: Vec<&[u8]> = whole.chunks(1).collect();
-    let found = read_pieces(pieces);
-    assert_eq!(found, read_pieces(&single), "byte by byte");
-    assert_eq!(found, read_pieces(&[&whole]), "at once");
+    let single_bytes: Vec<&[u8]> = whole.chunks(1).collect();
+    let events = read_pieces(pieces);
+    assert_eq!(events, read_pieces(&single_bytes), "byte by byte");
+    assert_eq!(events, read_pieces(&[&whole]), "at once");
 }
 
 pub(crate) fn read_pieces(pieces: &[&[u8]]) -> Vec<SseEvent> {
@@ -24,5 +24,5 @@ pub(crate) fn read_pieces(pieces: &[&[u8]]) -> Vec<SseEvent> {
     read_events(stream::iter(pieces))
         .collect()
         .now_or_never()
-        .expect("it need not wait")
+        .expect("all pieces are ready")
 }

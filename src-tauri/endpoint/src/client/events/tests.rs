@@ -39,10 +39,10 @@ async fn events_are_the_same_wherever_the_body_is_cut() {
 async fn an_event_keeps_its_id_and_all_lines_of_its_data() {
     let body = "event: message\nid: 7\ndata: {\ndata: }\n\nid: 8\n\ndata:  x\n\n";
     let chunks = [Ok::<_, Infallible>(Bytes::from_static(body.as_bytes()))];
-    let sent: Vec<_> = super::read_events(stream::iter(chunks)).collect().await;
+    let events: Vec<_> = super::read_events(stream::iter(chunks)).collect().await;
     let expected = [("7", "{\n}"), ("", " x")];
     assert_eq!(
-        sent,
+        events,
         expected.map(|(id, data)| SseEvent {
             id: id.to_owned(),
             data: data.as_bytes().to_vec()
@@ -55,7 +55,7 @@ proptest! {
 
     #[test]
     fn any_body_in_any_pieces_is_the_same_events(parts in prop::collection::vec(part(), 0..40), sizes: Vec<u8>) {
-        properties::events_do_not_depend_on_cuts(&arbitrary_json::split_bytes(&parts.concat(), &sizes));
+        properties::check_events_do_not_depend_on_pieces(&arbitrary_json::split_bytes(&parts.concat(), &sizes));
     }
 
     #[test]
@@ -64,8 +64,8 @@ proptest! {
         let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{value}}}"#);
         let event = crate::mcp::events::message_event(&Bytes::from(message.clone()));
         let body = endpoint_event(event);
-        let read = properties::read_pieces(&arbitrary_json::split_bytes(&body, &sizes));
-        let data: Vec<_> = read.iter().map(|sent| String::from_utf8_lossy(&sent.data)).collect();
+        let events = properties::read_pieces(&arbitrary_json::split_bytes(&body, &sizes));
+        let data: Vec<_> = events.iter().map(|event| String::from_utf8_lossy(&event.data)).collect();
         prop_assert_eq!(data, [message.replace('\r', " ")]);
     }
 }

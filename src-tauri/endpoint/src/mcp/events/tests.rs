@@ -12,11 +12,11 @@ use futures_util::{StreamExt, stream};
 
 use super::{message_event, sse_response};
 
-fn streamed(events: Vec<Event>) -> Response {
+fn stream_events(events: Vec<Event>) -> Response {
     sse_response(stream::iter(events))
 }
 
-async fn text(response: Response) -> String {
+async fn read_text(response: Response) -> String {
     let body = to_bytes(response.into_body(), usize::MAX)
         .await
         .expect("a body");
@@ -25,7 +25,7 @@ async fn text(response: Response) -> String {
 
 #[tokio::test]
 async fn a_message_is_an_event_of_that_name() {
-    let response = streamed(vec![
+    let response = stream_events(vec![
         message_event(&Bytes::from_static(br#"{"a":"\n \u00e9"}"#)),
         message_event(&"{}".into()),
     ]);
@@ -34,24 +34,27 @@ async fn a_message_is_an_event_of_that_name() {
         "text/event-stream"
     );
     let expected = "event: message\ndata: {\"a\":\"\\n \\u00e9\"}\n\nevent: message\ndata: {}\n\n";
-    assert_eq!(text(response).await, expected);
+    assert_eq!(read_text(response).await, expected);
 }
 
 #[tokio::test]
 async fn line_breaks_between_tokens_do_not_end_the_event() {
-    let said = text(streamed(vec![message_event(&"{\n\"a\": 1\r\n}".into())])).await;
-    let data: Vec<&str> = said
+    let body = read_text(stream_events(vec![message_event(
+        &"{\n\"a\": 1\r\n}".into(),
+    )]))
+    .await;
+    let data: Vec<&str> = body
         .lines()
         .filter_map(|line| line.strip_prefix("data: "))
         .collect();
     assert_eq!(
         serde_json::from_str::<serde_json::Value>(&data.join("\n")).expect("JSON")["a"],
         1,
-        "{said}"
+        "{body}"
     );
     assert!(
-        said.ends_with("\n\n") && said.trim_end().lines().all(|line| !line.is_empty()),
-        "one event: {said:?}"
+        body.ends_with("\n\n") && body.trim_end().lines().all(|line| !line.is_empty()),
+        "the body is not one event: {body:?}"
     );
 }
 
@@ -61,9 +64,9 @@ async fn an_idle_stream_sends_a_comment_every_fifteen_seconds() {
         .into_body()
         .into_data_stream();
     for _ in 0..2 {
-        let begun = tokio::time::Instant::now();
+        let start = tokio::time::Instant::now();
         let comment = body.next().await.expect("a piece").expect("no error");
         assert!(comment.starts_with(b":"), "{comment:?}");
-        assert_eq!(begun.elapsed(), Duration::from_secs(15));
+        assert_eq!(start.elapsed(), Duration::from_secs(15));
     }
 }

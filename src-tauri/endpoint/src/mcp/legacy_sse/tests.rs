@@ -7,25 +7,31 @@ use drawbridge_hub::model::ids::ClientName;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{MAX_WAITING, Outlet};
+use super::{MAX_QUEUED_MESSAGES, Outlet};
 
 #[test]
 fn a_client_that_does_not_read_is_disconnected_and_one_that_does_is_not() {
-    let (queue, mut messages) = mpsc::channel(MAX_WAITING);
+    let (queue, mut messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
     let outlet = Outlet {
         client: ClientName::new("desk"),
         queue,
         session: OnceLock::new(),
         closed: CancellationToken::new(),
     };
-    for _ in 0..2 * MAX_WAITING {
+    for _ in 0..2 * MAX_QUEUED_MESSAGES {
         outlet.send(Bytes::new());
         assert!(messages.try_recv().is_ok() && !outlet.closed.is_cancelled());
     }
-    for _ in 0..MAX_WAITING {
+    for _ in 0..MAX_QUEUED_MESSAGES {
         outlet.send(Bytes::new());
     }
-    assert!(!outlet.closed.is_cancelled(), "so many may wait");
+    assert!(
+        !outlet.closed.is_cancelled(),
+        "a full queue closed the stream"
+    );
     outlet.send(Bytes::new());
-    assert!(outlet.closed.is_cancelled(), "and not one more");
+    assert!(
+        outlet.closed.is_cancelled(),
+        "a message beyond the limit did not close the stream"
+    );
 }

@@ -2,29 +2,33 @@
 
 use bytes::Bytes;
 
-use super::{MAX_KEPT, ReplayBuffer};
+use super::{MAX_REPLAY_MESSAGES, ReplayBuffer};
 
 #[test]
 fn a_client_that_reconnects_gets_the_missed_messages_in_order() {
-    let mut said = ReplayBuffer::default();
+    let mut replay = ReplayBuffer::default();
     let ids: Vec<u64> = ["a", "b", "c"]
-        .map(|message| said.push(message.into()))
+        .map(|message| replay.push(message.into()))
         .into();
     assert_eq!(ids, [1, 2, 3]);
     assert_eq!(
-        said.messages_after(1),
+        replay.messages_after(1),
         [(2, Bytes::from("b")), (3, Bytes::from("c"))]
     );
-    assert_eq!(said.messages_after(3), []);
-    assert_eq!(said.messages_after(99), [], "an id that was never given");
+    assert_eq!(replay.messages_after(3), []);
+    assert_eq!(
+        replay.messages_after(99),
+        [],
+        "an unknown id returned messages"
+    );
 }
 
 #[test]
 fn only_the_last_messages_are_kept() {
-    let mut said = ReplayBuffer::default();
-    for _ in 0..MAX_KEPT + 10 {
-        said.push(Bytes::new());
+    let mut replay = ReplayBuffer::default();
+    for _ in 0..MAX_REPLAY_MESSAGES + 10 {
+        replay.push(Bytes::new());
     }
-    let kept = said.messages_after(0);
-    assert_eq!((kept.len(), kept[0].0), (MAX_KEPT, 11));
+    let messages = replay.messages_after(0);
+    assert_eq!((messages.len(), messages[0].0), (MAX_REPLAY_MESSAGES, 11));
 }

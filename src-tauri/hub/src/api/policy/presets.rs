@@ -39,21 +39,21 @@ impl Verb for ApplyPreset {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        let (default, texts) = self.preset.into_rules();
-        for id in texts.iter().filter_map(|text| text.scope.server.as_ref()) {
+        let (default, specs) = self.preset.into_rules();
+        for id in specs.iter().filter_map(|spec| spec.scope.server.as_ref()) {
             hub.registry.get(id)?;
         }
-        let new: Vec<Rule> = texts
+        let new: Vec<Rule> = specs
             .into_iter()
-            .map(|text| bind_rule(hub, None, text))
+            .map(|spec| bind_rule(hub, None, spec))
             .collect();
-        let kept = hub.rules.list();
-        let stays = |old: &&std::sync::Arc<Rule>| {
+        let old = hub.rules.list();
+        let is_retained = |old: &&std::sync::Arc<Rule>| {
             !is_preset_rule(&old.spec) && !new.iter().any(|new| replaces_plain(new, old))
         };
-        let kept: Vec<Rule> = kept
+        let retained: Vec<Rule> = old
             .iter()
-            .filter(stays)
+            .filter(is_retained)
             .map(|rule| (**rule).clone())
             .collect();
         // The default is set to ask first, so that no call is allowed in between that neither
@@ -64,7 +64,7 @@ impl Verb for ApplyPreset {
                 .await?;
         }
         hub.rules
-            .replace_all(kept.into_iter().chain(new).collect())
+            .replace_all(retained.into_iter().chain(new).collect())
             .await?;
         hub.settings
             .change(SettingsChange::default_policy(default))

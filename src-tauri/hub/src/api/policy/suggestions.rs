@@ -59,7 +59,7 @@ pub struct DayStats {
     pub approved: u32,
     pub denied: u32,
     /// Calls that timed out, or for which no screen was open.
-    pub unanswered: u32,
+    pub missed: u32,
 }
 
 /// A rule that would have given the same answers as the person.
@@ -95,18 +95,18 @@ impl Verb for ShowPolicyStats {
                 at: Timestamp(day * DAY_MS),
                 approved: 0,
                 denied: 0,
-                unanswered: 0,
+                missed: 0,
             })
             .collect();
         for (call, _) in &calls {
-            let at = usize::try_from(call.at.0.div_euclid(DAY_MS) - first).ok();
-            let Some(day) = at.and_then(|at| days.get_mut(at)) else {
+            let index = usize::try_from(call.at.0.div_euclid(DAY_MS) - first).ok();
+            let Some(day) = index.and_then(|index| days.get_mut(index)) else {
                 continue;
             };
             match (call.decision, call.decided_by) {
                 (Decision::Allowed, DecidedBy::Person) => day.approved += 1,
                 (Decision::Denied, DecidedBy::Person) => day.denied += 1,
-                (Decision::TimedOut | Decision::NoScreen, _) => day.unanswered += 1,
+                (Decision::TimedOut | Decision::NoScreen, _) => day.missed += 1,
                 _ => {}
             }
         }
@@ -184,7 +184,11 @@ fn is_still_asked(hub: &Hub, client: &ClientName, server: &ServerId, tool: &str)
         return false;
     };
     let copy = hub.catalog.copy(server);
-    let Some(definition) = copy.tools().iter().find(|known| known.name == tool) else {
+    let Some(definition) = copy
+        .tools()
+        .iter()
+        .find(|definition| definition.name == tool)
+    else {
         return false;
     };
     let has_rule = hub.rules.list().iter().any(|rule| {
@@ -210,7 +214,7 @@ fn is_read_only(hub: &Hub, server: &ServerId, tool: &str) -> bool {
     let copy = hub.catalog.copy(server);
     copy.tools()
         .iter()
-        .any(|known| known.name == tool && known.annotations.read_only == Some(true))
+        .any(|definition| definition.name == tool && definition.annotations.read_only == Some(true))
 }
 
 /// Returns conditions that hold for the arguments of all calls: the same value, folder or host.
@@ -220,19 +224,19 @@ fn common_conditions(all: &[Value]) -> Vec<Condition> {
         return Vec::new();
     };
     let keys: BTreeSet<&String> = objects.iter().flat_map(|object| object.keys()).collect();
-    let mut when = Vec::new();
+    let mut conditions = Vec::new();
     for key in keys {
         let values: Option<Vec<&Value>> = objects.iter().map(|object| object.get(key)).collect();
         // Some call lacks this argument.
         let Some(values) = values else { continue };
         if let Some(is) = common_predicate(&values) {
-            when.push(Condition {
+            conditions.push(Condition {
                 pointer: format!("/{}", key.replace('~', "~0").replace('/', "~1")),
                 is,
             });
         }
     }
-    when
+    conditions
 }
 
 fn common_predicate(values: &[&Value]) -> Option<Predicate> {
@@ -307,15 +311,15 @@ mod tests {
     fn unspecific_arguments_suggest_nothing() {
         assert!(
             conditions(&[json!({"path": "/a"}), json!({"path": "/b"})]).is_empty(),
-            "the root is everything"
+            "the root folder is too broad"
         );
         assert!(
             conditions(&[json!({"path": "a"}), json!({"path": "b"})]).is_empty(),
-            "relative to what?"
+            "a relative path has no known folder"
         );
         assert!(
             conditions(&[json!({"key": "•••"}), json!({"key": "•••"})]).is_empty(),
-            "a secret is not kept"
+            "a masked value suggests no condition"
         );
         assert!(
             conditions(&[

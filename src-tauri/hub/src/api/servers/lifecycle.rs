@@ -115,12 +115,12 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     hub.catalog.delete_server(id).await?;
     hub.rules.delete_for_server(id).await?;
     delete_tokens(hub, id, &server.spec).await?;
-    let own = format!("{id}.");
+    let prefix = format!("{id}.");
     for name in server
         .spec
         .values_with_references()
         .flat_map(|text| secrets::referenced_names(text))
-        .filter(|name| name.starts_with(&own))
+        .filter(|name| name.starts_with(&prefix))
     {
         hub.secrets.remove(&name).await?;
     }
@@ -128,16 +128,16 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
 }
 
 /// Deletes the tokens of a spec that was removed or replaced, unless another server shares them.
-async fn delete_tokens(hub: &Hub, id: &ServerId, gone: &ServerSpec) -> Result<(), ApiError> {
+async fn delete_tokens(hub: &Hub, id: &ServerId, old: &ServerSpec) -> Result<(), ApiError> {
     hub.authorizer.cancel(id);
     if !hub
         .registry
         .specs()
         .servers
         .values()
-        .any(|server| share_tokens(&server.spec, gone))
+        .any(|server| share_tokens(&server.spec, old))
     {
-        hub.authorizer.sign_out(gone).await?;
+        hub.authorizer.sign_out(old).await?;
     }
     Ok(())
 }

@@ -181,7 +181,7 @@ impl Verb for FillManifest {
         let count = manifest.choices.len();
         let choice = usize::try_from(self.choice)
             .ok()
-            .and_then(|at| manifest.choices.get(at));
+            .and_then(|index| manifest.choices.get(index));
         let choice = choice.ok_or_else(|| {
             ApiError::invalid(format!(
                 "choice: the manifest has {count} choices, numbered from 0"

@@ -66,10 +66,10 @@ fn a_snapshot_recognizes_its_servers_and_definitions() {
         tools(&[tool(r#"{"name":"b"}"#)]),
     );
     let snapshot = Snapshot::merge(&[(server("one"), &a), (server("two"), &b)]);
-    let again = tools(&[tool(r#"{"name":"a"}"#)]);
+    let read_again = tools(&[tool(r#"{"name":"a"}"#)]);
     assert!(
-        snapshot.is_merged_from(&[(server("one"), &again), (server("two"), &b)]),
-        "read again, it is the same"
+        snapshot.is_merged_from(&[(server("one"), &read_again), (server("two"), &b)]),
+        "definitions that were read again are recognized"
     );
     for (what, servers) in [
         ("order", vec![(server("two"), &b), (server("one"), &a)]),
@@ -107,7 +107,7 @@ fn tools_with_equal_names_get_distinct_exposed_names() {
         let found = snapshot
             .all()
             .find(CapabilityKind::Tools, &tool.exposed_name)
-            .expect("found");
+            .expect("find the entry");
         assert_eq!(
             (&found.server.id, &found.definition.name),
             (&tool.server.id, &tool.definition.name)
@@ -160,7 +160,7 @@ fn a_resource_keeps_its_uri_and_the_first_server_wins_a_conflict() {
         snapshot
             .all()
             .find_resource("file:///a")
-            .expect("found")
+            .expect("find the entry")
             .server
             .id
             .as_str(),
@@ -198,7 +198,7 @@ fn a_single_server_view_uses_bare_names() {
     assert_eq!(
         alone
             .find(CapabilityKind::Tools, "a.b")
-            .expect("found")
+            .expect("find the entry")
             .server
             .id
             .as_str(),
@@ -235,7 +235,7 @@ fn the_first_server_wins_a_bare_name_and_the_other_is_excluded_with_a_reason() {
         snapshot
             .all()
             .find(CapabilityKind::Tools, "read")
-            .expect("found")
+            .expect("find the entry")
             .server
             .id
             .as_str(),
@@ -261,7 +261,7 @@ fn a_reserved_or_similar_bare_name_is_rejected() {
     assert_eq!(
         names(snapshot.all()).len(),
         1,
-        "only the third, under a name that all clients take"
+        "only the third tool is listed, under a name that all clients accept"
     );
     assert_eq!(snapshot.all().excluded().len(), 2);
 }
@@ -273,7 +273,11 @@ fn only_allowed_tools_are_listed() {
     let snapshot = Snapshot::merge(&[(fs.clone(), &tools)]);
     assert_eq!(names(snapshot.all()), ["fs__read"]);
     assert_eq!(
-        names(snapshot.server_view(&fs.id).expect("there")),
+        names(
+            snapshot
+                .server_view(&fs.id)
+                .expect("the snapshot contains the server")
+        ),
         ["read"]
     );
 }
@@ -303,7 +307,7 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
             .is_some()
     );
     let query = json::raw(r#"{"query":"read files"}"#.into());
-    let found = deferred::search(snapshot.all(), &query).expect("found");
+    let found = deferred::search(snapshot.all(), &query).expect("find the entry");
     assert!(
         found.get().contains(r#""name":"d__read""#) && !found.get().contains("v__read"),
         "{}",
@@ -315,13 +319,15 @@ fn the_tools_of_a_deferred_server_are_found_and_called_but_not_listed() {
             .to_string()
             .contains("query")
     );
-    let alone = snapshot.server_view(&deferred.id).expect("there");
+    let alone = snapshot
+        .server_view(&deferred.id)
+        .expect("the snapshot contains the server");
     assert!(
         alone
             .list_result(CapabilityKind::Tools)
             .get()
             .contains(r#""name":"read""#),
-        "who asks for it alone sees it"
+        "a client with the scope of this server sees its deferred tools"
     );
 }
 
@@ -350,16 +356,16 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
             .entries(CapabilityKind::Tools)
             .is_empty()
     );
-    let less = Arc::new(Profile {
+    let empty = Arc::new(Profile {
         name: "work".into(),
         servers: Default::default(),
     });
     assert!(
         snapshot
-            .client_view(&ClientScope::All, Some(&less))
+            .client_view(&ClientScope::All, Some(&empty))
             .entries(CapabilityKind::Tools)
             .is_empty(),
-        "a changed profile holds at once"
+        "a changed profile applies at once"
     );
 }
 
@@ -414,13 +420,13 @@ mod exposed_names {
                 prop_assert!(names::is_valid_exposed_name(name) && !names::is_reserved(name), "{}", name);
                 prop_assert!(seen.0.insert(name.clone()));
                 prop_assert!(seen.1.insert((entry.server.id.clone(), entry.definition.name.clone())));
-                let found = snapshot.all().find(CapabilityKind::Tools, name).expect("found");
+                let found = snapshot.all().find(CapabilityKind::Tools, name).expect("find the entry");
                 prop_assert!(Arc::ptr_eq(found, entry));
             }
             let all: usize = offered.iter().map(|(_, offered)| offered[&CapabilityKind::Tools].len()).sum();
-            prop_assert_eq!(entries.len() + snapshot.all().excluded().len(), all, "none is lost in silence");
-            let again = Snapshot::merge(&servers);
-            prop_assert_eq!(names(snapshot.all()), names(again.all()), "the same servers get the same names");
+            prop_assert_eq!(entries.len() + snapshot.all().excluded().len(), all, "each tool is listed or excluded");
+            let merged_again = Snapshot::merge(&servers);
+            prop_assert_eq!(names(snapshot.all()), names(merged_again.all()), "the same servers get the same names");
         }
     }
 }

@@ -28,7 +28,7 @@ fn a_fault_names_the_path_and_the_rule() {
         fault.starts_with("/edits/0/line: ") && fault.ends_with("(rule 'minimum')"),
         "{fault}"
     );
-    let fault = check_default(&schema, &json!({})).expect_err("it is missing");
+    let fault = check_default(&schema, &json!({})).expect_err("a required property is missing");
     assert!(
         fault.starts_with("the arguments: ")
             && fault.contains("path")
@@ -50,7 +50,7 @@ fn a_local_reference_is_followed_and_a_network_reference_is_rejected() {
         let schema = json!({"type":"object","properties":{"a":{"allOf":[{"$ref":to}]}}});
         assert!(
             check_references(&schema)
-                .expect_err("refused")
+                .expect_err("the reference is rejected")
                 .to_string()
                 .contains(to)
         );
@@ -86,7 +86,7 @@ fn a_too_deep_schema_is_rejected() {
     let why = read.expect_err("too deep").to_string();
     assert!(
         why.contains("recursion limit"),
-        "it is given up at a level, and not read to its end: {why}"
+        "reading stops at a depth limit, not at the end of the text: {why}"
     );
 }
 
@@ -103,7 +103,7 @@ fn a_pattern_is_given_up_after_too_many_steps() {
     // power of its length.
     let halves = "^(a*)(a*)(a*)(a*)\\1c$";
     assert_eq!(check(halves, "aaaac"), Ok(()));
-    let fault = check(halves, &format!("{}c", "a".repeat(200))).expect_err("given up");
+    let fault = check(halves, &format!("{}c", "a".repeat(200))).expect_err("the match is given up");
     assert!(fault.ends_with("(rule 'pattern')"), "{fault}");
 }
 
@@ -232,8 +232,8 @@ fn unconvertible_values_are_rejected_with_the_faults_of_the_original() {
         ),
     ] {
         let arguments = json!({"v": value});
-        let strict =
-            check_with(Validate::Strict, &with_property(property), &arguments).expect_err("strict");
+        let strict = check_with(Validate::Strict, &with_property(property), &arguments)
+            .expect_err("strict validation rejects the value");
         assert_eq!(
             check_with(Validate::Coercible, &with_property(property), &arguments),
             Err(strict.clone()),
@@ -254,11 +254,11 @@ fn unconvertible_values_are_rejected_with_the_faults_of_the_original() {
 #[test]
 fn a_null_for_a_required_property_is_rejected() {
     let schema = json!({"type":"object","required":["v"],"properties":{"v":{"type":"string"}}});
-    let fault =
-        check_with(Validate::Coercible, &schema, &json!({"v":null})).expect_err("it is required");
+    let fault = check_with(Validate::Coercible, &schema, &json!({"v":null}))
+        .expect_err("a required property is null");
     assert!(
         fault.starts_with("/v: null"),
-        "what was sent is told, and not what it was converted to: {fault}"
+        "the error shows the value that was sent, not the converted value: {fault}"
     );
 }
 
@@ -307,7 +307,7 @@ fn a_schema_with_an_id_can_refer_to_its_own_parts() {
         assert!(compile("t", &schema).is_some(), "{schema}");
         assert!(
             check_default(&schema, &json!({"a":1})).is_err(),
-            "it is followed: {schema}"
+            "the reference is followed: {schema}"
         );
         assert_eq!(
             check_default(&schema, &json!({"a":"x"})),
@@ -353,7 +353,7 @@ fn an_unrelated_id_does_not_make_a_network_reference_local() {
     ] {
         assert!(
             check_references(&schema)
-                .expect_err("refused")
+                .expect_err("the reference is rejected")
                 .to_string()
                 .contains("would have to fetch"),
             "{schema}"
@@ -363,7 +363,7 @@ fn an_unrelated_id_does_not_make_a_network_reference_local() {
     assert_eq!(
         check_references(&example),
         Ok(()),
-        "an example refers to nothing"
+        "a reference in an example is ignored"
     );
 }
 

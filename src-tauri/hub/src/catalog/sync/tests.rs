@@ -7,12 +7,12 @@ use tokio::time::{Instant, sleep};
 use super::*;
 
 async fn read(pages: &'static [&'static str]) -> Result<FetchedList, SyncError> {
-    let asked = std::sync::atomic::AtomicUsize::new(0);
-    let ask = |_method, _params| {
-        let page = pages[asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed)];
+    let next_page = std::sync::atomic::AtomicUsize::new(0);
+    let send_request = |_method, _params| {
+        let page = pages[next_page.fetch_add(1, std::sync::atomic::Ordering::Relaxed)];
         async move { Ok(Ok(Json::new(page))) }
     };
-    read_list(CapabilityKind::Tools, ask).await
+    read_list(CapabilityKind::Tools, send_request).await
 }
 
 #[tokio::test]
@@ -28,7 +28,7 @@ async fn the_shortest_ttl_of_the_pages_counts() {
         listed
             .definitions
             .iter()
-            .map(|one| one.name.as_str())
+            .map(|definition| definition.name.as_str())
             .collect::<Vec<_>>(),
         ["a", "b", "c"]
     );
@@ -52,12 +52,12 @@ async fn a_malformed_ttl_is_ignored() {
 fn watch_syncs<T: Send + 'static>(
     observe: impl Fn() -> T + Send + 'static,
 ) -> (ListChanges, Arc<Mutex<Vec<T>>>) {
-    let (changes, seen) = (ListChanges::default(), Arc::<Mutex<Vec<T>>>::default());
-    let synced = seen.clone();
+    let (changes, observed) = (ListChanges::default(), Arc::<Mutex<Vec<T>>>::default());
+    let observations = observed.clone();
     tokio::spawn(for_each_changed(changes.clone(), move |_| {
-        synced.lock().expect("lock").push(observe());
+        observations.lock().expect("lock").push(observe());
     }));
-    (changes, seen)
+    (changes, observed)
 }
 
 #[tokio::test(start_paused = true)]

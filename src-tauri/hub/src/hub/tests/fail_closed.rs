@@ -116,11 +116,11 @@ impl Fixture {
                 effect: Effect::Allow,
             })
             .await
-            .expect("set");
+            .expect("set the policy");
         gate(&self.test_hub.hub)
             .admit(self.tool_call().await, None)
             .await
-            .expect("permitted")
+            .expect("admit the call")
     }
 
     async fn call(&self) -> Reply {
@@ -197,7 +197,7 @@ impl Fixture {
                 self.test_hub
                     .run(EnableServer { id, enabled: true })
                     .await
-                    .expect("turned on"),
+                    .expect("enable the server"),
             ),
             "tool gone" => self.write_tools("does it"),
             _ => {}
@@ -226,7 +226,7 @@ fn assert_refused(reply: &Reply, why: &str) {
     let result = reply.as_ref().expect("a result").get();
     assert!(
         result.contains(r#""isError":true"#) && result.contains(why),
-        "not '{why}': {result}"
+        "the call is not refused with '{why}': {result}"
     );
 }
 
@@ -241,7 +241,11 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
             .await
             .is_ok_and(|reply| reply.is_ok())
     );
-    assert_eq!(fixture.received_calls(), 1, "where nothing changed it runs");
+    assert_eq!(
+        fixture.received_calls(),
+        1,
+        "the call runs if nothing has changed"
+    );
     for change in [
         "server",
         "server by hand",
@@ -282,7 +286,7 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
                         enabled: false,
                     })
                     .await
-                    .expect("turned off"),
+                    .expect("disable the server"),
             ),
             "definition" => {
                 fixture.write_tools("does something else");
@@ -329,7 +333,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
                 effect: Effect::Allow,
             })
             .await
-            .expect("set");
+            .expect("set the policy");
         match broken {
             "closed" => hub.store.close().await,
             "rule" => {
@@ -410,15 +414,15 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     drop(
                         hub.queue
                             .take(&request.id, &request.digest)
-                            .expect("it waits"),
+                            .expect("take the request"),
                     );
-                    Err(ApiError::invalid("whoever took it is gone"))
+                    Err(ApiError::invalid("the verdict cannot be delivered"))
                 }
                 // Skips the checks before the request is taken.
                 "edited" => Ok(hub
                     .queue
                     .take(&request.id, &request.digest)
-                    .expect("it waits")
+                    .expect("take the request")
                     .decide(edited())
                     .await?),
                 "forbidden" => {
@@ -426,7 +430,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     Ok(hub
                         .queue
                         .take(&request.id, &request.digest)
-                        .expect("it waits")
+                        .expect("take the request")
                         .decide(always())
                         .await?)
                 }

@@ -14,21 +14,24 @@ pub(crate) fn rewritten_is_the_same(text: &str) {
         return;
     };
     let written = object.to_raw();
-    let again = RawObject::parse(&written).expect("what was written is an object");
+    let read_again = RawObject::parse(&written).expect("the written text is an object");
     assert!(
-        object.keys().eq(again.keys()),
+        object.keys().eq(read_again.keys()),
         "{text} is written as {written}"
     );
     for key in object.keys() {
-        let value = object.get(key).expect("it has its keys").get();
+        let value = object
+            .get(key)
+            .expect("the object contains each of its keys")
+            .get();
         assert!(text.contains(value), "{value} does not stand in {text}");
         assert_eq!(
             Some(value),
-            again.get(key).map(RawValue::get),
+            read_again.get(key).map(RawValue::get),
             "{text} is written as {written}"
         );
     }
-    assert_eq!(again.to_raw().get(), written.get());
+    assert_eq!(read_again.to_raw().get(), written.get());
 }
 
 /// Two keys that fold to different texts are different for every reader that ignores case.

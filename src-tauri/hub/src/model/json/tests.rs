@@ -80,8 +80,8 @@ proptest! {
         let mut choices = Choices::new(&bytes);
         let mut members = choices.members();
         members.push(("\"twice\"".to_owned(), choices.value()));
-        let again = if escaped { "\"tw\\u0069ce\"" } else { "\"twice\"" };
-        members.insert(at.min(members.len()), (again.to_owned(), choices.value()));
+        let repeated_key = if escaped { "\"tw\\u0069ce\"" } else { "\"twice\"" };
+        members.insert(at.min(members.len()), (repeated_key.to_owned(), choices.value()));
         let text = raw(choices.object(&members));
         prop_assert!(RawObject::parse(&text).is_err(), "{}", text);
     }

@@ -154,7 +154,11 @@ fn a_bearer_token_is_a_header_and_part_of_the_identity() {
     let with = spec(r#"{"url":"http://a","bearer_token":"${keyring:t}"}"#);
     assert_eq!(with.all_headers()["Authorization"], "Bearer ${keyring:t}");
     let as_header = spec(r#"{"url":"http://a","headers":{"Authorization":"Bearer ${keyring:t}"}}"#);
-    assert_eq!(with.identity(), as_header.identity(), "they are the same");
+    assert_eq!(
+        with.identity(),
+        as_header.identity(),
+        "both specs have the same identity"
+    );
     assert_ne!(with.identity(), spec(r#"{"url":"http://a"}"#).identity());
 }
 
@@ -181,8 +185,8 @@ fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyri
     ] {
         assert_ne!(one.identity(), other.identity());
     }
-    let as_others_write_it = with(r#"{"clientId":"one","clientSecret":"${keyring:s}"}"#);
-    assert_eq!(one, as_others_write_it);
+    let in_camel_case = with(r#"{"clientId":"one","clientSecret":"${keyring:s}"}"#);
+    assert_eq!(one, in_camel_case);
 }
 
 #[test]

@@ -28,10 +28,12 @@ fn only_an_answer_with_the_state_counts() {
     ] {
         assert_eq!(parse_query(other, "s"), None, "{other}");
     }
-    let twice = ["code=c&code=d&state=s", "code=c&state=s&iss=a&iss=b"];
+    let repeated = ["code=c&code=d&state=s", "code=c&state=s&iss=a&iss=b"];
     assert!(
-        twice.iter().all(|query| parse_query(query, "s").is_none()),
-        "what is said twice is not said"
+        repeated
+            .iter()
+            .all(|query| parse_query(query, "s").is_none()),
+        "a query that repeats a parameter is rejected"
     );
 }
 
@@ -49,7 +51,7 @@ fn a_refusal_has_its_reason() {
     assert_eq!(
         parse_query("error=access_denied&state=x", "s"),
         None,
-        "a refusal of somebody else's ends nothing"
+        "a refusal with another state is ignored"
     );
 }
 
@@ -68,7 +70,7 @@ async fn ask(url: &str) -> (u16, String) {
 
 #[tokio::test]
 async fn the_browser_gets_a_page_and_the_listener_is_gone_after_one_answer() {
-    let callback = Callback::bind(None).await.expect("bind");
+    let callback = Callback::bind(None).await.expect("bind a port");
     let uri = callback.redirect_uri();
     let port = Callback::port_of(&uri).expect("a port");
     let waiting = tokio::spawn(async move { callback.wait("s").await });
@@ -84,7 +86,7 @@ async fn the_browser_gets_a_page_and_the_listener_is_gone_after_one_answer() {
             .await
             .0,
         404,
-        "another host's name"
+        "requests for another host name are rejected"
     );
     let (status, page) = ask(&format!("{uri}?code=c&state=s")).await;
     assert!(
@@ -92,7 +94,7 @@ async fn the_browser_gets_a_page_and_the_listener_is_gone_after_one_answer() {
         "{page}"
     );
     assert_eq!(waiting.await.ok(), code("c"));
-    let gone = reqwest::Client::builder()
+    let result = reqwest::Client::builder()
         .no_proxy()
         .build()
         .expect("a client")
@@ -100,19 +102,24 @@ async fn the_browser_gets_a_page_and_the_listener_is_gone_after_one_answer() {
         .send()
         .await;
     assert!(
-        gone.is_err_and(|e| e.is_connect()),
-        "nothing listens any more"
+        result.is_err_and(|e| e.is_connect()),
+        "the listener is closed"
     );
 }
 
 #[tokio::test]
 async fn the_previous_port_is_reused_if_it_is_free() {
-    let first = Callback::bind(None).await.expect("bind");
+    let first = Callback::bind(None).await.expect("bind a port");
     let port = Callback::port_of(&first.redirect_uri());
-    assert!(Callback::bind(port).await.is_err(), "it is taken");
+    assert!(Callback::bind(port).await.is_err(), "the port is in use");
     drop(first);
     assert_eq!(
-        Callback::port_of(&Callback::bind(port).await.expect("bind").redirect_uri()),
+        Callback::port_of(
+            &Callback::bind(port)
+                .await
+                .expect("bind a port")
+                .redirect_uri()
+        ),
         port
     );
 }

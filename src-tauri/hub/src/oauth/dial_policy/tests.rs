@@ -114,11 +114,11 @@ fn a_name_is_refused_for_what_it_resolves_to() {
     assert!(public.allows("auth.example.com", address("93.184.216.34")));
     assert!(
         public.allows("MCP.example.com.", address("10.0.0.9")),
-        "the server's own host, in the house"
+        "the server's own host may have a private address"
     );
     assert!(
         !public.allows("mcp.example.com", address("127.0.0.1")),
-        "and not this machine"
+        "the server's own host must not be this machine"
     );
     assert!(!public.allows("mcp.example.com", address("169.254.169.254")));
     let house = dial_policy("https://10.0.0.4/mcp");

@@ -60,23 +60,23 @@ fn may_equal_object(wanted: &RawValue, value: &RawValue) -> bool {
     if !value.get().starts_with('{') {
         return false;
     }
-    let (Some(wanted), Some(given)) = (members(wanted), members(value)) else {
+    let (Some(wanted_members), Some(value_members)) = (members(wanted), members(value)) else {
         return true;
     };
-    let is_given = |value: &RawValue| value.get() != "null";
-    let has = |(key, wanted): &(Cow<'_, str>, &RawValue)| {
-        !is_given(wanted)
-            || given
+    let is_present = |value: &RawValue| value.get() != "null";
+    let is_matched = |(key, wanted): &(Cow<'_, str>, &RawValue)| {
+        !is_present(wanted)
+            || value_members
                 .iter()
                 .any(|(name, value)| name == key && may_equal(wanted, value))
     };
     let is_wanted = |(key, value): &(Cow<'_, str>, &RawValue)| {
-        !is_given(value)
-            || wanted
+        !is_present(value)
+            || wanted_members
                 .iter()
-                .any(|(name, value)| name == key && is_given(value))
+                .any(|(name, value)| name == key && is_present(value))
     };
-    wanted.iter().all(has) && given.iter().all(is_wanted)
+    wanted_members.iter().all(is_matched) && value_members.iter().all(is_wanted)
 }
 
 /// JavaScript reads every text except the empty one as true, even `"false"`.

@@ -12,7 +12,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// Parses a JSON number. Returns `None` if the text is not one.
+    /// Parses a JSON number. Returns `None` if the text is not a number.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (is_negative, rest) = text
             .strip_prefix('-')
@@ -116,14 +116,14 @@ mod tests {
 
     #[test]
     fn equal_values_in_different_notation_are_equal() {
-        for (one, other) in [
+        for (left, right) in [
             ("1", "1.0"),
             ("1", "10e-1"),
             ("0", "-0.00e7"),
             ("-120", "-1.2E+2"),
             ("0.05", "5e-2"),
         ] {
-            assert_eq!(number(one), number(other), "{one} {other}");
+            assert_eq!(number(left), number(right), "{left} {right}");
         }
     }
 
@@ -147,13 +147,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn integers_are_ordered_by_value(one: i64, other: i64) {
-            prop_assert_eq!(number(&one.to_string()).cmp(&number(&other.to_string())), one.cmp(&other));
+        fn integers_are_ordered_by_value(left: i64, right: i64) {
+            prop_assert_eq!(number(&left.to_string()).cmp(&number(&right.to_string())), left.cmp(&right));
         }
 
         #[test]
-        fn floats_are_ordered_by_value(one in -1e9..1e9_f64, other in -1e9..1e9_f64) {
-            prop_assert_eq!(Some(number(&one.to_string()).cmp(&number(&other.to_string()))), one.partial_cmp(&other));
+        fn floats_are_ordered_by_value(left in -1e9..1e9_f64, right in -1e9..1e9_f64) {
+            prop_assert_eq!(Some(number(&left.to_string()).cmp(&number(&right.to_string()))), left.partial_cmp(&right));
         }
     }
 }

@@ -59,13 +59,17 @@ pub(super) fn resolve<'a>(keys: &[String], value: &'a RawValue) -> Resolved<'a> 
                 (EmbeddedJson::Unreadable, _) => found.is_unreadable = true,
                 (EmbeddedJson::Value(inner), _) => {
                     found.is_unambiguous = false;
-                    resolve_key(key, &inner, &mut found, |one| Cow::Owned(one.to_owned()));
+                    resolve_key(key, &inner, &mut found, |value| {
+                        Cow::Owned(value.to_owned())
+                    });
                 }
                 (EmbeddedJson::Nothing, Cow::Borrowed(value)) => {
                     resolve_key(key, value, &mut found, Cow::Borrowed)
                 }
                 (EmbeddedJson::Nothing, Cow::Owned(value)) => {
-                    resolve_key(key, &value, &mut found, |one| Cow::Owned(one.to_owned()))
+                    resolve_key(key, &value, &mut found, |value| {
+                        Cow::Owned(value.to_owned())
+                    })
                 }
             }
         }

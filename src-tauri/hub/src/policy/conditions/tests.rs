@@ -44,7 +44,7 @@ fn values_are_compared_by_value_and_not_by_notation() {
     assert_eq!(
         evaluate(&equals("\"1\""), "1"),
         MAYBE,
-        "many a server takes a number for a text"
+        "some servers accept a number for a string"
     );
     assert_eq!(evaluate(&equals(r#"{"a":1}"#), r#"{"a":1,"a":2}"#), MAYBE);
 }
@@ -87,10 +87,10 @@ fn both_bounds_of_a_range_are_included() {
     assert_eq!(
         evaluate(&is, "\"5\""),
         MAYBE,
-        "many a server takes a number in quotes"
+        "some servers accept a number in quotes"
     );
     assert_eq!(evaluate(&is, "1e999999999999999999999"), NEITHER);
-    assert_eq!(evaluate(&is, "null"), MAYBE, "JavaScript reads it as 0");
+    assert_eq!(evaluate(&is, "null"), MAYBE, "JavaScript reads null as 0");
     assert_eq!(
         evaluate(
             &Predicate::Between {
@@ -190,7 +190,7 @@ fn a_value_of_another_type_matches_only_for_a_deny() {
     assert_eq!(
         evaluate(&equals(r#""[1]""#), r#""[1]""#),
         BOTH,
-        "who named that very text has allowed it"
+        "the rule names exactly this string"
     );
 }
 
@@ -288,7 +288,7 @@ fn a_list_in_a_string_is_not_allowed_as_a_relative_path() {
     assert!(allows("a.txt"));
     assert!(
         allows(r#"["a.txt","b.txt"]"#),
-        "it holds in both ways of reading it"
+        "the condition holds for the string and for the list inside it"
     );
     assert!(!allows(r#"["/etc/passwd"]"#));
     assert!(!allows(r#"["a.txt","/etc/passwd"]"#));
@@ -298,7 +298,7 @@ fn a_list_in_a_string_is_not_allowed_as_a_relative_path() {
     let arguments = json::raw(r#"{"paths":"[\"a\\u003b rm\"]"}"#.into());
     assert!(
         !matches.all_hold(&arguments, None, MatchMode::Must),
-        "what is escaped within it counts"
+        "escaped characters in the inner JSON are checked"
     );
 }
 
@@ -319,7 +319,7 @@ fn deeply_nested_json_does_not_overflow_the_stack() {
     assert_eq!(
         evaluate_at(&arguments, &equals(r#"{"path":"/etc/passwd"}"#), "/options"),
         MAYBE,
-        "it is too deep to tell"
+        "the value is nested too deeply to be compared"
     );
 }
 
@@ -372,7 +372,7 @@ fn a_path_must_be_inside_a_folder_lexically_and_on_disk() {
     std::os::unix::fs::symlink(&secret, project.join("link")).expect("a link");
     std::os::unix::fs::symlink(root.join("nowhere"), project.join("dangling")).expect("a link");
     let is = Predicate::PathWithin(project.display().to_string());
-    let at = |path: &str| format!("\"{}/{path}\"", root.display());
+    let in_root = |path: &str| format!("\"{}/{path}\"", root.display());
     for (path, wanted) in [
         ("project", BOTH),
         ("project/a.txt", BOTH),
@@ -386,24 +386,28 @@ fn a_path_must_be_inside_a_folder_lexically_and_on_disk() {
         ("project/dangling", MAYBE),
         ("secret", NEITHER),
     ] {
-        assert_eq!(evaluate(&is, &at(path)), wanted, "{path}");
+        assert_eq!(evaluate(&is, &in_root(path)), wanted, "{path}");
     }
     assert_eq!(
         evaluate(&is, &format!("\"file://{}/project/a.txt\"", root.display())),
         BOTH
     );
-    assert_eq!(evaluate(&is, "\"~/project\""), NEITHER, "another folder");
+    assert_eq!(
+        evaluate(&is, "\"~/project\""),
+        NEITHER,
+        "the home folder is another folder"
+    );
     let work = Predicate::PathWithin("/work".into());
     assert_eq!(
         evaluate(&work, "\"a/b\""),
         BOTH,
-        "relative to where the server runs"
+        "a relative path starts at the server's working folder"
     );
     assert_eq!(evaluate(&work, "\"../etc\""), NEITHER);
     assert_eq!(
         evaluate(&Predicate::PathWithin("~/x".into()), "\"~/x/y\""),
         MAYBE,
-        "not every server knows ~"
+        "not every server expands ~"
     );
 }
 

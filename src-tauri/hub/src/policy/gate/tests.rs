@@ -111,7 +111,7 @@ async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
         .await;
     let mut events = fixture.gate.events.subscribe();
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_STORED_ARGUMENTS));
-    for (arguments, kept) in [
+    for (arguments, recorded) in [
         (
             r#"{"n":1.0, "password":"x", "b":"a tiger-42"}"#,
             Some(r#"{"n":1.0, "password":"•••", "b":"a •••"}"#),
@@ -131,13 +131,13 @@ async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
             .call(&id)
             .await
             .expect("read")
-            .expect("it is there");
-        assert_eq!(shown.arguments.as_deref(), kept);
+            .expect("the call is recorded");
+        assert_eq!(shown.arguments.as_deref(), recorded);
     }
     while let Ok(event) = events.try_recv() {
         assert!(
             !format!("{event:?}").contains("password"),
-            "events are light: {event:?}"
+            "an event contains no arguments: {event:?}"
         );
     }
 }
@@ -177,7 +177,7 @@ async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
         .gate
         .admit(call("c", "{}"), None)
         .await
-        .expect("permitted");
+        .expect("admit the call");
     let recorded = fixture.newest_call().await;
     assert_eq!(
         (recorded.decision, recorded.outcome),
@@ -198,7 +198,7 @@ async fn a_call_whose_decision_cannot_be_written_is_denied() {
         .admit(call("c", "{}"), None)
         .await
         .err()
-        .expect("refused");
+        .expect("the call is refused");
     assert!(
         refusal.to_string().contains("could not be recorded"),
         "{refusal}"
@@ -208,12 +208,12 @@ async fn a_call_whose_decision_cannot_be_written_is_denied() {
 #[tokio::test]
 async fn a_second_decision_after_an_approval_is_rejected() {
     let fixture = fixture().await;
-    let asked = fixture.spawn_call();
+    let call = fixture.spawn_call();
     let request = fixture.waiting_request().await;
     let taken = fixture
         .queue
         .take(&request.id, &request.digest)
-        .expect("taken");
+        .expect("take the request");
     assert_eq!(
         fixture.queue.take(&request.id, &request.digest).err(),
         Some(DecideError::Gone(request.id.clone()))
@@ -226,25 +226,29 @@ async fn a_second_decision_after_an_approval_is_rejected() {
         (recorded.decision, recorded.decided_by),
         (Decision::Allowed, DecidedBy::Person)
     );
-    assert!(asked.await.expect("asked").is_ok());
+    assert!(call.await.expect("the task of the call ends").is_ok());
 }
 
 #[tokio::test]
 async fn a_denial_gives_its_reason_to_the_model() {
     let fixture = fixture().await;
-    let asked = fixture.spawn_call();
+    let call = fixture.spawn_call();
     let request = fixture.waiting_request().await;
     let taken = fixture
         .queue
         .take(&request.id, &request.digest)
-        .expect("taken");
+        .expect("take the request");
     taken
         .decide(Verdict::Deny {
             reason: "not today".into(),
         })
         .await
         .expect("decided");
-    let refusal = asked.await.expect("asked").err().expect("refused");
+    let refusal = call
+        .await
+        .expect("the task of the call ends")
+        .err()
+        .expect("the call is refused");
     assert!(
         refusal
             .to_string()
@@ -256,7 +260,7 @@ async fn a_denial_gives_its_reason_to_the_model() {
 #[tokio::test]
 async fn a_decision_on_another_request_than_was_shown_is_rejected() {
     let fixture = fixture().await;
-    let _asked = fixture.spawn_call();
+    let _call = fixture.spawn_call();
     let request = fixture.waiting_request().await;
     assert_eq!(
         fixture.queue.take(&request.id, "another").err(),
@@ -288,7 +292,7 @@ async fn a_call_that_nobody_decides_in_time_is_denied_as_timed_out() {
         .admit(call("c", "{}"), None)
         .await
         .err()
-        .expect("refused");
+        .expect("the call is refused");
     assert!(refusal.to_string().starts_with("Timed out"), "{refusal}");
     assert_eq!(fixture.newest_call().await.decision, Decision::TimedOut);
     assert!(fixture.queue.list().is_empty());
@@ -297,9 +301,9 @@ async fn a_call_that_nobody_decides_in_time_is_denied_as_timed_out() {
 #[tokio::test]
 async fn a_call_is_recorded_as_abandoned_if_its_client_disconnects() {
     let fixture = fixture().await;
-    let asked = fixture.spawn_call();
+    let call = fixture.spawn_call();
     let request = fixture.waiting_request().await;
-    asked.abort();
+    call.abort();
     assert_eq!(fixture.newest_call().await.decision, Decision::Abandoned);
     assert!(matches!(
         fixture.queue.take(&request.id, &request.digest),
@@ -319,9 +323,9 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
         .admit(call("client", "{}"), None)
         .await
         .err()
-        .expect("refused");
+        .expect("the call is refused");
     assert!(refusal.to_string().contains("already waiting"), "{refusal}");
-    waiting.into_iter().for_each(|asked| asked.abort());
+    waiting.into_iter().for_each(|call| call.abort());
 }
 
 #[tokio::test]
@@ -335,7 +339,7 @@ async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
             .gate
             .admit(call("c", "{}"), None)
             .await
-            .expect("permitted"),
+            .expect("admit the call"),
     );
     while fixture.newest_call().await.outcome != Outcome::Cancelled {
         tokio::task::yield_now().await;
@@ -358,18 +362,26 @@ async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_ru
         created_at: clock::now(),
         used: 0,
     };
-    fixture.gate.rules.grant(rule).await.expect("granted");
+    fixture
+        .gate
+        .rules
+        .add_allow(rule)
+        .await
+        .expect("add the rule");
     let permitted = fixture
         .gate
         .admit(call("c", "{}"), None)
         .await
-        .expect("permitted");
+        .expect("admit the call");
     let gate = fixture.gate.clone();
     let released =
         tokio::spawn(async move { gate.release_result(&permitted, Json::new("{}"), None).await });
     fixture.waiting_request().await;
     fixture.gate.drawbridge.pause().await.expect("paused");
-    let refusal = released.await.expect("released").expect_err("withheld");
+    let refusal = released
+        .await
+        .expect("released")
+        .expect_err("the result is withheld");
     assert!(
         matches!(
             &refusal,

@@ -23,8 +23,7 @@ pub(super) struct CompiledRule {
     pub(super) rule: Arc<Rule>,
     pub(super) reason: String,
     conditions: Conditions,
-    /// The number of calls that the rule has decided. The count survives a
-    /// reload of the rules.
+    /// The number of calls that the rule has decided. The count survives a reload of the rules.
     used: Arc<AtomicU32>,
 }
 
@@ -68,8 +67,8 @@ impl CompiledRule {
     }
 
     fn matches(&self, input: &MatchInput<'_>, now: Timestamp, mode: MatchMode) -> bool {
-        let text = &self.rule.spec;
-        let scope = &text.scope;
+        let spec = &self.rule.spec;
+        let scope = &spec.scope;
         scope
             .server
             .as_ref()
@@ -79,10 +78,10 @@ impl CompiledRule {
                 .client
                 .as_ref()
                 .is_none_or(|client| Some(client) == input.client)
-            && (!text.read_only || input.annotations.read_only == Some(true))
-            && match &text.lifetime {
+            && (!spec.read_only || input.annotations.read_only == Some(true))
+            && match &spec.lifetime {
                 Lifetime::Session { session } => Some(session) == input.session,
-                Lifetime::UntilRevoked | Lifetime::Until { .. } | Lifetime::Calls { .. } => {
+                Lifetime::UntilDeleted | Lifetime::Until { .. } | Lifetime::Calls { .. } => {
                     !self.rule.has_ended(now)
                 }
             }
@@ -102,7 +101,7 @@ impl CompiledRule {
             Lifetime::Calls { count } => {
                 Some(count.saturating_sub(self.used.load(Ordering::Relaxed)))
             }
-            Lifetime::UntilRevoked | Lifetime::Until { .. } | Lifetime::Session { .. } => None,
+            Lifetime::UntilDeleted | Lifetime::Until { .. } | Lifetime::Session { .. } => None,
         }
     }
 
@@ -111,9 +110,9 @@ impl CompiledRule {
         let Lifetime::Calls { count } = self.rule.spec.lifetime else {
             return true;
         };
-        let one_more = |used: u32| (used < count).then_some(used + 1);
+        let increment = |used: u32| (used < count).then_some(used + 1);
         self.used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, increment)
             .is_ok()
     }
 
@@ -139,12 +138,12 @@ pub(super) struct RuleSet {
 }
 
 impl RuleSet {
-    /// Compiles the rules and takes over the counts of `before`. If a rule cannot be compiled any
-    /// more, it denies everything in its scope.
-    pub(super) fn new(rules: Vec<Rule>, before: Option<&Self>) -> Self {
-        let counted: HashMap<&RuleId, &Arc<AtomicU32>> = before
+    /// Compiles the rules and takes over the counts of `previous`. If a rule cannot be compiled
+    /// any more, it denies everything in its scope.
+    pub(super) fn new(rules: Vec<Rule>, previous: Option<&Self>) -> Self {
+        let counts: HashMap<&RuleId, &Arc<AtomicU32>> = previous
             .iter()
-            .flat_map(|before| &before.all)
+            .flat_map(|previous| &previous.all)
             .map(|rule| (&rule.rule.id, &rule.used))
             .collect();
         let mut set = Self::default();
@@ -156,13 +155,13 @@ impl RuleSet {
                 );
                 CompiledRule::broken(rule)
             });
-            let used = counted
+            let used = counts
                 .get(&compiled.rule.id)
                 .map_or_else(|| compiled.used.clone(), |used| (*used).clone());
-            let at = set.all.len();
+            let index = set.all.len();
             match &compiled.rule.spec.scope.server {
-                Some(server) => set.by_server.entry(server.clone()).or_default().push(at),
-                None => set.for_all_servers.push(at),
+                Some(server) => set.by_server.entry(server.clone()).or_default().push(index),
+                None => set.for_all_servers.push(index),
             }
             set.all.push(CompiledRule { used, ..compiled });
         }
@@ -188,8 +187,8 @@ impl RuleSet {
                     self.for_server(&input.server.id)
                         .filter(|rule| rule.decides(effect, input, now))
                 };
-                let lasting = matching().find(|rule| !rule.is_counted());
-                lasting
+                let unlimited = matching().find(|rule| !rule.is_counted());
+                unlimited
                     .or_else(|| matching().find(|rule| count_call(rule)))
                     .map(|rule| (effect, rule))
             })
@@ -197,8 +196,10 @@ impl RuleSet {
 
     /// Returns the rules that may apply to a server.
     pub(super) fn for_server(&self, server: &ServerId) -> impl Iterator<Item = &CompiledRule> {
-        let own = self.by_server.get(server).into_iter().flatten();
-        own.chain(&self.for_all_servers).map(|at| &self.all[*at])
+        let for_server = self.by_server.get(server).into_iter().flatten();
+        for_server
+            .chain(&self.for_all_servers)
+            .map(|index| &self.all[*index])
     }
 }
 

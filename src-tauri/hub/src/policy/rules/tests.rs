@@ -101,9 +101,12 @@ impl Fixture {
         self.ruling(client, definition, "{}").effect
     }
 
-    async fn put(&self, effect: Effect, change: impl FnOnce(&mut Rule)) -> RuleId {
+    async fn save_rule(&self, effect: Effect, change: impl FnOnce(&mut Rule)) -> RuleId {
         let rule = rule(effect, change);
-        self.rules.put(rule.clone()).await.expect("put");
+        self.rules
+            .save_rule(rule.clone())
+            .await
+            .expect("save a rule");
         rule.id
     }
 }
@@ -121,16 +124,16 @@ async fn if_no_rule_matches_the_default_applies_which_is_ask() {
 async fn deny_beats_allow_beats_ask_in_any_scope() {
     let fixture = fixture().await;
     fixture
-        .put(Effect::Ask, |rule| rule.spec.scope.tool = None)
+        .save_rule(Effect::Ask, |rule| rule.spec.scope.tool = None)
         .await;
     fixture
-        .put(Effect::Allow, |rule| {
+        .save_rule(Effect::Allow, |rule| {
             rule.spec.scope.server = Some(ServerId::new("s"))
         })
         .await;
     assert_eq!(fixture.effect("c", "d"), Effect::Allow);
     let id = fixture
-        .put(Effect::Deny, |rule| {
+        .save_rule(Effect::Deny, |rule| {
             rule.spec.scope.client = Some(ClientName::new("c"))
         })
         .await;
@@ -138,7 +141,7 @@ async fn deny_beats_allow_beats_ask_in_any_scope() {
     assert_eq!(
         fixture.ruling("c", "d", "{}").rule,
         Some(id),
-        "it says which rule"
+        "the ruling names the rule"
     );
     assert_eq!(fixture.effect("other", "d"), Effect::Allow);
 }
@@ -148,7 +151,7 @@ async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
     let mut fixture = fixture().await;
     let identity = fixture.server.identity.clone();
     let id = fixture
-        .put(Effect::Allow, |rule| {
+        .save_rule(Effect::Allow, |rule| {
             rule.spec.scope = Scope {
                 server: Some(ServerId::new("s")),
                 tool: Some("t".into()),
@@ -165,10 +168,10 @@ async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
     assert_eq!(
         fixture
             .rules
-            .find_suspended(&input)
+            .find_suspended_allow(&input)
             .map(|rule| rule.id.clone()),
         Some(id),
-        "a prompt can say why it asks"
+        "a prompt can name the suspended rule"
     );
     fixture.server.identity = "another".into();
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
@@ -178,7 +181,7 @@ async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
 async fn a_rule_expires_with_its_deadline_or_its_session() {
     let fixture = fixture().await;
     fixture
-        .put(Effect::Allow, |rule| {
+        .save_rule(Effect::Allow, |rule| {
             rule.spec.lifetime = Lifetime::Until { at: clock::now() }
         })
         .await;
@@ -187,11 +190,11 @@ async fn a_rule_expires_with_its_deadline_or_its_session() {
         session: SessionId::new(session),
     };
     fixture
-        .put(Effect::Allow, |rule| rule.spec.lifetime = of("another"))
+        .save_rule(Effect::Allow, |rule| rule.spec.lifetime = of("another"))
         .await;
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
     fixture
-        .put(Effect::Allow, |rule| rule.spec.lifetime = of("session"))
+        .save_rule(Effect::Allow, |rule| rule.spec.lifetime = of("session"))
         .await;
     assert_eq!(fixture.effect("c", "d"), Effect::Allow);
 }
@@ -200,11 +203,11 @@ async fn a_rule_expires_with_its_deadline_or_its_session() {
 async fn a_rule_for_a_number_of_calls_is_used_up_by_calls_only() {
     let fixture = fixture().await;
     let id = fixture
-        .put(Effect::Allow, |rule| {
+        .save_rule(Effect::Allow, |rule| {
             rule.spec.lifetime = Lifetime::Calls { count: 2 }
         })
         .await;
-    let left = || {
+    let remaining = || {
         fixture
             .rules
             .list()
@@ -215,16 +218,19 @@ async fn a_rule_for_a_number_of_calls_is_used_up_by_calls_only() {
     let (annotations, server) = (Annotations::default(), server());
     let input = match_input(&server, "d", &annotations);
     assert_eq!(
-        (fixture.rules.evaluate(&input).effect, left()),
+        (fixture.rules.evaluate(&input).effect, remaining()),
         (Effect::Allow, Some(2))
     );
-    assert_eq!((fixture.effect("c", "d"), left()), (Effect::Allow, Some(1)));
-    // A new rule reloads the rules. The counts stay.
-    fixture.put(Effect::Ask, |_| {}).await;
     assert_eq!(
-        (fixture.effect("c", "d"), left()),
+        (fixture.effect("c", "d"), remaining()),
+        (Effect::Allow, Some(1))
+    );
+    // A new rule reloads the rules. The counts stay.
+    fixture.save_rule(Effect::Ask, |_| {}).await;
+    assert_eq!(
+        (fixture.effect("c", "d"), remaining()),
         (Effect::Allow, None),
-        "what is used up is not listed"
+        "a rule without remaining calls is not listed"
     );
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
 }
@@ -233,12 +239,12 @@ async fn a_rule_for_a_number_of_calls_is_used_up_by_calls_only() {
 async fn an_unlimited_allow_is_preferred_to_a_limited_one() {
     let fixture = fixture().await;
     fixture
-        .put(Effect::Allow, |rule| {
+        .save_rule(Effect::Allow, |rule| {
             rule.spec.lifetime = Lifetime::Calls { count: 1 }
         })
         .await;
     fixture
-        .put(Effect::Allow, |rule| {
+        .save_rule(Effect::Allow, |rule| {
             rule.spec.scope.client = Some(ClientName::new("c"))
         })
         .await;
@@ -257,21 +263,21 @@ async fn a_temporary_allow_replaces_no_rule_and_never_beats_a_deny() {
             at: Timestamp(now.0 + 60_000),
         };
     };
-    fixture.put(Effect::Ask, |_| {}).await;
-    fixture.put(Effect::Allow, timed).await;
+    fixture.save_rule(Effect::Ask, |_| {}).await;
+    fixture.save_rule(Effect::Allow, timed).await;
     assert_eq!(
         (fixture.effect("c", "d"), fixture.rules.list().len()),
         (Effect::Allow, 2)
     );
-    fixture.put(Effect::Deny, |_| {}).await;
+    fixture.save_rule(Effect::Deny, |_| {}).await;
     assert_eq!(fixture.effect("c", "d"), Effect::Deny);
     assert_eq!(
         fixture.rules.list().len(),
         2,
-        "of a scope there is one plain rule"
+        "a scope has only one plain rule"
     );
     assert!(matches!(
-        fixture.rules.grant(rule(Effect::Allow, |_| {})).await,
+        fixture.rules.add_allow(rule(Effect::Allow, |_| {})).await,
         Err(RuleError::Denied)
     ));
     assert_eq!(fixture.effect("c", "d"), Effect::Deny);
@@ -281,15 +287,18 @@ async fn a_temporary_allow_replaces_no_rule_and_never_beats_a_deny() {
 async fn read_only_hints_count_only_for_rules_that_trust_them() {
     let fixture = fixture().await;
     fixture
-        .put(Effect::Allow, |rule| rule.spec.read_only = true)
+        .save_rule(Effect::Allow, |rule| rule.spec.read_only = true)
         .await;
     assert_eq!(fixture.effect("c", "d"), Effect::Allow);
     let server = server();
-    let says = |read_only| Annotations {
+    let annotations_with = |read_only| Annotations {
         read_only,
         ..Annotations::default()
     };
-    for (annotations, effect) in [(says(None), Effect::Ask), (says(Some(false)), Effect::Ask)] {
+    for (annotations, effect) in [
+        (annotations_with(None), Effect::Ask),
+        (annotations_with(Some(false)), Effect::Ask),
+    ] {
         let input = match_input(&server, "d", &annotations);
         assert_eq!(fixture.rules.evaluate(&input).effect, effect);
     }
@@ -298,9 +307,11 @@ async fn read_only_hints_count_only_for_rules_that_trust_them() {
 #[tokio::test]
 async fn the_strictest_result_rule_applies_and_does_not_decide_the_call() {
     let fixture = fixture().await;
-    let about =
+    let result_rule =
         |effect| move |rule: &mut Rule| (rule.spec.effect, rule.spec.result) = (None, Some(effect));
-    fixture.put(Effect::Ask, about(ResultEffect::Mask)).await;
+    fixture
+        .save_rule(Effect::Ask, result_rule(ResultEffect::Mask))
+        .await;
     let server = server();
     let annotations = Annotations::default();
     let input = match_input(&server, "d", &annotations);
@@ -311,7 +322,9 @@ async fn the_strictest_result_rule_applies_and_does_not_decide_the_call() {
             .map(|(effect, _)| effect),
         Some(ResultEffect::Mask)
     );
-    fixture.put(Effect::Ask, about(ResultEffect::Hold)).await;
+    fixture
+        .save_rule(Effect::Ask, result_rule(ResultEffect::Hold))
+        .await;
     assert_eq!(
         fixture
             .rules
@@ -328,7 +341,7 @@ async fn the_strictest_result_rule_applies_and_does_not_decide_the_call() {
 #[tokio::test]
 async fn saved_rules_survive_a_restart() {
     let fixture = fixture().await;
-    let text = RuleSpec {
+    let spec = RuleSpec {
         scope: Scope {
             server: Some(ServerId::new("s")),
             tool: Some("t".into()),
@@ -354,21 +367,21 @@ async fn saved_rules_survive_a_restart() {
         note: "why not".into(),
     };
     let id = fixture
-        .put(Effect::Allow, |rule| rule.spec = text.clone())
+        .save_rule(Effect::Allow, |rule| rule.spec = spec.clone())
         .await;
-    let again = Rules::load(
+    let reloaded = Rules::load(
         fixture.store.clone(),
         fixture.settings.clone(),
         Events::new(),
     )
     .await
     .expect("rules");
-    let read: Vec<_> = again
+    let read: Vec<_> = reloaded
         .list()
         .iter()
         .map(|rule| (rule.id.clone(), rule.spec.clone()))
         .collect();
-    assert_eq!(read, [(id, text)], "numbers as they were written too");
+    assert_eq!(read, [(id, spec)], "numbers stay as they were written");
 }
 
 #[tokio::test]
@@ -382,9 +395,9 @@ async fn an_invalid_condition_is_rejected_and_denies_if_it_is_stored() {
     };
     let error = fixture
         .rules
-        .put(rule(Effect::Allow, broken))
+        .save_rule(rule(Effect::Allow, broken))
         .await
-        .expect_err("refused");
+        .expect_err("the rule is rejected");
     assert!(
         error.to_string().contains("condition 1 (on '/a')"),
         "{error}"
@@ -393,8 +406,8 @@ async fn an_invalid_condition_is_rejected_and_denies_if_it_is_stored() {
         .store
         .put_rule(&rule(Effect::Allow, broken), &[])
         .await
-        .expect("written past the check");
-    let again = Rules::load(
+        .expect("write the rule without the check");
+    let reloaded = Rules::load(
         fixture.store.clone(),
         fixture.settings.clone(),
         Events::new(),
@@ -402,10 +415,14 @@ async fn an_invalid_condition_is_rejected_and_denies_if_it_is_stored() {
     .await
     .expect("rules");
     let fixture = Fixture {
-        rules: again,
+        rules: reloaded,
         ..fixture
     };
-    assert_eq!(fixture.effect("c", "d"), Effect::Deny, "it fails closed");
+    assert_eq!(
+        fixture.effect("c", "d"),
+        Effect::Deny,
+        "an invalid rule denies the call"
+    );
 }
 
 // The engine is compared with a naive reference.
@@ -478,12 +495,12 @@ fn reference_effect(
     rules: &[Rule],
     default: Effect,
     arguments: &Value,
-    says_read_only: bool,
+    is_read_only: bool,
 ) -> Effect {
     let fits = |rule: &&Rule| {
-        let text = &rule.spec;
-        let scope = &text.scope;
-        let is_allow = text.effect == Some(Effect::Allow);
+        let spec = &rule.spec;
+        let scope = &spec.scope;
+        let is_allow = spec.effect == Some(Effect::Allow);
         scope
             .server
             .as_ref()
@@ -493,13 +510,13 @@ fn reference_effect(
                 .client
                 .as_ref()
                 .is_none_or(|client| client.as_str() == "c")
-            && (!text.read_only || says_read_only)
+            && (!spec.read_only || is_read_only)
             && !(is_allow
                 && rule
                     .definition
                     .as_ref()
                     .is_some_and(|definition| definition != "d"))
-            && text
+            && spec
                 .conditions
                 .iter()
                 .all(|condition| reference_condition(condition, arguments, is_allow))
@@ -539,7 +556,9 @@ fn reference_condition(condition: &Condition, arguments: &Value, each: bool) -> 
             "a|b" => text == "a" || text == "b",
             _ => text.is_empty(),
         }),
-        Predicate::PathWithin(_) | Predicate::Host(_) => unreachable!("not among these"),
+        Predicate::PathWithin(_) | Predicate::Host(_) => {
+            unreachable!("the strategy makes no such predicate")
+        }
     };
     match (&condition.is, value) {
         (Predicate::Equals(_), value) => one(value),

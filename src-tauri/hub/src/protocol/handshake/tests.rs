@@ -75,7 +75,7 @@ fn a_server_with_an_unknown_revision_is_refused() {
     ));
     assert!(
         read_initialize_result(&result)
-            .expect_err("refused")
+            .expect_err("the result is rejected")
             .to_string()
             .contains("1999-01-01")
     );

@@ -30,12 +30,12 @@ fn header_params_are_found_by_their_path() {
     }});
     let mut found = header_params(&schema).expect("mirrored");
     found.sort_by(|a, b| a.header.cmp(&b.header));
-    let said: Vec<_> = found
+    let read: Vec<_> = found
         .iter()
-        .map(|one| (one.header.as_str(), one.path.join(".")))
+        .map(|param| (param.header.as_str(), param.path.join(".")))
         .collect();
     assert_eq!(
-        said,
+        read,
         [
             ("mcp-param-n", "at.n".to_owned()),
             ("mcp-param-region", "region".to_owned())

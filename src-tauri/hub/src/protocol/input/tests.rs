@@ -11,7 +11,7 @@ fn input_requests_survive_a_round_trip() {
         params: Some(json::raw(r#"{"message":"?","n":1.0}"#.into())),
     };
     let text = input_required_result([("a\"", &ask), ("b", &request)], Some("s"));
-    let read = InputRequired::read(&text.into()).expect("required");
+    let read = InputRequired::read(&text.into()).expect("the result requires input");
     assert_eq!(read.requests[0].0, "a\"");
     assert_eq!(
         read.requests[0].1.params.as_ref().map(|p| p.get()),
@@ -46,7 +46,7 @@ fn a_retry_carries_the_answers_and_the_servers_state() {
     let original = json::raw(r#"{"name":"t","requestState":"old"}"#.into());
     let answers = BTreeMap::from([("a".to_owned(), json::raw(r#"{"action":"accept"}"#.into()))]);
     let with = |text: &str| {
-        let required = InputRequired::read(&Json::new(text)).expect("required");
+        let required = InputRequired::read(&Json::new(text)).expect("the result requires input");
         let mut params = RawObject::parse(&original).expect("an object");
         required.prepare_retry(&mut params, &answers);
         params.to_raw().get().to_owned()
@@ -66,7 +66,7 @@ fn retry_members_are_taken_out_of_the_params() {
     let params =
         json::raw(r#"{"name":"t","requestState":"s","inputResponses":{"k":{"x":1.0}}}"#.into());
     let mut object = RawObject::parse(&params).expect("an object");
-    let retry = RetryInput::take_from(&mut object).expect("taken");
+    let retry = RetryInput::take_from(&mut object).expect("take the input of the retry");
     assert_eq!(object.to_raw().get(), r#"{"name":"t"}"#);
     assert_eq!(
         (retry.state.as_deref(), retry.answers["k"].get()),

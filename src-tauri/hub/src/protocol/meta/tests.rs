@@ -8,7 +8,7 @@ const WHOLE: &str = r#"{"name":"t","arguments":{"n":1.0},"_meta":{"io.modelconte
 
 #[test]
 fn request_meta_is_taken_out_and_the_rest_is_unchanged() {
-    let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("taken");
+    let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("take the meta out");
     assert_eq!(
         rest.get(),
         r#"{"name":"t","arguments":{"n":1.0},"_meta":{"progressToken":7,"x":1}}"#
@@ -20,21 +20,21 @@ fn request_meta_is_taken_out_and_the_rest_is_unchanged() {
 
 #[test]
 fn meta_survives_being_taken_out_and_added_again() {
-    let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("taken");
-    let told = OutgoingMeta {
+    let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("take the meta out");
+    let outgoing = OutgoingMeta {
         modern: true,
         client: Some(&meta.hello),
         log_level: meta.log_level,
         progress_token: Some(7),
     };
-    let text = add_meta(Some(&rest), &told).expect("put");
+    let text = add_meta(Some(&rest), &outgoing).expect("add the meta");
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
     assert_eq!(value(&text), value(WHOLE));
 }
 
 #[test]
 fn added_meta_appears_once_in_any_notation_of_the_params() {
-    let told = OutgoingMeta {
+    let outgoing = OutgoingMeta {
         progress_token: Some(7),
         ..OutgoingMeta::default()
     };
@@ -63,13 +63,13 @@ fn added_meta_appears_once_in_any_notation_of_the_params() {
         ),
     ] {
         assert_eq!(
-            add_meta(Some(&self::params(params)), &told).expect("put"),
+            add_meta(Some(&self::params(params)), &outgoing).expect("add the meta"),
             expected,
             "{params}"
         );
     }
     assert_eq!(
-        add_meta(None, &told).expect("put"),
+        add_meta(None, &outgoing).expect("add the meta"),
         r#"{"_meta":{"progressToken":7}}"#
     );
     assert_eq!(MODERN_TEXT, json::quote(revision::MODERN));
@@ -87,7 +87,7 @@ fn a_client_cannot_override_the_revision_sent_to_a_server() {
             ..OutgoingMeta::default()
         },
     )
-    .expect("put");
+    .expect("add the meta");
     assert!(
         text.contains(r#""2026-07-28""#) && !text.contains(r#""x""#) && !text.contains("logLevel"),
         "{text}"

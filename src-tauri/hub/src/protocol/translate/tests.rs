@@ -135,16 +135,16 @@ fn legacy_errors_are_translated_for_modern_clients() {
         data: Some(data),
         ..RpcError::new(URL_ELICITATION_REQUIRED, "visit")
     };
-    let asked = reply_for_modern_client("tools/call", Err(visit)).expect("a result");
+    let reply = reply_for_modern_client("tools/call", Err(visit)).expect("a result");
     assert_eq!(
-        asked.get(),
+        reply.get(),
         r#"{"resultType":"input_required","inputRequests":{"url-1":{"method":"elicitation/create","params":{"mode":"url","url":"https://h","message":"go"}}}}"#
     );
 }
 
 #[test]
 fn a_url_elicitation_has_an_id_only_in_the_legacy_era() {
-    let asked = |params: &str| InputRequest {
+    let elicitation = |params: &str| InputRequest {
         method: "elicitation/create".into(),
         params: Some(raw(params)),
     };
@@ -155,15 +155,21 @@ fn a_url_elicitation_has_an_id_only_in_the_legacy_era() {
             .unwrap_or_default()
     };
     assert_eq!(
-        text(request_for_legacy_client(&asked(r#"{"mode":"url"}"#), "7")),
+        text(request_for_legacy_client(
+            &elicitation(r#"{"mode":"url"}"#),
+            "7"
+        )),
         r#"{"mode":"url","elicitationId":"7"}"#
     );
     assert_eq!(
-        text(request_for_legacy_client(&asked(r#"{"message":"m"}"#), "7")),
+        text(request_for_legacy_client(
+            &elicitation(r#"{"message":"m"}"#),
+            "7"
+        )),
         r#"{"message":"m"}"#
     );
     assert_eq!(
-        text(request_for_modern_client(&asked(
+        text(request_for_modern_client(&elicitation(
             r#"{"mode":"url","elicitationId":"7"}"#
         ))),
         r#"{"mode":"url"}"#

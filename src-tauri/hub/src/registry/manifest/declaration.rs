@@ -28,11 +28,11 @@ pub(super) struct InputDeclaration {
     #[serde(alias = "is_repeated")]
     pub(super) is_repeated: bool,
     /// If this is set, a person is asked only for the `{variables}` in it.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "deserialize_text")]
     pub(super) value: Option<String>,
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "deserialize_text")]
     pub(super) default: Option<String>,
-    #[serde(deserialize_with = "texts")]
+    #[serde(deserialize_with = "deserialize_texts")]
     pub(super) choices: Vec<String>,
     pub(super) placeholder: String,
     pub(super) format: String,
@@ -65,11 +65,13 @@ impl InputDeclaration {
 }
 
 /// Reads a text, even if its author omitted the quotes: `8080`, `true`.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+fn deserialize_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     scalar_to_string(Value::deserialize(deserializer)?)
 }
 
-fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+fn deserialize_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let values: Vec<Value> = Vec::deserialize(deserializer)?;
     values
         .into_iter()

@@ -21,10 +21,10 @@ pub struct FilledSpec {
 pub enum FillError {
     #[error("this choice cannot be used: {0}")]
     Problem(#[from] Problem),
-    #[error("still missing: {}", missing(.0))]
+    #[error("these inputs have no value: {}", describe_inputs(.0))]
     Missing(Vec<ManifestInput>),
-    #[error("there is no input '{name}'; the inputs are: {known}")]
-    Unknown { name: String, known: String },
+    #[error("there is no input '{name}'; the inputs are: {inputs}")]
+    Unknown { name: String, inputs: String },
     #[error("'{name}' must be {rule}")]
     InvalidValue { name: String, rule: String },
     #[error(
@@ -35,8 +35,15 @@ pub enum FillError {
     Spec(#[from] SpecError),
 }
 
-/// The values by the name of their input. The `bool` says whether the value goes to the keyring.
-type InputValues = BTreeMap<String, (String, bool)>;
+/// The value of an input.
+struct InputValue {
+    value: String,
+    /// Whether the value goes to the keyring.
+    is_secret: bool,
+}
+
+/// The values by the name of their input.
+type InputValues = BTreeMap<String, InputValue>;
 
 impl Choice {
     /// Makes the spec. The values of `secret` go to the keyring even if the manifest does not mark
@@ -53,9 +60,9 @@ impl Choice {
         if let Some(problem) = &self.problem {
             return Err(problem.clone().into());
         }
-        let given = self.collect_values(plain, secret)?;
-        let value = |name: &str| given.get(name).map(|(value, _)| value.as_str());
-        let is_secret = |name: &str| given.get(name).is_some_and(|(_, secret)| *secret);
+        let values = self.collect_values(plain, secret)?;
+        let value = |name: &str| values.get(name).map(|input| input.value.as_str());
+        let is_secret = |name: &str| values.get(name).is_some_and(|input| input.is_secret);
         let mut filled = FilledSpec {
             spec: ServerSpec {
                 name: name.to_owned(),
@@ -63,7 +70,7 @@ impl Choice {
                 args: self
                     .args
                     .iter()
-                    .flat_map(|argument| argument_words(argument, &given))
+                    .flat_map(|argument| argument_words(argument, &values))
                     .collect(),
                 cwd: self.cwd.clone(),
                 url: self.url.as_ref().and_then(|url| url.fill(value)),
@@ -79,12 +86,12 @@ impl Choice {
             &mut filled.spec.headers,
             &mut filled.secret_headers,
         );
-        for (templates, open, kept) in [env, headers] {
+        for (templates, plain, secret) in [env, headers] {
             for (name, template) in templates {
                 let members = if template.inputs().any(is_secret) {
-                    &mut *kept
+                    &mut *secret
                 } else {
-                    &mut *open
+                    &mut *plain
                 };
                 members.extend(template.fill(value).map(|value| (name.clone(), value)));
             }
@@ -93,9 +100,9 @@ impl Choice {
         // Parts of the manifest that are harmless alone can form a reference to the keyring when
         // they are joined. Only the person may write such a reference.
         let mut members = filled.spec.env.values().chain(filled.spec.headers.values());
-        let mut own = plain.values().chain(secret.values());
+        let mut entered = plain.values().chain(secret.values());
         if members.any(|value| value.contains(KEYRING_PREFIX))
-            && !own.any(|value| value.contains(KEYRING_PREFIX))
+            && !entered.any(|value| value.contains(KEYRING_PREFIX))
         {
             return Err(Problem::KeyringReference.into());
         }
@@ -108,29 +115,33 @@ impl Choice {
         plain: &BTreeMap<String, String>,
         secret: &BTreeMap<String, String>,
     ) -> Result<InputValues, FillError> {
-        let known = |name: &&String| self.inputs.iter().any(|input| input.name == **name);
-        if let Some(name) = plain.keys().chain(secret.keys()).find(|name| !known(name)) {
+        let is_input = |name: &&String| self.inputs.iter().any(|input| input.name == **name);
+        if let Some(name) = plain
+            .keys()
+            .chain(secret.keys())
+            .find(|name| !is_input(name))
+        {
             let names: Vec<_> = self
                 .inputs
                 .iter()
                 .map(|input| format!("'{}'", input.name))
                 .collect();
-            let known = if names.is_empty() {
+            let inputs = if names.is_empty() {
                 "none".to_owned()
             } else {
                 names.join(", ")
             };
             return Err(FillError::Unknown {
                 name: name.clone(),
-                known,
+                inputs,
             });
         }
-        let (mut given, mut missing) = (InputValues::new(), Vec::new());
+        let (mut values, mut missing) = (InputValues::new(), Vec::new());
         for input in &self.inputs {
-            let kept = secret.get(&input.name);
-            // The default applies only if no value is given. An empty value counts as given, and
-            // leaves the input out.
-            let value = kept
+            let secret_value = secret.get(&input.name);
+            // The default applies only if the person entered no value. An empty value counts as
+            // entered: the input then has no value.
+            let value = secret_value
                 .or_else(|| plain.get(&input.name))
                 .or(input.default.as_ref());
             match value.filter(|value| !value.trim().is_empty()) {
@@ -138,27 +149,30 @@ impl Choice {
                 None => {}
                 Some(value) => {
                     check_value(input, value)?;
-                    let is_open = matches!(input.kind, InputKind::Argument | InputKind::Url);
-                    if kept.is_some() && is_open {
+                    let is_exposed = matches!(input.kind, InputKind::Argument | InputKind::Url);
+                    if secret_value.is_some() && is_exposed {
                         return Err(FillError::ExposedSecret(input.name.clone()));
                     }
-                    given.insert(
+                    values.insert(
                         input.name.clone(),
-                        (value.clone(), input.secret || kept.is_some()),
+                        InputValue {
+                            value: value.clone(),
+                            is_secret: input.secret || secret_value.is_some(),
+                        },
                     );
                 }
             }
         }
         if missing.is_empty() {
-            Ok(given)
+            Ok(values)
         } else {
             Err(FillError::Missing(missing))
         }
     }
 }
 
-fn argument_words(argument: &Argument, given: &InputValues) -> Vec<String> {
-    let value = |name: &str| given.get(name).map(|(value, _)| value.as_str());
+fn argument_words(argument: &Argument, values: &InputValues) -> Vec<String> {
+    let value = |name: &str| values.get(name).map(|input| input.value.as_str());
     match argument {
         Argument::Words(words) => words
             .iter()
@@ -171,19 +185,19 @@ fn argument_words(argument: &Argument, given: &InputValues) -> Vec<String> {
             .collect(),
         Argument::Repeated(words) => {
             let inputs = || words.iter().flat_map(|word| word.inputs());
-            let times = inputs()
+            let repetitions = inputs()
                 .map(|input| lines(value(input)).count())
                 .max()
                 .unwrap_or(1);
             // If a value has fewer lines than the others, its last line is repeated.
-            let line = |input: &str, turn: usize| lines(value(input)).take(turn + 1).last();
-            let once = |turn| {
+            let line = |input: &str, index: usize| lines(value(input)).take(index + 1).last();
+            let fill_words = |index| {
                 words
                     .iter()
-                    .map(|word| word.fill(|input| line(input, turn)))
+                    .map(|word| word.fill(|input| line(input, index)))
                     .collect::<Option<Vec<_>>>()
             };
-            (0..times).filter_map(once).flatten().collect()
+            (0..repetitions).filter_map(fill_words).flatten().collect()
         }
     }
 }
@@ -232,13 +246,13 @@ fn check_value(input: &ManifestInput, value: &str) -> Result<(), FillError> {
     }
 }
 
-fn missing(inputs: &[ManifestInput]) -> String {
-    let name = |input: &ManifestInput| {
+fn describe_inputs(inputs: &[ManifestInput]) -> String {
+    let describe = |input: &ManifestInput| {
         if input.description.is_empty() {
             input.name.clone()
         } else {
             format!("{} ({})", input.name, input.description)
         }
     };
-    inputs.iter().map(name).collect::<Vec<_>>().join("; ")
+    inputs.iter().map(describe).collect::<Vec<_>>().join("; ")
 }

@@ -36,13 +36,13 @@ impl Choice {
             return Ok(piece.map(|piece| Template::new(vec![piece])));
         };
         reject_keyring_reference(value)?;
-        let asked = self.inputs.len();
+        let old_len = self.inputs.len();
         let pieces = split_placeholders(value)
             .into_iter()
             .map(|part| self.build_piece(&part, place));
         let pieces: Option<Vec<Piece>> = pieces.collect::<Result<_, Problem>>()?;
         if pieces.is_none() {
-            self.inputs.truncate(asked);
+            self.inputs.truncate(old_len);
         }
         Ok(pieces.map(Template::new))
     }

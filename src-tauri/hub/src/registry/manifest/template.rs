@@ -63,7 +63,7 @@ pub(super) enum Part<'a> {
 /// Splits a text at each `{name}`. Braces around anything else are text.
 pub(super) fn split_placeholders(text: &str) -> Vec<Part<'_>> {
     let (mut parts, mut rest, mut from) = (Vec::new(), text, 0);
-    while let Some(open) = rest[from..].find('{').map(|at| from + at) {
+    while let Some(open) = rest[from..].find('{').map(|offset| from + offset) {
         let name = rest[open + 1..].split('}').next().unwrap_or_default();
         let closed = rest[open + 1..].len() > name.len();
         // `${name}` is the notation of another program, so it remains text.

@@ -23,22 +23,22 @@ fn read_one(text: &str) -> Choice {
     manifest.choices.remove(0)
 }
 
-fn filled(choice: &Choice, given: &[(&str, &str)]) -> FilledSpec {
+fn filled(choice: &Choice, entered: &[(&str, &str)]) -> FilledSpec {
     choice
-        .fill("x", &values(given), &BTreeMap::new())
+        .fill("x", &values(entered), &BTreeMap::new())
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn fill_error(choice: &Choice, given: &[(&str, &str)]) -> FillError {
+fn fill_error(choice: &Choice, entered: &[(&str, &str)]) -> FillError {
     choice
-        .fill("x", &values(given), &BTreeMap::new())
+        .fill("x", &values(entered), &BTreeMap::new())
         .err()
         .expect("an error")
 }
 
 /// Returns the command and its arguments in one line.
-fn command_line(choice: &Choice, given: &[(&str, &str)]) -> String {
-    let spec = filled(choice, given).spec;
+fn command_line(choice: &Choice, entered: &[(&str, &str)]) -> String {
+    let spec = filled(choice, entered).spec;
     [vec![spec.command.expect("a command")], spec.args]
         .concat()
         .join(" ")
@@ -94,18 +94,19 @@ fn an_error_names_the_field() {
 #[test]
 fn a_folder_is_read_by_its_manifest() {
     let folder = tempfile::tempdir().expect("a folder");
-    let at = |error: ManifestError| error.to_string();
+    let text = |error: ManifestError| error.to_string();
     assert!(
-        at(read_path(folder.path()).expect_err("nothing"))
+        text(read_path(folder.path()).expect_err("the folder has no manifest"))
             .contains("neither plugin.json nor server.json")
     );
     assert!(
-        at(read_path(&folder.path().join("no.json")).expect_err("nothing")).contains("cannot read")
+        text(read_path(&folder.path().join("no.json")).expect_err("the folder has no manifest"))
+            .contains("cannot read")
     );
     let server = folder.path().join("server.json");
     fs::write(&server, "{}").expect("written");
     assert!(
-        at(read_path(folder.path()).expect_err("nothing"))
+        text(read_path(folder.path()).expect_err("the folder has no manifest"))
             .contains("server.json: this is not a manifest")
     );
     fs::write(

@@ -26,7 +26,7 @@ fn every_preset_yields_a_valid_spec() {
     let written: Vec<Value> = serde_json::from_str(PRESETS).expect("the file is JSON");
     assert_eq!(all().len(), written.len());
     let ids: BTreeSet<_> = all().iter().map(|preset| preset.id.as_str()).collect();
-    assert_eq!(ids.len(), all().len(), "an id is there twice");
+    assert_eq!(ids.len(), all().len(), "two presets have the same id");
     for preset in all() {
         assert!(names::is_server_id(&preset.id), "{}", preset.id);
         assert_eq!(preset.choice.problem, None, "{}", preset.id);

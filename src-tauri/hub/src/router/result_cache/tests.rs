@@ -43,14 +43,17 @@ async fn a_fresh_result_is_reused_for_the_same_client_and_arguments() {
         &Json::new(r#"{"content":[]}"#),
     );
     let same = key("a", r#"{ "y": [2], "x": 1 }"#);
-    assert_eq!(results.get(&same).expect("kept").get(), r#"{"content":[]}"#);
+    assert_eq!(
+        results.get(&same).expect("the result is cached").get(),
+        r#"{"content":[]}"#
+    );
     assert!(
         results.get(&key("b", r#"{"x":1,"y":[2]}"#)).is_none(),
-        "another client's"
+        "another client does not get the result"
     );
     assert!(results.get(&key("a", r#"{"x":2,"y":[2]}"#)).is_none());
     tokio::time::advance(Duration::from_millis(1_001)).await;
-    assert!(results.get(&same).is_none(), "too old");
+    assert!(results.get(&same).is_none(), "the result has expired");
 }
 
 #[test]
@@ -64,7 +67,10 @@ fn only_read_only_idempotent_results_are_cached_and_only_if_the_user_wants_it() 
     assert!(key(r#"{"readOnlyHint":true}"#, 1, None).is_none());
     assert!(key(r#"{"idempotentHint":true}"#, 1, None).is_none());
     let retry = json::raw(r#"{"inputResponses":{}}"#.into());
-    assert!(key(PURE, 1, Some(&retry)).is_none(), "a retry with answers");
+    assert!(
+        key(PURE, 1, Some(&retry)).is_none(),
+        "a retry with answers is not cached"
+    );
     let resource =
         |params: &str| CacheKey::for_resource(&client, &tool("{}", 1), &json::raw(params.into()));
     assert!(
@@ -99,11 +105,14 @@ fn the_oldest_results_are_evicted() {
         "x".repeat(3 * 1024 * 1024)
     ));
     (0..20).for_each(|n| results.put(key("a", &format!("[{n}]")), &large));
-    let (bytes, kept) = {
-        let kept = results.lock();
-        (kept.bytes, (kept.order.len(), kept.by_key.len()))
+    let (bytes, counts) = {
+        let cached = results.lock();
+        (cached.bytes, (cached.order.len(), cached.by_key.len()))
     };
-    assert!(bytes <= MAX_BYTES && kept == (10, 10), "{bytes} {kept:?}");
+    assert!(
+        bytes <= MAX_BYTES && counts == (10, 10),
+        "{bytes} {counts:?}"
+    );
     assert!(results.get(&key("a", "[0]")).is_none() && results.get(&key("a", "[19]")).is_some());
 }
 

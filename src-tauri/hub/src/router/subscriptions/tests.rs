@@ -24,13 +24,13 @@ fn a_session_is_watched_once_however_often_it_subscribes() {
     let session = open(&sessions);
     assert!(
         subscriptions.add(&server, "file:///a", &session),
-        "the first"
+        "the first subscriber of the resource"
     );
     for _ in 0..10 {
         assert!(!subscriptions.add(&server, "file:///b", &session));
         assert!(
             !subscriptions.remove(&server, "file:///b", &session),
-            "nobody else is left"
+            "the resource has no other subscriber"
         );
     }
     assert_eq!(
@@ -44,7 +44,7 @@ fn a_session_is_watched_once_however_often_it_subscribes() {
     );
     assert!(
         subscriptions.add(&server, "file:///a", &open(&sessions)),
-        "another session's"
+        "the subscription of the other session is the first again"
     );
 }
 
@@ -63,5 +63,8 @@ fn a_session_subscribes_to_a_bounded_number_of_resources() {
     assert!(!subscriptions.has_room(&session));
     subscriptions.remove(&server, "7", &session);
     assert!(subscriptions.has_room(&session));
-    assert!(subscriptions.has_room(&open(&sessions)), "another session");
+    assert!(
+        subscriptions.has_room(&open(&sessions)),
+        "the limit applies to each session"
+    );
 }

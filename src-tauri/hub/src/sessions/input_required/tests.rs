@@ -17,10 +17,10 @@ struct Fixture {
 fn fixture() -> Fixture {
     let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
         "io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}"#;
-    let (said, _) = meta::take_request_meta(Some(&json::raw(meta.into()))).expect("a hello");
+    let (hello, _) = meta::take_request_meta(Some(&json::raw(meta.into()))).expect("a hello");
     let sessions = ClientSessions::new(Events::new());
     let (session, _) =
-        sessions.get_or_open_stateless(&ClientName::new("c"), &said.hello, &ClientScope::All);
+        sessions.get_or_open_stateless(&ClientName::new("c"), &hello.hello, &ClientScope::All);
     Fixture {
         pending_inputs: PendingInputs::default(),
         sessions,
@@ -54,7 +54,7 @@ impl Fixture {
         RawObject::parse(&reply)
             .expect("an object")
             .get_string("requestState")
-            .expect("it asks")
+            .expect("the result has a state")
     }
 
     async fn retry(&self, state: &str) -> Reply {
@@ -86,23 +86,27 @@ fn text(reply: Reply) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_resumes_its_request() {
-    let desk = fixture();
-    let state = desk
+    let fixture = fixture();
+    let state = fixture
         .start(|back| async move { request_input(&back).await })
         .await;
-    assert_eq!(text(desk.retry(&state).await), r#"{"action":"accept"}"#);
-    assert_eq!(desk.count_parked(), 0);
+    assert_eq!(text(fixture.retry(&state).await), r#"{"action":"accept"}"#);
+    assert_eq!(fixture.count_parked(), 0);
     assert_eq!(
-        desk.retry(&state).await.expect_err("it is over").code,
+        fixture
+            .retry(&state)
+            .await
+            .expect_err("the request has ended")
+            .code,
         code::INVALID_PARAMS
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reply_without_the_client_is_kept_for_the_retry() {
-    let desk = fixture();
+    let fixture = fixture();
     let (ended, has_ended) = oneshot::channel();
-    let state = desk
+    let state = fixture
         .start(|back| async move {
             let _ = tokio::time::timeout(Duration::from_secs(20), request_input(&back)).await;
             let _ = ended.send(());
@@ -112,14 +116,17 @@ async fn a_reply_without_the_client_is_kept_for_the_retry() {
     has_ended
         .await
         .expect("it ends although its client does not ask again");
-    assert_eq!(text(desk.retry(&state).await), r#"{"nobody":"answered"}"#);
+    assert_eq!(
+        text(fixture.retry(&state).await),
+        r#"{"nobody":"answered"}"#
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_withdrawn_question_is_not_asked_again() {
-    let desk = fixture();
+    let fixture = fixture();
     let (taken_back, is_taken_back) = oneshot::channel();
-    let state = desk
+    let state = fixture
         .start(|back| async move {
             let _ = tokio::time::timeout(Duration::from_secs(5), request_input(&back)).await;
             let _ = taken_back.send(());
@@ -129,29 +136,29 @@ async fn a_withdrawn_question_is_not_asked_again() {
         .await;
     is_taken_back
         .await
-        .expect("its server does not wait any more");
+        .expect("the server has withdrawn its question");
     assert_eq!(
-        text(desk.retry(&state).await),
+        text(fixture.retry(&state).await),
         "{}",
-        "the client waits for the answer and is asked nothing"
+        "the retry returns the result without a question"
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_ends_if_its_client_does_not_retry_in_time_or_is_revoked() {
-    let desk = fixture();
+    let fixture = fixture();
     for shut_out in [false, true] {
         let (running, mut ended) = oneshot::channel::<()>();
         let begun = tokio::time::Instant::now();
-        let state = desk
+        let state = fixture
             .start(|back| async move {
                 let _running = running;
                 request_input(&back).await
             })
             .await;
-        assert_eq!(desk.count_parked(), 1);
+        assert_eq!(fixture.count_parked(), 1);
         if shut_out {
-            desk.sessions.close_client(&desk.session.client);
+            fixture.sessions.close_client(&fixture.session.client);
         }
         let _ = (&mut ended).await;
         let patience = if shut_out {
@@ -161,14 +168,14 @@ async fn a_request_ends_if_its_client_does_not_retry_in_time_or_is_revoked() {
         };
         assert_eq!(begun.elapsed().as_secs(), patience.as_secs());
         tokio::task::yield_now().await;
-        assert_eq!(desk.count_parked(), 0);
-        assert!(desk.retry(&state).await.is_err());
+        assert_eq!(fixture.count_parked(), 0);
+        assert!(fixture.retry(&state).await.is_err());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn unclaimed_replies_are_kept_up_to_a_limit() {
-    let desk = fixture();
+    let fixture = fixture();
     let large = || json::Json::new(format!("\"{}\"", "x".repeat(MAX_REPLY_BYTES / 4)));
     let mut states = Vec::new();
     for _ in 0..6 {
@@ -176,15 +183,15 @@ async fn unclaimed_replies_are_kept_up_to_a_limit() {
             let _ = tokio::time::timeout(Duration::from_secs(1), request_input(&back)).await;
             Ok(large())
         };
-        states.push(desk.start(answer).await);
+        states.push(fixture.start(answer).await);
         sleep(Duration::from_secs(2)).await;
     }
-    assert_eq!(desk.count_parked(), 3);
+    assert_eq!(fixture.count_parked(), 3);
     for (number, state) in states.iter().enumerate() {
         assert_eq!(
-            desk.retry(state).await.is_ok(),
+            fixture.retry(state).await.is_ok(),
             number >= 3,
-            "the newest are kept: {number}"
+            "only the newest replies are kept: {number}"
         );
     }
 }

@@ -70,5 +70,9 @@ fn only_the_newest_uris_are_remembered() {
         &server("s"),
         &format!(r#"{{"uri":"{}"}}"#, "l".repeat(MAX_LENGTH)),
     );
-    assert_eq!(issuer(&issued, &"l".repeat(MAX_LENGTH)), None, "too long");
+    assert_eq!(
+        issuer(&issued, &"l".repeat(MAX_LENGTH)),
+        None,
+        "a URI that is too long is not recorded"
+    );
 }

@@ -30,18 +30,18 @@ impl AuditKey {
     /// # Errors
     /// Returns an error if the key can be neither read nor created.
     pub(in crate::store) fn load(folder: &Path) -> io::Result<Self> {
-        let (kept, new) = (folder.join(FILE_NAME), temporary_file(folder));
-        let (hex, is_new) = match (fs::read_to_string(&kept), fs::read_to_string(&new)) {
+        let (file, new_file) = (folder.join(FILE_NAME), temporary_file(folder));
+        let (hex, is_new) = match (fs::read_to_string(&file), fs::read_to_string(&new_file)) {
             (Ok(hex), _) => (hex, false),
             (Err(error), _) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             (_, Ok(hex)) if hex.len() == 64 => (hex, true),
-            _ => (create_key(&new)?, true),
+            _ => (create_key(&new_file)?, true),
         };
         let key = hex::decode(hex.trim()).ok().filter(|key| key.len() == 32);
         let key = key.ok_or_else(|| {
             let message = format!(
                 "{} is not a valid key: restore the file, or move it away to start a new audit",
-                kept.display()
+                file.display()
             );
             io::Error::new(io::ErrorKind::InvalidData, message)
         })?;

@@ -29,7 +29,7 @@ impl AuditFixture {
             .await
             .expect("open");
         let journal = store.journal();
-        journal.recover().await.expect("begin");
+        journal.recover().await.expect("recover the journal");
         Self {
             folder,
             store,
@@ -63,7 +63,7 @@ impl AuditFixture {
             .expect("open");
         self.journal = store.journal();
         self.store = store;
-        self.journal.recover().await.expect("begin");
+        self.journal.recover().await.expect("recover the journal");
     }
 
     async fn verify(&self) -> AuditReport {
@@ -71,7 +71,7 @@ impl AuditFixture {
     }
 
     async fn find_break(&self) -> AuditBreak {
-        self.verify().await.broken.expect("it does not hold")
+        self.verify().await.broken.expect("the audit is broken")
     }
 
     /// Changes the database as a program with SQLite but without the key could.
@@ -94,7 +94,7 @@ fn verify_tampered_copy(folder: &Path, sql: &str) -> Option<AuditBreak> {
     let connection = Connection::open(folder.join("drawbridge.db")).expect("open");
     connection
         .execute("VACUUM INTO ?", [copy.to_str()])
-        .expect("copy");
+        .expect("copy the database");
     let mut copy = Connection::open(copy).expect("open the copy");
     copy.execute_batch(sql)
         .unwrap_or_else(|e| panic!("{sql}: {e}"));
@@ -146,11 +146,11 @@ fn columns(folder: &Path, table: &str) -> Vec<(String, String)> {
     let connection = Connection::open(folder.join("drawbridge.db")).expect("open");
     let mut statement = connection
         .prepare("SELECT name, type FROM pragma_table_info(?)")
-        .expect("columns");
+        .expect("read the columns");
     let columns = statement
         .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))
-        .expect("columns");
-    columns.collect::<Result<_, _>>().expect("columns")
+        .expect("read the columns");
+    columns.collect::<Result<_, _>>().expect("read the columns")
 }
 
 /// Returns SQL for a value that differs from the one in that column.
@@ -164,55 +164,60 @@ fn other_value(column: &str, kind: &str) -> String {
 
 #[tokio::test]
 async fn the_chain_stays_intact_over_restarts() {
-    let mut desk = AuditFixture::new().await;
-    let first = desk.verify().await;
+    let mut fixture = AuditFixture::new().await;
+    let first = fixture.verify().await;
     assert_eq!(
         (first.entries, first.broken),
         (1, None),
-        "it begins with its beginning"
+        "a new chain has one entry, which states its beginning"
     );
-    desk.record_call().await;
-    desk.record_decision(Decision::Denied).await;
-    desk.journal
+    fixture.record_call().await;
+    fixture.record_decision(Decision::Denied).await;
+    fixture
+        .journal
         .append_audit(AuditKind::PolicyChanged, &json!({ "effect": "allow" }));
-    desk.restart().await;
-    let ran = desk.record_decision(Decision::Allowed).await;
-    desk.restart().await;
-    desk.record_call().await;
-    let report = desk.verify().await;
+    fixture.restart().await;
+    let interrupted = fixture.record_decision(Decision::Allowed).await;
+    fixture.restart().await;
+    fixture.record_call().await;
+    let report = fixture.verify().await;
     assert_eq!(
         (report.entries, report.broken),
         (1 + 2 + 1 + 1 + 2 + 2, None)
     );
     assert!(report.from <= report.to && report.from.is_some());
-    let closed = desk
+    let closed = fixture
         .store
-        .call(&ran)
+        .call(&interrupted)
         .await
         .expect("read")
-        .expect("it is there");
+        .expect("the call is recorded");
     assert_eq!(
         closed.outcome,
         Outcome::Unknown,
-        "and its end is in the chain"
+        "the chain records the end of the interrupted call"
     );
 }
 
 #[tokio::test]
 async fn concurrent_calls_form_one_chain() {
-    let desk = AuditFixture::new().await;
+    let fixture = AuditFixture::new().await;
     for _ in 0..10 {
         let rows: Vec<_> = (0..20).map(|_| row(Decision::Allowed)).collect();
         let decided = rows
             .iter()
-            .map(|row| desk.journal.record_decision(row.clone()));
+            .map(|row| fixture.journal.record_decision(row.clone()));
         futures_util::future::try_join_all(decided)
             .await
             .expect("decided");
         for row in rows {
-            desk.journal
-                .record_outcome(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
-            desk.journal.record_outcome(
+            fixture.journal.record_outcome(
+                row.call.id.clone(),
+                Outcome::Ok,
+                String::new(),
+                Some(1),
+            );
+            fixture.journal.record_outcome(
                 row.call.id.clone(),
                 Outcome::Cancelled,
                 "too late".into(),
@@ -220,32 +225,32 @@ async fn concurrent_calls_form_one_chain() {
             );
         }
     }
-    let report = desk.verify().await;
+    let report = fixture.verify().await;
     assert_eq!(
         (report.entries, report.broken),
         (1 + 2 * 200, None),
-        "what is said of a call first holds"
+        "only the first outcome of a call is recorded"
     );
 }
 
 #[tokio::test]
 async fn a_change_of_any_column_of_a_call_is_detected() {
-    let desk = AuditFixture::new().await;
-    let ended = desk.record_call().await;
-    let denied = desk.record_decision(Decision::Denied).await;
-    let running = desk.record_decision(Decision::Allowed).await;
-    desk.journal.flush().await;
-    assert_eq!(desk.verify_tampered_copy(""), None);
+    let fixture = AuditFixture::new().await;
+    let ended = fixture.record_call().await;
+    let denied = fixture.record_decision(Decision::Denied).await;
+    let running = fixture.record_decision(Decision::Allowed).await;
+    fixture.journal.flush().await;
+    assert_eq!(fixture.verify_tampered_copy(""), None);
     for (call, seq, end) in [(&ended, 2, 3), (&denied, 4, 4), (&running, 5, 5)] {
-        for (column, kind) in columns(desk.folder.path(), "call") {
+        for (column, kind) in columns(fixture.folder.path(), "call") {
             let sql = format!(
                 "UPDATE call SET {column} = {} WHERE id = {}",
                 other_value(&column, &kind),
                 number(call)
             );
-            let found = desk
+            let found = fixture
                 .verify_tampered_copy(&sql)
-                .unwrap_or_else(|| panic!("{sql} is not found"));
+                .unwrap_or_else(|| panic!("this change is not detected: {sql}"));
             let is_end = ["outcome", "error", "duration_ms"].contains(&column.as_str());
             assert_eq!(
                 found.seq,
@@ -256,33 +261,36 @@ async fn a_change_of_any_column_of_a_call_is_detected() {
             assert!(found.why.contains(call.as_str()), "{sql}: {}", found.why);
         }
     }
-    let nothing = format!(
+    let set_null = format!(
         "UPDATE call SET arguments = NULL WHERE id = {}",
         number(&ended)
     );
     assert_eq!(
-        desk.verify_tampered_copy(&nothing).map(|found| found.seq),
+        fixture
+            .verify_tampered_copy(&set_null)
+            .map(|found| found.seq),
         Some(2),
-        "nothing is another thing than a text"
+        "NULL differs from the recorded text"
     );
 }
 
 #[tokio::test]
 async fn a_change_of_any_column_of_an_entry_is_detected() {
-    let desk = AuditFixture::new().await;
-    desk.record_call().await;
-    desk.journal
+    let fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    fixture
+        .journal
         .append_audit(AuditKind::ServerAccepted, &json!({ "server": "s" }));
-    desk.record_decision(Decision::Denied).await;
-    desk.journal.flush().await;
+    fixture.record_decision(Decision::Denied).await;
+    fixture.journal.flush().await;
     for seq in 1..=5 {
-        for (column, kind) in columns(desk.folder.path(), "audit") {
+        for (column, kind) in columns(fixture.folder.path(), "audit") {
             let sql = format!(
                 "UPDATE audit SET {column} = {} WHERE seq = {seq}",
                 other_value(&column, &kind)
             );
             assert_eq!(
-                desk.verify_tampered_copy(&sql).map(|found| found.seq),
+                fixture.verify_tampered_copy(&sql).map(|found| found.seq),
                 Some(seq),
                 "{sql}"
             );
@@ -292,63 +300,67 @@ async fn a_change_of_any_column_of_an_entry_is_detected() {
 
 #[tokio::test]
 async fn moving_bytes_between_columns_or_rows_is_detected() {
-    let desk = AuditFixture::new().await;
-    let (one, other) = (
-        number(&desk.record_call().await),
-        number(&desk.record_call().await),
+    let fixture = AuditFixture::new().await;
+    let (first, second) = (
+        number(&fixture.record_call().await),
+        number(&fixture.record_call().await),
     );
     let moved = format!(
-        "UPDATE call SET client = client || 's', server = substr(server, 2) WHERE id = {one}"
+        "UPDATE call SET client = client || 's', server = substr(server, 2) WHERE id = {first}"
     );
     assert_eq!(
-        desk.verify_tampered_copy(&moved).map(|found| found.seq),
+        fixture.verify_tampered_copy(&moved).map(|found| found.seq),
         Some(2)
     );
     let entries = "UPDATE audit SET seq = -4 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = 2; UPDATE audit SET seq = 2 WHERE seq = -4;";
     assert_eq!(
-        desk.verify_tampered_copy(entries).map(|found| found.seq),
+        fixture.verify_tampered_copy(entries).map(|found| found.seq),
         Some(2)
     );
     let calls = format!(
-        "UPDATE call SET id = 1 WHERE id = {one}; UPDATE call SET id = {one} WHERE id = {other}; UPDATE call SET id = {other} WHERE id = 1;"
+        "UPDATE call SET id = 1 WHERE id = {first}; UPDATE call SET id = {first} WHERE id = {second}; UPDATE call SET id = {second} WHERE id = 1;"
     );
     assert_eq!(
-        desk.verify_tampered_copy(&calls).map(|found| found.seq),
+        fixture.verify_tampered_copy(&calls).map(|found| found.seq),
         Some(2)
     );
-    let as_told = format!("{calls} UPDATE call SET seq = 6 - seq;");
+    let swapped_with_entries = format!("{calls} UPDATE call SET seq = 6 - seq;");
     assert_eq!(
-        desk.verify_tampered_copy(&as_told).map(|found| found.seq),
+        fixture
+            .verify_tampered_copy(&swapped_with_entries)
+            .map(|found| found.seq),
         Some(2),
-        "also where they name the right entries"
+        "swapped calls are detected even if they name the right entries"
     );
 }
 
 #[tokio::test]
 async fn deleted_and_added_rows_are_detected() {
-    let desk = AuditFixture::new().await;
-    let call = number(&desk.record_call().await);
-    desk.record_call().await;
-    let gone = desk
+    let fixture = AuditFixture::new().await;
+    let call = number(&fixture.record_call().await);
+    fixture.record_call().await;
+    let found = fixture
         .verify_tampered_copy(&format!("DELETE FROM call WHERE id = {call}"))
-        .expect("it is found");
-    assert_eq!(gone.seq, 2);
-    assert!(gone.why.contains("missing"), "{}", gone.why);
+        .expect("the deletion is detected");
+    assert_eq!(found.seq, 2);
+    assert!(found.why.contains("missing"), "{}", found.why);
     for seq in 1..=4 {
-        let gone = desk
+        let found = fixture
             .verify_tampered_copy(&format!("DELETE FROM audit WHERE seq = {seq}"))
-            .expect("it is found");
-        assert_eq!(gone.seq, seq);
+            .expect("the deletion is detected");
+        assert_eq!(found.seq, seq);
         assert!(
-            gone.why.contains(&format!("entry {seq} is missing")),
+            found.why.contains(&format!("entry {seq} is missing")),
             "{}",
-            gone.why
+            found.why
         );
     }
-    let both =
+    let delete_both =
         format!("DELETE FROM call WHERE id = {call}; DELETE FROM audit WHERE call = {call};");
     assert_eq!(
-        desk.verify_tampered_copy(&both).map(|found| found.why),
+        fixture
+            .verify_tampered_copy(&delete_both)
+            .map(|found| found.why),
         Some("entries 2 to 3 are missing".into())
     );
     let columns = "at, client, server, tool, exposed_name, definition_digest, arguments_digest, decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments";
@@ -356,103 +368,112 @@ async fn deleted_and_added_rows_are_detected() {
         let added = format!(
             "INSERT INTO call (id, {columns}, seq) SELECT id + 1, {columns}, {seq} FROM call WHERE id = {call}"
         );
-        let found = desk
+        let found = fixture
             .verify_tampered_copy(&added)
-            .unwrap_or_else(|| panic!("with {seq} it is not found"));
+            .unwrap_or_else(|| panic!("the added call with the entry {seq} is not detected"));
         assert!(found.why.contains("added"), "{}", found.why);
     }
     let added =
         "INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 5";
     assert_eq!(
-        desk.verify_tampered_copy(added).map(|found| found.seq),
+        fixture.verify_tampered_copy(added).map(|found| found.seq),
         Some(6)
     );
 }
 
 #[tokio::test]
 async fn a_truncated_chain_is_detected_now_and_after_restarts() {
-    let mut desk = AuditFixture::new().await;
-    desk.record_call().await;
-    desk.record_call().await;
-    let cut = "DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 4); DELETE FROM audit WHERE seq > 3;";
-    let told = AuditBreak {
+    let mut fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    fixture.record_call().await;
+    let truncate = "DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 4); DELETE FROM audit WHERE seq > 3;";
+    let expected = AuditBreak {
         seq: 4,
         why: "the audit was cut off at its end: entries 4 to 5 are gone".into(),
     };
-    assert_eq!(desk.verify_tampered_copy(cut).as_ref(), Some(&told));
     assert_eq!(
-        desk.verify_tampered_copy("DELETE FROM audit WHERE seq = 5")
+        fixture.verify_tampered_copy(truncate).as_ref(),
+        Some(&expected)
+    );
+    assert_eq!(
+        fixture
+            .verify_tampered_copy("DELETE FROM audit WHERE seq = 5")
             .map(|found| found.seq),
         Some(5)
     );
-    let to_fit = format!("{cut} UPDATE audit_head SET seq = 3");
+    let with_head = format!("{truncate} UPDATE audit_head SET seq = 3");
     assert_eq!(
-        desk.verify_tampered_copy(&to_fit).map(|found| found.seq),
+        fixture
+            .verify_tampered_copy(&with_head)
+            .map(|found| found.seq),
         Some(4),
-        "the head cannot be made to fit"
+        "a changed head does not hide the truncation"
     );
     assert!(
-        desk.verify_tampered_copy(&format!("{cut} DELETE FROM audit_head"))
+        fixture
+            .verify_tampered_copy(&format!("{truncate} DELETE FROM audit_head"))
             .is_some()
     );
     assert!(
-        desk.verify_tampered_copy("DELETE FROM audit; DELETE FROM call; DELETE FROM audit_head")
+        fixture
+            .verify_tampered_copy("DELETE FROM audit; DELETE FROM call; DELETE FROM audit_head")
             .is_some(),
-        "nor all be begun anew"
+        "deleting the whole audit is detected"
     );
 
-    desk.tamper(cut);
-    assert_eq!(desk.find_break().await, told);
-    desk.record_call().await;
+    fixture.tamper(truncate);
+    assert_eq!(fixture.find_break().await, expected);
+    fixture.record_call().await;
     assert_eq!(
-        desk.find_break().await.seq,
+        fixture.find_break().await.seq,
         4,
-        "the hub that runs goes on behind the gap"
+        "the running hub continues the chain after the gap"
     );
-    desk.restart().await;
-    assert_eq!(desk.find_break().await.seq, 4);
+    fixture.restart().await;
+    assert_eq!(fixture.find_break().await.seq, 4);
 
-    let mut desk = AuditFixture::new().await;
-    desk.record_call().await;
-    desk.record_call().await;
-    desk.store.close().await;
-    desk.tamper(cut);
-    desk.restart().await;
+    let mut fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    fixture.record_call().await;
+    fixture.store.close().await;
+    fixture.tamper(truncate);
+    fixture.restart().await;
     assert_eq!(
-        desk.find_break().await,
-        told,
-        "the next hub does not cover it"
+        fixture.find_break().await,
+        expected,
+        "the next hub does not hide the break"
     );
-    desk.record_call().await;
-    desk.restart().await;
-    assert_eq!(desk.find_break().await, told);
-    desk.tamper("DELETE FROM audit; DELETE FROM audit_head; DELETE FROM call;");
-    desk.restart().await;
-    assert!(desk.find_break().await.why.contains("all of it is gone"));
+    fixture.record_call().await;
+    fixture.restart().await;
+    assert_eq!(fixture.find_break().await, expected);
+    fixture.tamper("DELETE FROM audit; DELETE FROM audit_head; DELETE FROM call;");
+    fixture.restart().await;
+    assert!(fixture.find_break().await.why.contains("all of it is gone"));
 }
 
 #[tokio::test]
 async fn an_entry_of_another_program_does_not_block_calls() {
-    let desk = AuditFixture::new().await;
-    desk.record_call().await;
-    desk.tamper(
+    let fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    fixture.tamper(
         "INSERT INTO audit SELECT seq + 1, at, kind, call, body, hash FROM audit WHERE seq = 3",
     );
     assert!(
-        desk.journal
+        fixture
+            .journal
             .record_decision(row(Decision::Allowed))
             .await
             .is_ok(),
-        "a second try finds out where it ends"
+        "the second attempt reads the end of the chain again"
     );
-    assert_eq!(desk.find_break().await.seq, 4);
+    assert_eq!(fixture.find_break().await.seq, 4);
 }
 
 #[tokio::test]
 async fn a_replaced_or_missing_key_is_detected_and_the_key_is_private() {
-    let mut desk = AuditFixture::new().await;
-    desk.record_call().await;
-    let file = desk.folder.path().join(KEY_FILE);
+    let mut fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    let file = fixture.folder.path().join(KEY_FILE);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -463,16 +484,17 @@ async fn a_replaced_or_missing_key_is_detected_and_the_key_is_private() {
         assert_eq!(mode & 0o777, 0o600);
     }
     let key = std::fs::read_to_string(&file).expect("the key");
-    let database = std::fs::read(desk.folder.path().join("drawbridge.db")).expect("the database");
+    let database =
+        std::fs::read(fixture.folder.path().join("drawbridge.db")).expect("the database");
     let key_bytes = hex::decode(&key).expect("hex");
     assert!(memchr::memmem::find(&database, key.as_bytes()).is_none());
     assert!(memchr::memmem::find(&database, &key_bytes).is_none());
-    std::fs::remove_file(&file).expect("take it away");
-    desk.restart().await;
+    std::fs::remove_file(&file).expect("remove the key");
+    fixture.restart().await;
     assert_eq!(
-        desk.find_break().await.seq,
+        fixture.find_break().await.seq,
         1,
-        "what another key wrote cannot be told from what was forged"
+        "entries of another key count as changed"
     );
 }
 
@@ -490,16 +512,16 @@ fn next_moment() -> Timestamp {
 
 #[tokio::test]
 async fn pruning_deletes_old_entries_and_keeps_the_chain_intact() {
-    let desk = AuditFixture::new().await;
+    let fixture = AuditFixture::new().await;
     for _ in 0..300 {
-        desk.record_call().await;
-        desk.record_decision(Decision::Denied).await;
+        fixture.record_call().await;
+        fixture.record_decision(Decision::Denied).await;
     }
-    let under_way = desk.record_decision(Decision::Allowed).await;
-    let then = next_moment();
-    let kept = desk.record_call().await;
-    desk.journal.prune(then).await.expect("prune");
-    let left = desk
+    let in_flight = fixture.record_decision(Decision::Allowed).await;
+    let prune_before = next_moment();
+    let new = fixture.record_call().await;
+    fixture.journal.prune(prune_before).await.expect("prune");
+    let remaining = fixture
         .store
         .calls(&CallFilter {
             limit: 1_000,
@@ -508,40 +530,50 @@ async fn pruning_deletes_old_entries_and_keeps_the_chain_intact() {
         .await
         .expect("read");
     assert_eq!(
-        left.iter().map(|call| &call.id).collect::<Vec<_>>(),
-        [&kept, &under_way],
-        "not one that is under way"
+        remaining.iter().map(|call| &call.id).collect::<Vec<_>>(),
+        [&new, &in_flight],
+        "new calls and calls in flight remain"
     );
-    let report = desk.verify().await;
+    let report = fixture.verify().await;
     assert_eq!(report.broken, None);
     assert!(report.entries < 10, "{} entries", report.entries);
 
     assert!(
-        desk.verify_tampered_copy("DELETE FROM audit WHERE seq = (SELECT min(seq) FROM audit)")
+        fixture
+            .verify_tampered_copy("DELETE FROM audit WHERE seq = (SELECT min(seq) FROM audit)")
             .is_some()
     );
     assert!(
-        desk.verify_tampered_copy(
-            "UPDATE audit SET body = replace(body, '9', '8') WHERE kind = 'pruned'"
-        )
-        .is_some()
-    );
-    assert!(
-        desk.verify_tampered_copy("DELETE FROM audit WHERE kind = 'pruned'")
+        fixture
+            .verify_tampered_copy(
+                "UPDATE audit SET body = replace(body, '9', '8') WHERE kind = 'pruned'"
+            )
             .is_some()
     );
-    let more = "DELETE FROM call; DELETE FROM audit WHERE seq < (SELECT max(seq) FROM audit)";
     assert!(
-        desk.verify_tampered_copy(more).is_some(),
-        "more cannot be taken away than the anchor says"
+        fixture
+            .verify_tampered_copy("DELETE FROM audit WHERE kind = 'pruned'")
+            .is_some()
+    );
+    let delete_more =
+        "DELETE FROM call; DELETE FROM audit WHERE seq < (SELECT max(seq) FROM audit)";
+    assert!(
+        fixture.verify_tampered_copy(delete_more).is_some(),
+        "deleting more than the anchor states is detected"
     );
 
-    desk.journal
-        .record_outcome(under_way, Outcome::Ok, String::new(), None);
-    desk.journal.flush().await;
-    desk.journal.prune(next_moment()).await.expect("prune all");
+    fixture
+        .journal
+        .record_outcome(in_flight, Outcome::Ok, String::new(), None);
+    fixture.journal.flush().await;
+    fixture
+        .journal
+        .prune(next_moment())
+        .await
+        .expect("prune all");
     assert!(
-        desk.store
+        fixture
+            .store
             .calls(&CallFilter {
                 limit: 9,
                 ..CallFilter::default()
@@ -550,21 +582,22 @@ async fn pruning_deletes_old_entries_and_keeps_the_chain_intact() {
             .expect("read")
             .is_empty()
     );
-    desk.record_call().await;
-    assert_eq!(desk.verify().await.broken, None);
+    fixture.record_call().await;
+    assert_eq!(fixture.verify().await.broken, None);
 }
 
 #[tokio::test]
 async fn pruning_does_not_delete_evidence_of_tampering() {
-    let desk = AuditFixture::new().await;
-    desk.record_call().await;
-    desk.record_call().await;
-    desk.tamper("DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 2)");
-    desk.journal
+    let fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    fixture.record_call().await;
+    fixture.tamper("DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 2)");
+    fixture
+        .journal
         .prune(Timestamp(i64::MAX))
         .await
         .expect("prune");
-    assert_eq!(desk.find_break().await.seq, 2);
+    assert_eq!(fixture.find_break().await.seq, 2);
 }
 
 #[tokio::test]
@@ -582,19 +615,19 @@ async fn calls_from_before_the_audit_are_pruned_when_they_are_old() {
             .expect("write a call");
     }
     let journal = store.journal();
-    journal.recover().await.expect("begin");
-    let desk = AuditFixture {
+    journal.recover().await.expect("recover the journal");
+    let fixture = AuditFixture {
         folder,
         store,
         journal,
     };
-    desk.record_call().await;
-    assert_eq!(desk.verify().await.broken, None);
+    fixture.record_call().await;
+    assert_eq!(fixture.verify().await.broken, None);
     let all = CallFilter {
         limit: 9,
         ..CallFilter::default()
     };
-    let outcomes = desk
+    let outcomes = fixture
         .store
         .calls(&all)
         .await
@@ -605,7 +638,11 @@ async fn calls_from_before_the_audit_are_pruned_when_they_are_old() {
         outcomes.collect::<Vec<_>>(),
         [Outcome::Ok, Outcome::Unknown, Outcome::Ok]
     );
-    desk.journal.prune(Timestamp(1_000)).await.expect("prune");
-    assert_eq!(desk.store.calls(&all).await.expect("read").len(), 1);
-    assert_eq!(desk.verify().await.broken, None);
+    fixture
+        .journal
+        .prune(Timestamp(1_000))
+        .await
+        .expect("prune");
+    assert_eq!(fixture.store.calls(&all).await.expect("read").len(), 1);
+    assert_eq!(fixture.verify().await.broken, None);
 }

@@ -93,24 +93,25 @@ fn walk_chain(
             }));
         };
         if let Err(fault) = check_entry(&read, before, key) {
-            let told = (read.entry.kind == "broken")
+            let recorded = (read.entry.kind == "broken")
                 .then(|| serde_json::from_str::<Broken>(read.entry.body).ok());
-            let told = told.flatten().filter(|told| told.seq == before.seq + 1);
+            let recorded = recorded
+                .flatten()
+                .filter(|broken| broken.seq == before.seq + 1);
             return Ok(Err(ChainBreak {
                 seq: before.seq + 1,
-                fault: told.map_or(fault, |told| AuditFault::Recorded(told.why)),
+                fault: recorded.map_or(fault, |broken| AuditFault::Recorded(broken.why)),
             }));
         }
         match read.entry.kind {
             "broken" => {
-                let told = serde_json::from_str(read.entry.body);
-                let told = told.unwrap_or(Broken {
+                let broken = serde_json::from_str(read.entry.body).unwrap_or(Broken {
                     seq: read.entry.seq,
                     why: "the audit was changed".into(),
                 });
                 return Ok(Err(ChainBreak {
-                    seq: told.seq,
-                    fault: AuditFault::Recorded(told.why),
+                    seq: broken.seq,
+                    fault: AuditFault::Recorded(broken.why),
                 }));
             }
             "began" => {

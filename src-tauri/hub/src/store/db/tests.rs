@@ -2,7 +2,7 @@ use sqlx::{Connection, SqliteConnection};
 
 use super::*;
 use crate::{
-    model::ids::CallId,
+    model::{ids::CallId, policy::Lifetime},
     store::{Store, table::call::CallFilter},
 };
 
@@ -20,7 +20,7 @@ async fn the_calls_of_an_older_database_keep_their_ids() {
     migrator(&MIGRATIONS[..2])
         .run(&mut older)
         .await
-        .expect("migrate as far as it went");
+        .expect("migrate to the older version");
     let ids = ["2222222223", "zzzzzzzzzz", "9abcdefghi"];
     for id in ids {
         sqlx::query(ROW)
@@ -31,7 +31,7 @@ async fn the_calls_of_an_older_database_keep_their_ids() {
     }
     older.close().await.expect("close");
 
-    let (store, moved) = Store::open(&file).await.expect("open it");
+    let (store, moved) = Store::open(&file).await.expect("open the store");
 
     assert_eq!(moved, None);
     let newest_first = store
@@ -48,7 +48,51 @@ async fn the_calls_of_an_older_database_keep_their_ids() {
             .call(&CallId::new(id))
             .await
             .expect("read a call")
-            .expect("it is there");
+            .expect("the call is recorded");
         assert_eq!((call.id.as_str(), call.exposed_name.as_str()), (id, "s_t"));
     }
+}
+
+#[tokio::test]
+async fn the_rules_of_an_older_database_keep_their_lifetimes() {
+    const ROW: &str = "INSERT INTO rule (id, server, tool, client, effect, life, created_at) VALUES (?, 's', 't', 'c', 'deny', ?, 5)";
+    let folder = tempfile::tempdir().expect("make a folder");
+    let file = folder.path().join("drawbridge.db");
+    let options = SqliteConnectOptions::new()
+        .filename(&file)
+        .create_if_missing(true);
+    let mut older = SqliteConnection::connect_with(&options)
+        .await
+        .expect("make a database");
+    migrator(&MIGRATIONS[..9])
+        .run(&mut older)
+        .await
+        .expect("migrate to the older version");
+    for (id, lifetime) in [
+        ("a", r#"{"kind":"until_revoked"}"#),
+        ("b", r#"{"kind":"calls","count":3}"#),
+    ] {
+        sqlx::query(ROW)
+            .bind(id)
+            .bind(lifetime)
+            .execute(&mut older)
+            .await
+            .expect("write a rule");
+    }
+    older.close().await.expect("close the database");
+
+    let (store, _) = Store::open(&file).await.expect("open the store");
+
+    let rules = store.rules().await.expect("read the rules");
+    let lifetimes: Vec<_> = rules.iter().map(|rule| &rule.spec.lifetime).collect();
+    assert_eq!(
+        lifetimes,
+        [&Lifetime::UntilDeleted, &Lifetime::Calls { count: 3 }]
+    );
+    let stored: Vec<String> =
+        sqlx::query_scalar("SELECT lifetime ->> 'kind' FROM rule ORDER BY id")
+            .fetch_all(&store.pool)
+            .await
+            .expect("read the stored lifetimes");
+    assert_eq!(stored, ["until_deleted", "calls"]);
 }

@@ -78,7 +78,7 @@ async fn concurrent_decisions_and_outcomes_are_all_written() {
         let written = calls(&store).await;
         assert!(
             rows.iter().all(|row| written.contains(&row.call)),
-            "each is there when it is said to be"
+            "each decision that was confirmed is in the database"
         );
         for row in rows {
             journal.record_outcome(row.call.id.clone(), Outcome::Ok, String::new(), Some(1));
@@ -118,8 +118,9 @@ async fn a_decision_waits_for_another_writer_and_is_not_lost() {
     journal
         .record_decision(row(DecidedBy::Rule))
         .await
-        .expect("the first opens the connection");
-    let other = Connection::open(folder.path().join("drawbridge.db")).expect("open once more");
+        .expect("record the first decision, which opens the connection");
+    let other =
+        Connection::open(folder.path().join("drawbridge.db")).expect("open a second connection");
     other
         .execute_batch("BEGIN IMMEDIATE")
         .expect("take the lock");
@@ -138,11 +139,11 @@ async fn a_decision_waits_for_another_writer_and_is_not_lost() {
     }
     assert!(
         !waiting.is_finished() && !next.is_finished(),
-        "neither must be said to be written"
+        "neither decision is confirmed before it is written"
     );
-    other.execute_batch("COMMIT").expect("give it back");
+    other.execute_batch("COMMIT").expect("release the lock");
     for waiting in [waiting, next] {
-        waiting.await.expect("it ends").expect("decided");
+        waiting.await.expect("the task ends").expect("decided");
     }
     assert_eq!(calls(&store).await.len(), 3);
 }
@@ -154,17 +155,18 @@ async fn a_decision_that_cannot_be_committed_in_place_is_left_to_the_thread() {
     journal
         .record_decision(row(DecidedBy::Rule))
         .await
-        .expect("the first opens the connection");
-    let other = Connection::open(folder.path().join("drawbridge.db")).expect("open once more");
+        .expect("record the first decision, which opens the connection");
+    let other =
+        Connection::open(folder.path().join("drawbridge.db")).expect("open a second connection");
     other
         .execute_batch("BEGIN IMMEDIATE")
         .expect("take the lock");
     assert!(
         journal.commit_in_place(&[row(DecidedBy::Rule)]).is_none(),
-        "it does not wait in place"
+        "the commit does not wait for the lock"
     );
     let deciding = journal.record_decision(row(DecidedBy::Rule));
-    let release = async { other.execute_batch("COMMIT").expect("give it back") };
+    let release = async { other.execute_batch("COMMIT").expect("release the lock") };
     let (decided, ()) = tokio::join!(deciding, release);
     decided.expect("decided");
     assert_eq!(calls(&store).await.len(), 2);
@@ -186,7 +188,7 @@ async fn the_write_ahead_log_stays_bounded() {
     // A commit of one row writes one or two pages of 4 KiB.
     assert!(
         log < u64::from(4 * CHECKPOINT_INTERVAL) * 2 * 4096,
-        "it has {log} bytes"
+        "the log has {log} bytes"
     );
     assert_eq!(calls(&store).await.len(), 8 * CHECKPOINT_INTERVAL as usize);
 }

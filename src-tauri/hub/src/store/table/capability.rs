@@ -46,7 +46,7 @@ impl Store {
         &self,
         server: &ServerRow,
         offered: &Definitions,
-        seen: &[OfferedDefinition],
+        tools: &[OfferedDefinition],
     ) -> Result<(), StoreError> {
         let write = async {
             let mut tx = self.pool.begin().await?;
@@ -66,7 +66,7 @@ impl Store {
                         .await?;
                 }
             }
-            write_offered(&server.id, seen, &mut tx).await?;
+            write_offered(&server.id, tools, &mut tx).await?;
             tx.commit().await
         };
         write.await.context("cannot write the lists of a server")

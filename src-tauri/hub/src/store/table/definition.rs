@@ -88,21 +88,21 @@ impl Store {
 /// Records the offered definitions, in the transaction of a sync.
 pub(super) async fn write_offered(
     server: &ServerId,
-    seen: &[OfferedDefinition],
+    offered: &[OfferedDefinition],
     connection: &mut SqliteConnection,
 ) -> Result<(), sqlx::Error> {
     let now = clock::now().0;
-    for one in seen {
+    for definition in offered {
         sqlx::query(
             "INSERT INTO definition (server, name, digest, definition, first_seen_at, accepted_at) VALUES (?, ?, ?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET accepted_at = coalesce(definition.accepted_at, excluded.accepted_at)",
         )
         .bind(server.as_str())
-        .bind(&one.name)
-        .bind(&one.digest)
-        .bind(&one.definition)
+        .bind(&definition.name)
+        .bind(&definition.digest)
+        .bind(&definition.definition)
         .bind(now)
-        .bind(one.accepted.then_some(now))
+        .bind(definition.accepted.then_some(now))
         .execute(&mut *connection)
         .await?;
     }

@@ -43,8 +43,8 @@ pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, SseError> {
         .map_err(|e| SseError::Remote(remote.error_from(e)))?
     {
         opening.push(&chunk).map_err(|error| error.at(&url))?;
-        if let Some(said) = opening.endpoint {
-            let endpoint = resolve_endpoint(&url, &said)?;
+        if let Some(data) = opening.endpoint {
+            let endpoint = resolve_endpoint(&url, &data)?;
             return Ok(OpenedStream {
                 endpoint,
                 response,
@@ -132,9 +132,9 @@ fn redirect_location(response: &HttpResponse) -> Option<String> {
 /// # Errors
 /// Returns an error if the event names no URL, or one at another origin.
 pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, SseError> {
-    let said = data.trim();
-    let place = if said.starts_with('{') {
-        match serde_json::from_str::<EndpointData>(said) {
+    let data = data.trim();
+    let place = if data.starts_with('{') {
+        match serde_json::from_str::<EndpointData>(data) {
             Ok(EndpointData { uri: Some(uri), .. }) => uri,
             Ok(EndpointData {
                 session_id: Some(id),
@@ -143,12 +143,12 @@ pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, SseError> {
             Ok(EndpointData { .. }) | Err(_) => {
                 return Err(SseError::EmptyEndpoint {
                     url: url.to_string(),
-                    data: excerpt(said),
+                    data: excerpt(data),
                 });
             }
         }
     } else {
-        said.to_owned()
+        data.to_owned()
     };
     require_same_origin(url, url.join(&place), Referral::Endpoint, &place)
 }
@@ -177,12 +177,12 @@ fn require_same_origin(
     url: &Url,
     place: Result<Url, url::ParseError>,
     does: Referral,
-    said: &str,
+    location: &str,
 ) -> Result<Url, SseError> {
     let place = place.map_err(|source| SseError::NotUrl {
         url: url.to_string(),
         does,
-        place: excerpt(said),
+        place: excerpt(location),
         source,
     })?;
     if is_same_origin(url, &place) {

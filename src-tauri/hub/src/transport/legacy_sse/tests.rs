@@ -113,7 +113,7 @@ async fn connected(
         request.to_lowercase().contains("x-key: s3cret"),
         "{request}"
     );
-    (Arc::new(transport.expect("a link")), stream, inbox)
+    (Arc::new(transport.expect("connect")), stream, inbox)
 }
 
 async fn connect_error(server: &Server, response: &str) -> String {
@@ -151,7 +151,7 @@ fn send_request(
 
 #[test]
 fn every_form_of_an_endpoint_is_resolved_against_the_url_of_the_stream() {
-    for (url, said, expected) in [
+    for (url, data, expected) in [
         (
             "http://h:1/sse",
             "/messages/?session_id=abc",
@@ -179,15 +179,15 @@ fn every_form_of_an_endpoint_is_resolved_against_the_url_of_the_stream() {
             "https://h/a/messages/?session_id=a%26b",
         ),
     ] {
-        let found = resolve_endpoint(&Url::parse(url).expect("a URL"), said).expect(said);
-        assert_eq!(found.as_str(), expected, "{said}");
+        let found = resolve_endpoint(&Url::parse(url).expect("a URL"), data).expect(data);
+        assert_eq!(found.as_str(), expected, "{data}");
     }
 }
 
 #[test]
 fn an_endpoint_at_another_origin_or_without_a_url_is_refused() {
     let url = Url::parse("http://h:1/sse").expect("a URL");
-    for said in [
+    for data in [
         "http://other:1/m",
         "https://h:1/m",
         "//other/m",
@@ -195,20 +195,20 @@ fn an_endpoint_at_another_origin_or_without_a_url_is_refused() {
         r#"{"uri":"http://other/m"}"#,
     ] {
         assert!(
-            resolve_endpoint(&url, said)
-                .expect_err(said)
+            resolve_endpoint(&url, data)
+                .expect_err(data)
                 .to_string()
                 .contains("another server"),
-            "{said}"
+            "{data}"
         );
     }
-    for said in ["{}", "{", r#"{"uri":1}"#] {
+    for data in ["{}", "{", r#"{"uri":1}"#] {
         assert!(
-            resolve_endpoint(&url, said)
-                .expect_err(said)
+            resolve_endpoint(&url, data)
+                .expect_err(data)
                 .to_string()
                 .contains("names no URL"),
-            "{said}"
+            "{data}"
         );
     }
 }
@@ -250,17 +250,17 @@ async fn answers_come_on_the_stream_in_any_order() {
                   event: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n\
                   event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"n\":1.0}}\n\n";
     stream.write_all(events.as_bytes()).await.expect("written");
-    for (asked, answer) in [(first, r#"{"n":1.0}"#), (second, r#"{"n":2.0}"#)] {
-        let reply = asked
+    for (request, answer) in [(first, r#"{"n":1.0}"#), (second, r#"{"n":2.0}"#)] {
+        let reply = request
             .await
-            .expect("done")
+            .expect("the task ends")
             .expect("an answer")
             .expect("a result");
         assert_eq!(reply.get(), answer);
     }
-    let told = inbox.recv().await;
+    let event = inbox.recv().await;
     assert!(
-        matches!(told, Some(TransportEvent::Message { message: Incoming::Notification { ref method, .. }, during: None }) if method == "notifications/x")
+        matches!(event, Some(TransportEvent::Message { message: Incoming::Notification { ref method, .. }, during: None }) if method == "notifications/x")
     );
 }
 
@@ -268,7 +268,7 @@ async fn answers_come_on_the_stream_in_any_order() {
 async fn an_answer_in_the_response_to_the_post_is_accepted() {
     let server = Server::new().await;
     let (transport, _stream, _inbox) = connected(&server).await;
-    let asked = send_request(&transport, 1, LONG);
+    let request = send_request(&transport, 1, LONG);
     let body = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
     let length = body.len();
     server
@@ -277,9 +277,9 @@ async fn an_answer_in_the_response_to_the_post_is_accepted() {
         ))
         .await;
     assert_eq!(
-        asked
+        request
             .await
-            .expect("done")
+            .expect("the task ends")
             .expect("an answer")
             .expect("a result")
             .get(),
@@ -291,10 +291,13 @@ async fn an_answer_in_the_response_to_the_post_is_accepted() {
 async fn requests_in_flight_are_lost_with_the_stream() {
     let server = Server::new().await;
     let (transport, stream, mut inbox) = connected(&server).await;
-    let asked = send_request(&transport, 1, LONG);
+    let request = send_request(&transport, 1, LONG);
     server.exchange(ACCEPTED).await;
     drop(stream);
-    let lost = asked.await.expect("done").expect_err("no answer");
+    let lost = request
+        .await
+        .expect("the task ends")
+        .expect_err("the request fails");
     assert!(
         matches!(&lost, TransportError::Lost(why) if why.to_string().contains("stream")),
         "{lost}"
@@ -311,7 +314,7 @@ async fn requests_in_flight_are_lost_with_the_stream() {
 async fn a_request_that_takes_too_long_is_cancelled_at_the_server() {
     let server = Server::new().await;
     let (transport, _stream, _inbox) = connected(&server).await;
-    let asked = send_request(&transport, 1, Duration::from_millis(200));
+    let request = send_request(&transport, 1, Duration::from_millis(200));
     server.exchange(ACCEPTED).await;
     let (cancelled, _) = server.exchange(ACCEPTED).await;
     assert!(
@@ -319,7 +322,7 @@ async fn a_request_that_takes_too_long_is_cancelled_at_the_server() {
         "{cancelled}"
     );
     assert!(matches!(
-        asked.await.expect("done"),
+        request.await.expect("the task ends"),
         Err(TransportError::Lost(LostReason::SendTimedOut { .. }))
     ));
 }
@@ -328,12 +331,12 @@ async fn a_request_that_takes_too_long_is_cancelled_at_the_server() {
 async fn a_server_that_lost_the_session_ends_the_connection_with_nothing_sent() {
     let server = Server::new().await;
     let (transport, _stream, mut inbox) = connected(&server).await;
-    let asked = send_request(&transport, 1, LONG);
+    let request = send_request(&transport, 1, LONG);
     server
         .exchange("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         .await;
     assert!(matches!(
-        asked.await.expect("done"),
+        request.await.expect("the task ends"),
         Err(TransportError::NotSent(NotSentReason::Ended(
             EndReason::SessionLost
         )))
@@ -359,17 +362,18 @@ async fn a_redirect_to_the_same_origin_is_followed_once() {
     let moved = "HTTP/1.1 307 Temporary Redirect\r\nLocation: /sse/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let url = server.url("/sse");
     let opening = format!("{STREAM}event: endpoint\ndata: /m\n\n");
-    let ((transport, _inbox), (_, (again, _stream))) =
+    let ((transport, _inbox), (_, (second_request, _stream))) =
         tokio::join!(try_connect(&url, LONG), async {
             (
                 server.exchange(moved).await,
                 server.exchange(&opening).await,
             )
         });
-    transport.expect("a link");
+    transport.expect("connect");
     assert!(
-        again.starts_with("GET /sse/ ") && again.to_lowercase().contains("x-key: s3cret"),
-        "{again}"
+        second_request.starts_with("GET /sse/ ")
+            && second_request.to_lowercase().contains("x-key: s3cret"),
+        "{second_request}"
     );
 
     let twice = async { (server.exchange(moved).await, server.exchange(moved).await) };

@@ -42,9 +42,9 @@ fn an_error_keeps_unknown_members_and_a_malformed_error_is_passed_on_whole() {
         }) => error,
         other => panic!("{error} is read as {other:?}"),
     };
-    let kept = error(r#"{"code":-32000.0,"message":"m","retryAfter":1.50,"data":null}"#);
+    let read = error(r#"{"code":-32000.0,"message":"m","retryAfter":1.50,"data":null}"#);
     assert_eq!(
-        json::to_raw(&kept).get(),
+        json::to_raw(&read).get(),
         r#"{"code":-32000,"message":"m","data":null,"retryAfter":1.50}"#
     );
     let unreadable = r#"{"code":"E_BUSY","message":"busy"}"#;

@@ -150,7 +150,7 @@ fn run_guard(run: &str) {
             .map(|(sign, pid)| (sign, pid.parse::<i32>()))
         {
             Some(("+", Ok(pid))) => groups.push(pid),
-            Some(("-", Ok(pid))) => groups.retain(|known| *known != pid),
+            Some(("-", Ok(pid))) => groups.retain(|group| *group != pid),
             _ => {}
         }
     }
@@ -172,15 +172,15 @@ fn end_processes(groups: &[i32], run: &str) {
 
     let mark = format!("{}={run}", super::environment::RUN_ID_VARIABLE);
     for (signal, pause) in [(SIGTERM, 300), (SIGKILL, 100), (SIGKILL, 100), (SIGKILL, 0)] {
-        let left = find_marked(&mark);
+        let remaining = find_marked(&mark);
         let alive = groups
             .iter()
             .filter(|pid| **pid > 1 && killpg(Pid::from_raw(**pid), signal).is_ok())
             .count();
-        if left.is_empty() && alive == 0 {
+        if remaining.is_empty() && alive == 0 {
             return;
         }
-        for pid in left {
+        for pid in remaining {
             let _ = kill(Pid::from_raw(pid), signal);
         }
         std::thread::sleep(Duration::from_millis(pause));

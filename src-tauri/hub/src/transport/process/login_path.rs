@@ -17,10 +17,10 @@ static LOGIN_PATH: OnceCell<String> = OnceCell::const_new();
 pub(super) async fn login_path() -> &'static str {
     LOGIN_PATH
         .get_or_init(|| async {
-            let own = std::env::var("PATH").unwrap_or_default();
+            let own_path = std::env::var("PATH").unwrap_or_default();
             match ask_shell().await {
-                Some(shell) => join_paths(&shell, &own),
-                None => own,
+                Some(shell_path) => join_paths(&shell_path, &own_path),
+                None => own_path,
             }
         })
         .await

@@ -56,7 +56,7 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFo
 async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
     run_program(docker, &["version", "--format", "{{.Server.Version}}"], env)
         .await
-        .is_ok_and(|said| parse_version(&said).is_some())
+        .is_ok_and(|output| parse_version(&output).is_some())
 }
 
 /// Why a program that was found cannot be used.
@@ -119,8 +119,8 @@ fn version_args(runtime: Runtime) -> &'static [&'static str] {
 
 /// Returns the first word that begins with a digit: `Docker version 28.2.2, build e6534b4`,
 /// `v22.3.0`, `uvx 0.5.1 (abc)`.
-fn parse_version(said: &str) -> Option<String> {
-    let words = said.lines().next()?.split([' ', ',']);
+fn parse_version(output: &str) -> Option<String> {
+    let words = output.lines().next()?.split([' ', ',']);
     let mut numbers = words.map(|word| word.strip_prefix('v').unwrap_or(word));
     numbers
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))

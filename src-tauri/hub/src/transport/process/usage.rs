@@ -39,11 +39,11 @@ impl UsageMeter {
         let Some(mut system) = last.take().or_else(|| System::new().ok()) else {
             return BTreeMap::new();
         };
-        let what = ProcessRefreshKind::nothing()
+        let refresh_kind = ProcessRefreshKind::nothing()
             .with_memory()
             .with_cpu()
             .without_tasks();
-        system.refresh_processes_specifics(ProcessesToUpdate::All, true, what);
+        system.refresh_processes_specifics(ProcessesToUpdate::All, true, refresh_kind);
         let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
         for (pid, process) in system.processes() {
             if let Some(parent) = process.parent() {
@@ -98,13 +98,13 @@ mod tests {
             .args(["-c", "sleep 60 & echo started; wait"])
             .stdout(Stdio::piped())
             .spawn()
-            .expect("sh");
+            .expect("start the shell");
         let mut line = String::new();
         let mut stdout = std::io::BufReader::new(child.stdout.take().expect("stdout"));
-        std::io::BufRead::read_line(&mut stdout, &mut line).expect("it says that it has started");
+        std::io::BufRead::read_line(&mut stdout, &mut line).expect("the shell reports its start");
         let meter = UsageMeter::default();
         let used = meter.read_usage(vec![child.id()]).await[&child.id()];
-        assert_eq!(used.processes, 2, "the shell and what it started");
+        assert_eq!(used.processes, 2, "the shell and its child are counted");
         assert!(
             (100_000..1_000_000_000).contains(&used.memory),
             "{} bytes",
@@ -113,8 +113,8 @@ mod tests {
         Command::new("pkill")
             .args(["-P", &child.id().to_string()])
             .status()
-            .expect("pkill");
-        child.wait().expect("it ends");
+            .expect("run pkill");
+        child.wait().expect("wait for the shell");
         assert!(meter.read_usage(vec![child.id()]).await.is_empty());
     }
 }

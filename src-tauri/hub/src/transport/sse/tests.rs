@@ -6,7 +6,11 @@ fn events(parts: &[&str]) -> Vec<String> {
     let mut reader = SseParser::new(1_000);
     parts
         .iter()
-        .flat_map(|part| reader.push(part.as_bytes()).expect("short"))
+        .flat_map(|part| {
+            reader
+                .push(part.as_bytes())
+                .expect("the event is short enough")
+        })
         .map(|event| event.data)
         .collect()
 }
@@ -24,7 +28,7 @@ fn an_event_has_its_name_and_only_its_own() {
     let found = SseParser::new(1_000)
         .push(b"event: endpoint\ndata: /m\n\ndata: x\n\nevent: ping\n\ndata: y\n\n");
     let found: Vec<_> = found
-        .expect("short")
+        .expect("the event is short enough")
         .into_iter()
         .map(|event| (event.name, event.data))
         .collect();

@@ -48,7 +48,7 @@ fn a_message_is_one_line_whatever_stands_between_its_tokens() {
             .filter(|byte| matches!(byte, b'\n' | b'\r'))
             .count(),
         1,
-        "the break at its end"
+        "the only line break is at the end"
     );
 }
 
@@ -61,19 +61,19 @@ proptest! {
         sizes: Vec<u8>,
     ) {
         let mut bytes = Vec::new();
-        let mut noise = 0;
-        for (index, (seed, said)) in seeds.iter().enumerate() {
+        let mut non_jsonrpc_lines = 0;
+        for (index, (seed, text)) in seeds.iter().enumerate() {
             let params = crate::model::json::raw(Choices::new(seed).value());
             append_line(&mut bytes, &message::encode_notification(&format!("m{index}"), Some(params.get())));
-            bytes.extend_from_slice(said.as_bytes());
+            bytes.extend_from_slice(text.as_bytes());
             bytes.push(b'\n');
-            // A line that is empty but for its line break, or holds only a BOM, is skipped.
-            let said = said.strip_suffix('\r').unwrap_or(said);
-            noise += u32::from(!said.strip_prefix('\u{feff}').unwrap_or(said).is_empty());
+            // A line that consists only of a line break or a BOM is skipped.
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            non_jsonrpc_lines += u32::from(!text.strip_prefix('\u{feff}').unwrap_or(text).is_empty());
         }
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let found = runtime.block_on(read_pieces(&arbitrary_json::split_bytes(&bytes, &sizes)));
         let expected: Vec<String> = (0..seeds.len()).map(|index| format!("m{index}")).collect();
-        prop_assert_eq!(found, (expected, noise));
+        prop_assert_eq!(found, (expected, non_jsonrpc_lines));
     }
 }

@@ -119,7 +119,10 @@ fn errors_with_secrets() -> Vec<UpstreamError> {
 fn no_text_or_source_of_an_error_keeps_a_secret() {
     for error in errors_with_secrets() {
         let shown = error.to_string();
-        assert!(shown.contains(SECRET), "nothing to mask: {shown}");
+        assert!(
+            shown.contains(SECRET),
+            "the error text must contain a secret to mask: {shown}"
+        );
         let masked = error.map_text(&|text| text.replace(SECRET, "***"));
         let chain = std::iter::successors(Some(&masked as &dyn std::error::Error), |e| e.source());
         for text in chain.map(ToString::to_string) {

@@ -52,35 +52,35 @@ fn servers_of_the_same_package_have_the_same_package_name() {
 
 #[test]
 fn a_second_server_of_a_package_is_not_probed_again() {
-    let known = NegotiationCache::default();
+    let cache = NegotiationCache::default();
     let first = registered(r#"{"command":"uvx","args":["my-server","--db","a"]}"#);
     let second = registered(r#"{"command":"uvx","args":["my-server","--db","b"]}"#);
     assert_eq!(
-        known.negotiation_for(&second),
+        cache.negotiation_for(&second),
         Negotiation::Discover,
-        "nothing is known of it"
+        "a package without a record is asked to discover first"
     );
-    known.record(&first, Negotiation::Discover, &hello("2025-06-18"));
-    assert_eq!(known.negotiation_for(&second), Negotiation::Initialize);
+    cache.record(&first, Negotiation::Discover, &hello("2025-06-18"));
+    assert_eq!(cache.negotiation_for(&second), Negotiation::Initialize);
     assert_eq!(
-        known.negotiation_for(&registered(r#"{"command":"uvx","args":["chroma-mcp"]}"#)),
+        cache.negotiation_for(&registered(r#"{"command":"uvx","args":["chroma-mcp"]}"#)),
         Negotiation::Initialize,
-        "built in"
+        "the built-in list contains this package"
     );
 }
 
 #[test]
 fn a_server_that_needs_initialize_is_not_asked_to_discover_again() {
-    let known = NegotiationCache::default();
+    let cache = NegotiationCache::default();
     let server = registered(r#"{"command":"half-modern"}"#);
-    known.require_initialize(&server);
-    known.record(&server, Negotiation::OnlyInitialize, &hello("2025-06-18"));
-    assert_eq!(known.negotiation_for(&server), Negotiation::OnlyInitialize);
+    cache.require_initialize(&server);
+    cache.record(&server, Negotiation::OnlyInitialize, &hello("2025-06-18"));
+    assert_eq!(cache.negotiation_for(&server), Negotiation::OnlyInitialize);
 }
 
 #[test]
 fn a_spec_that_names_the_revision_decides_whatever_is_known() {
-    let known = NegotiationCache::default();
+    let cache = NegotiationCache::default();
     for (revision, expected) in [
         ("2025-06-18", Negotiation::OnlyInitialize),
         ("2026-07-28", Negotiation::Discover),
@@ -89,9 +89,9 @@ fn a_spec_that_names_the_revision_decides_whatever_is_known() {
             r#"{{"command":"x","protocol_version":"{revision}"}}"#
         ));
         for spoken in ["2025-11-25", "2026-07-28"] {
-            known.record(&server, Negotiation::Initialize, &hello(spoken));
+            cache.record(&server, Negotiation::Initialize, &hello(spoken));
             assert_eq!(
-                known.negotiation_for(&server),
+                cache.negotiation_for(&server),
                 expected,
                 "{revision} after {spoken}"
             );

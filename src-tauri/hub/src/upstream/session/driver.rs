@@ -383,16 +383,16 @@ impl ServerSession {
     async fn end_when_idle(self: Arc<Self>, connection: Arc<Connection>) {
         let idle_timeout = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
         loop {
-            let due = match self.inner().check_idle(
+            let next_check = match self.inner().check_idle(
                 &connection,
                 idle_timeout,
                 !self.subscriptions.is_empty(),
             ) {
                 IdleCheck::Gone => return,
-                IdleCheck::Until(due) => due,
+                IdleCheck::Until(next_check) => next_check,
                 IdleCheck::Now => break,
             };
-            sleep_until(due).await;
+            sleep_until(next_check).await;
         }
         self.report_transition(State::Idle, IDLE_REASON.into());
         connection.close().await;
@@ -452,7 +452,7 @@ impl Inner {
     fn owns(&self, connection: &Arc<Connection>) -> bool {
         self.connection
             .as_ref()
-            .is_some_and(|ours| Arc::ptr_eq(ours, connection))
+            .is_some_and(|current| Arc::ptr_eq(current, connection))
     }
 
     pub(super) fn take_connection(&mut self) -> Option<Arc<Connection>> {
@@ -464,7 +464,7 @@ impl Inner {
     fn count_crash(&mut self, is_crash: bool) -> u32 {
         let now = Instant::now();
         self.crashes
-            .retain(|at| now.duration_since(*at) < CRASH_WINDOW);
+            .retain(|crashed_at| now.duration_since(*crashed_at) < CRASH_WINDOW);
         if is_crash {
             self.crashes.push(now);
         }
@@ -487,9 +487,9 @@ impl Inner {
         if has_subscriptions {
             self.last_used = now;
         }
-        let due = self.last_used + idle_timeout;
-        if self.in_use > 0 || due > now {
-            return IdleCheck::Until(due.max(now + MIN_PAUSE));
+        let deadline = self.last_used + idle_timeout;
+        if self.in_use > 0 || deadline > now {
+            return IdleCheck::Until(deadline.max(now + MIN_PAUSE));
         }
         let (next, effect) = self.state.on(StateEvent::IdleTimeout);
         self.state = next;

@@ -107,7 +107,7 @@ fn after_a_crash_it_pauses_and_then_the_next_call_starts_it() {
     assert_eq!(
         run(&wanted_at_once).0,
         State::Error { failures: 0 },
-        "the pause comes first"
+        "a server that crashed starts only after its pause"
     );
     let wanted_after = [&crashed[..], &[StateEvent::PauseOver, StateEvent::Wanted]].concat();
     assert_eq!(run(&wanted_after).0, State::Initializing { failures: 0 });

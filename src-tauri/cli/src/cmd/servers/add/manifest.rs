@@ -49,7 +49,7 @@ impl AddArgs {
         })
     }
 
-    pub(super) async fn add_from(
+    pub(super) async fn add_from_manifest(
         self,
         source: ManifestSource,
         context: &Context,
@@ -58,7 +58,7 @@ impl AddArgs {
         let added = self.read_and_add(source, &hub).await;
         hub.close().await;
         output::print_answer(context.json, &added?, |server| {
-            crate::cmd::servers::format_done("added", server)
+            crate::cmd::servers::format_change("added", server)
         })
     }
 
@@ -75,14 +75,14 @@ impl AddArgs {
         let choice = self
             .from
             .package
-            .map_or_else(|| first_usable(&view), |number| number - 1);
+            .map_or_else(|| find_first_usable(&view), |number| number - 1);
         let (mut values, secrets) = (join_values(self.from.set), join_values(self.secret));
         if let Some(chosen) = usize::try_from(choice)
             .ok()
-            .and_then(|at| view.choices.get(at))
+            .and_then(|index| view.choices.get(index))
         {
             check_missing_inputs(chosen, &values, &secrets)?;
-            make_absolute(chosen, &mut values)?;
+            make_paths_absolute(chosen, &mut values)?;
         }
         let fill = FillManifest {
             source,
@@ -95,7 +95,7 @@ impl AddArgs {
         if self.per_client {
             spec.isolation = Isolation::PerClient;
         }
-        spec.validate = self.validate.kind();
+        spec.validate = self.validate.to_validate();
         Ok(hub
             .run(AddServer {
                 spec,
@@ -112,12 +112,14 @@ pub(in crate::cmd::servers) fn path_source(path: PathBuf) -> Result<ManifestSour
     Ok(ManifestSource::Path(std::path::absolute(path)?))
 }
 
-fn first_usable(view: &ManifestView) -> u32 {
-    let first = view
+fn find_first_usable(view: &ManifestView) -> u32 {
+    let index = view
         .choices
         .iter()
         .position(|choice| choice.problem.is_empty());
-    first.and_then(|at| u32::try_from(at).ok()).unwrap_or(0)
+    index
+        .and_then(|index| u32::try_from(index).ok())
+        .unwrap_or(0)
 }
 
 /// Collects the values by name. If a name is given several times, its values are joined as lines.
@@ -134,7 +136,7 @@ fn join_values(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
 
 /// Makes paths absolute. A relative path refers to the folder of this command, which may differ
 /// from the one in which the server starts.
-fn make_absolute(
+fn make_paths_absolute(
     choice: &ManifestChoice,
     values: &mut BTreeMap<String, String>,
 ) -> Result<(), Failure> {

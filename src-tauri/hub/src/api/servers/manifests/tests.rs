@@ -51,7 +51,7 @@ async fn a_filled_manifest_is_added_as_any_other_server() {
     let filled = fill(source, &[("CONTEXT7_API_KEY", "very secret")])
         .run(&hub)
         .await
-        .expect("filled");
+        .expect("fill the manifest");
     let FilledManifest { spec, secrets } = filled;
     let server = AddServer {
         spec,

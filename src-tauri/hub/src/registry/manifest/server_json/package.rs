@@ -142,8 +142,10 @@ fn image_reference(package: &Package, id: &str, version: &str) -> String {
 
 /// Returns an image without its tag.
 fn repository(image: &str) -> &str {
-    let tag = image.rfind(':').filter(|at| !image[*at..].contains('/'));
-    tag.map_or(image, |at| &image[..at])
+    let tag = image
+        .rfind(':')
+        .filter(|position| !image[*position..].contains('/'));
+    tag.map_or(image, |position| &image[..position])
 }
 
 fn default_flags(runtime: Runtime) -> &'static [&'static str] {

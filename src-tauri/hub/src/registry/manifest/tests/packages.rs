@@ -142,17 +142,17 @@ fn docker_runs_an_image_with_its_variables_and_arguments() {
 fn a_secret_in_a_docker_argument_goes_through_the_environment() {
     let choice = read_one(GITHUB);
     assert_eq!(names(&choice), ["token"]);
-    let given = filled(&choice, &[("token", "ghp_x")]);
-    let args = given.spec.args.join(" ");
+    let filled_spec = filled(&choice, &[("token", "ghp_x")]);
+    let args = filled_spec.spec.args.join(" ");
     assert_eq!(
         args,
         "run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN ghcr.io/github/github-mcp-server:0.20.1"
     );
     assert_eq!(
-        given.secret_env,
+        filled_spec.secret_env,
         values(&[("GITHUB_PERSONAL_ACCESS_TOKEN", "ghp_x")])
     );
-    assert!(given.spec.env.is_empty());
+    assert!(filled_spec.spec.env.is_empty());
 }
 
 #[test]

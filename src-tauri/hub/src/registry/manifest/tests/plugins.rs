@@ -35,11 +35,11 @@ fn a_plugin_is_started_by_its_runtime_and_asks_for_its_variables() {
     );
     assert_eq!(
         fill_error(choice, &[]).to_string(),
-        "still missing: GITHUB_TOKEN (GitHub Personal Access Token)"
+        "these inputs have no value: GITHUB_TOKEN (GitHub Personal Access Token)"
     );
-    let given = filled(choice, &[("GITHUB_TOKEN", "ghp_x")]);
-    assert_eq!(given.secret_env, values(&[("GITHUB_TOKEN", "ghp_x")]));
-    assert_eq!(given.spec.cwd, None);
+    let filled_spec = filled(choice, &[("GITHUB_TOKEN", "ghp_x")]);
+    assert_eq!(filled_spec.secret_env, values(&[("GITHUB_TOKEN", "ghp_x")]));
+    assert_eq!(filled_spec.spec.cwd, None);
 }
 
 #[test]

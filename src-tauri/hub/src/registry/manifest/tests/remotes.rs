@@ -40,16 +40,16 @@ fn only_the_secret_part_of_a_header_is_an_input() {
         choice.inputs[0].description,
         "Bearer token for Smithery authentication"
     );
-    let given = filled(&choice, &[("smithery_api_key", "k")]);
+    let filled_spec = filled(&choice, &[("smithery_api_key", "k")]);
     assert_eq!(
-        given.secret_headers,
+        filled_spec.secret_headers,
         values(&[("Authorization", "Bearer k")])
     );
     assert_eq!(
-        given.spec.url.as_deref(),
+        filled_spec.spec.url.as_deref(),
         Some("https://server.smithery.ai/@smithery-ai/slack/mcp")
     );
-    assert!(given.spec.headers.is_empty() && given.spec.command.is_none());
+    assert!(filled_spec.spec.headers.is_empty() && filled_spec.spec.command.is_none());
 }
 
 #[test]
@@ -66,10 +66,13 @@ fn packages_and_remotes_are_choices() {
         fill_error(package, &[("--mode", "x")]).to_string(),
         "'--mode' must be one of local, cached, proxy"
     );
-    let given = filled(sse, &[("X-API-Key", "k")]);
-    assert_eq!(given.spec.transport, Some(TransportKind::Sse));
-    assert_eq!(given.spec.headers, values(&[("X-Region", "us-east-1")]));
-    assert_eq!(given.secret_headers, values(&[("X-API-Key", "k")]));
+    let filled_spec = filled(sse, &[("X-API-Key", "k")]);
+    assert_eq!(filled_spec.spec.transport, Some(TransportKind::Sse));
+    assert_eq!(
+        filled_spec.spec.headers,
+        values(&[("X-Region", "us-east-1")])
+    );
+    assert_eq!(filled_spec.secret_headers, values(&[("X-API-Key", "k")]));
     assert_eq!(
         (http.runtime, filled(http, &[]).spec.transport),
         (None, Some(TransportKind::Http))

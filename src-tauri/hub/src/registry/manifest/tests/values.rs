@@ -30,7 +30,7 @@ fn all_missing_inputs_are_reported_with_their_descriptions() {
     let error = fill_error(&read_one(DATABASE), &[]).to_string();
     assert_eq!(
         error,
-        "still missing: DB_USERNAME (Database username); DB_PASSWORD (Database password); database_name (Name of the database)"
+        "these inputs have no value: DB_USERNAME (Database username); DB_PASSWORD (Database password); database_name (Name of the database)"
     );
     let FillError::Missing(inputs) = fill_error(
         &read_one(DATABASE),
@@ -59,16 +59,16 @@ fn each_value_goes_to_its_place_and_an_omitted_input_leaves_no_trace() {
         command_line(&choice, &required),
         "npx -y @example/database-manager-mcp@3.1.0 --host localhost --stdio shop"
     );
-    let given = filled(&choice, &required);
+    let filled_spec = filled(&choice, &required);
     assert_eq!(
-        given.spec.env,
+        filled_spec.spec.env,
         values(&[
             ("DB_USERNAME", "u"),
             ("DB_PORT", "5432"),
             ("FIXED", "yes {really}")
         ])
     );
-    assert_eq!(given.secret_env, values(&[("DB_PASSWORD", "p")]));
+    assert_eq!(filled_spec.secret_env, values(&[("DB_PASSWORD", "p")]));
     let all = [
         &required[..],
         &[

@@ -63,7 +63,7 @@ async fn calls_are_filtered_and_paged() {
             .expect("read");
         assert!(
             calls.iter().all(|call| call.arguments.is_none()),
-            "a list has no arguments"
+            "listed calls have no arguments"
         );
         calls.iter().map(|call| call.at.0).collect::<Vec<_>>()
     };
@@ -78,7 +78,11 @@ async fn calls_are_filtered_and_paged() {
     assert_eq!(text("S__b").await, [2]);
     assert_eq!(text("etc/hosts").await, [2]);
     assert_eq!(text("0%").await, [3]);
-    assert_eq!(text("%").await, [3], "a sign for anything means itself");
+    assert_eq!(
+        text("%").await,
+        [3],
+        "a LIKE wildcard in the text stands for itself"
+    );
     assert_eq!(text("_File").await, [1]);
     assert_eq!(text(r"K\S").await, [4]);
     assert_eq!(text("nowhere").await, [0; 0]);
@@ -114,8 +118,11 @@ async fn calls_are_filtered_and_paged() {
         .call(&rows[1].call.id)
         .await
         .expect("read")
-        .expect("it is there");
-    assert_eq!(shown.arguments, rows[1].arguments, "one call has them");
+        .expect("the call is recorded");
+    assert_eq!(
+        shown.arguments, rows[1].arguments,
+        "a single call has its arguments"
+    );
     let page = store
         .audited_calls(Some(&rows[0].call.id), since, until, 1)
         .await

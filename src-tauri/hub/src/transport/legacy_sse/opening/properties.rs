@@ -28,14 +28,14 @@ fn read(pieces: &[&[u8]]) -> (Option<String>, Vec<(String, String)>, bool) {
     )
 }
 
-/// Checks that messages, and the headers with them, are posted only to the server at the given URL.
-pub(crate) fn endpoint_has_the_same_origin(said: &str) {
-    for given in [
+/// Checks that messages, and the headers with them, are posted only to the server at the base URL.
+pub(crate) fn endpoint_has_the_same_origin(data: &str) {
+    for base in [
         "http://127.0.0.1:8000/sse?key=1#x",
         "https://example.com/a/b/",
     ] {
-        let url = Url::parse(given).expect("a URL");
-        if let Ok(place) = resolve_endpoint(&url, said) {
+        let url = Url::parse(base).expect("a URL");
+        if let Ok(place) = resolve_endpoint(&url, data) {
             let read = Url::parse(place.as_str()).expect("a URL");
             assert_eq!(
                 (read.scheme(), read.host_str(), read.port()),

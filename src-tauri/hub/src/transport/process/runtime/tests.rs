@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn the_version_is_found_in_the_output_of_each_program() {
-    for (said, expected) in [
+    for (output, expected) in [
         ("10.9.2\n", Some("10.9.2")),
         ("v22.3.0\n", Some("22.3.0")),
         ("uvx 0.5.1 (abc 2026-01-01)\n", Some("0.5.1")),
@@ -11,7 +11,7 @@ fn the_version_is_found_in_the_output_of_each_program() {
         ("usage: dnx\n", None),
         ("", None),
     ] {
-        assert_eq!(parse_version(said).as_deref(), expected, "{said}");
+        assert_eq!(parse_version(output).as_deref(), expected, "{output}");
     }
 }
 
@@ -37,8 +37,9 @@ mod with_programs {
     fn environment_with(name: &str, script: &str) -> (TempDir, BTreeMap<String, String>) {
         let folder = TempDir::new().expect("a folder");
         let file = folder.path().join(name);
-        fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a program");
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("it may run");
+        fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("write the program");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755))
+            .expect("make the file executable");
         let env = BTreeMap::from([("PATH".to_owned(), folder.path().display().to_string())]);
         (folder, env)
     }

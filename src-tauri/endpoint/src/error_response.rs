@@ -41,7 +41,7 @@ impl Refusal {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
-            error: ApiError::new(code_of(status), message),
+            error: ApiError::new(code_for_status(status), message),
             challenge: Challenge::NoToken,
         }
     }
@@ -73,7 +73,7 @@ impl Refusal {
 impl From<ApiError> for Refusal {
     fn from(error: ApiError) -> Self {
         Self {
-            status: status_of(error.code),
+            status: status_for_code(error.code),
             error,
             challenge: Challenge::NoToken,
         }
@@ -244,7 +244,7 @@ pub(crate) async fn method_not_allowed() -> Refusal {
     )
 }
 
-fn status_of(code: ErrorCode) -> StatusCode {
+fn status_for_code(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::Invalid => StatusCode::BAD_REQUEST,
         ErrorCode::NotFound => StatusCode::NOT_FOUND,
@@ -258,7 +258,7 @@ fn status_of(code: ErrorCode) -> StatusCode {
 
 /// Returns the error code that fits a status best. Also used for responses that did not come from
 /// this endpoint.
-pub(crate) fn code_of(status: StatusCode) -> ErrorCode {
+pub(crate) fn code_for_status(status: StatusCode) -> ErrorCode {
     match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorCode::Forbidden,
         StatusCode::NOT_FOUND => ErrorCode::NotFound,

@@ -7,39 +7,40 @@ const GUARD_MS = 500;
 const TICK_MS = 250;
 
 /** Must be created during the initialization of a component, because it uses effects. */
-export class Prompt {
+export class CardState {
   guarded = $state(true);
   sending = $state(false);
   /** Whether the person has seen all of the content. */
   read = $state(false);
   error = $state("");
   /** The time left to decide, in milliseconds. */
-  left = $state(0);
+  timeLeft = $state(0);
   /** Whether no decision is possible: the card is new, has expired, or is being decided. */
-  readonly blocked = $derived(this.guarded || this.sending || this.left <= 0);
-  readonly unapprovable = $derived(this.blocked || !this.read);
+  readonly blocked = $derived(this.guarded || this.sending || this.timeLeft <= 0);
+  /** Whether no approval is possible: no decision is, or the content was not read to its end. */
+  readonly approveBlocked = $derived(this.blocked || !this.read);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /** The guard starts again whenever `place` changes, because the card moves under the pointer. */
-  constructor(deadline: () => number, place: () => unknown) {
+  constructor(deadline: () => number, queuePosition: () => unknown) {
     $effect(() => {
-      place();
+      queuePosition();
       this.guard();
       return () => clearTimeout(this.timer);
     });
     $effect(() => {
-      const until = deadline();
-      const tick = () => (this.left = Math.max(0, until - performance.now()));
+      const end = deadline();
+      const tick = () => (this.timeLeft = Math.max(0, end - performance.now()));
       tick();
       const timer = setInterval(tick, TICK_MS);
       return () => clearInterval(timer);
     });
     $effect(() => {
-      const shown = () => {
+      const guardIfVisible = () => {
         if (document.visibilityState === "visible") this.guard();
       };
-      document.addEventListener("visibilitychange", shown);
-      return () => document.removeEventListener("visibilitychange", shown);
+      document.addEventListener("visibilitychange", guardIfVisible);
+      return () => document.removeEventListener("visibilitychange", guardIfVisible);
     });
   }
 
@@ -51,12 +52,12 @@ export class Prompt {
   }
 
   /** Sends a decision. If it is accepted, the card disappears; if not, the card shows the error. */
-  async send(act: () => Promise<unknown>): Promise<void> {
+  async send(sendDecision: () => Promise<unknown>): Promise<void> {
     if (this.blocked) return;
     this.sending = true;
     this.error = "";
     try {
-      await act();
+      await sendDecision();
     } catch (thrown) {
       this.error = messageOf(thrown);
       this.sending = false;
