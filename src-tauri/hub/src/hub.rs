@@ -68,6 +68,7 @@ pub struct Hub {
     pub(crate) rules: Rules,
     pub(crate) queue: Queue,
     pub(crate) drawbridge: Drawbridge,
+    pub(crate) gate: Gate,
     pipeline: Pipeline,
     router: Router,
     pending_inputs: PendingInputs,
@@ -189,21 +190,19 @@ impl Hub {
         let journal = store.journal();
         journal.recover().await?;
         let drawbridge = Drawbridge::new(settings.clone(), events.clone());
-        let gate = Gate {
-            rules: rules.clone(),
-            queue: queue.clone(),
-            drawbridge: drawbridge.clone(),
-            store: store.clone(),
-            journal: journal.clone(),
-            settings: settings.clone(),
-            events: events.clone(),
-            logs: logs.clone(),
-        };
+        let gate = Gate::new(
+            rules.clone(),
+            queue.clone(),
+            drawbridge.clone(),
+            store.clone(),
+            settings.clone(),
+            (events.clone(), logs.clone()),
+        );
         let router = Router::new(registry.clone(), catalog.clone(), pool.clone());
         let hub = Arc::new(Self {
             access: Access::load(store.clone(), events.clone(), admin_token).await?,
             sessions: ClientSessions::new(events.clone()),
-            pipeline: Pipeline::new(router.clone(), gate),
+            pipeline: Pipeline::new(router.clone(), gate.clone()),
             router,
             pending_inputs: PendingInputs::default(),
             listeners: Mutex::default(),
@@ -224,6 +223,7 @@ impl Hub {
             rules,
             queue,
             drawbridge,
+            gate,
             guard,
         });
         tasks.spawn(handle_spec_changes(Arc::downgrade(&hub), spec_changes));

@@ -78,7 +78,7 @@ impl Pipeline {
             let forwarded = tokio::select! {
                 biased;
                 // Dropping the other future cancels the call at the server.
-                () = self.gate.drawbridge.wait_until_paused() => return Ok(error_result(PAUSED_MESSAGE)),
+                () = self.gate.wait_until_paused() => return Ok(error_result(PAUSED_MESSAGE)),
                 forwarded = self.router.forward(&permitted, handle) => forwarded,
             };
             match forwarded {

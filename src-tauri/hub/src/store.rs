@@ -64,11 +64,10 @@ impl Store {
         ))
     }
 
-    /// Starts the journal, which writes the calls.
+    /// Returns the journal, which writes the calls and the rules. Starts it first if necessary.
     pub fn journal(&self) -> Journal {
-        let journal = Journal::start(self.file.to_path_buf(), self.pool.clone());
-        let _ = self.journal.set(journal.clone());
-        journal
+        let start = || Journal::start(self.file.to_path_buf(), self.pool.clone());
+        self.journal.get_or_init(start).clone()
     }
 
     /// Appends an entry that concerns no call to the audit. The journal writes it in the

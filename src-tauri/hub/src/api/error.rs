@@ -7,7 +7,7 @@ use crate::{
     catalog::{AcceptError, ProfileError, SyncError},
     data_dir::DataDirError,
     oauth::OauthError,
-    policy::{ConditionError, DecideError, RuleError},
+    policy::{ConditionError, DecideError, QueueError, RuleError, VerdictError},
     registry::RegistryError,
     secrets::SecretError,
     store::{JournalError, StoreError},
@@ -123,9 +123,23 @@ impl From<AccessError> for ApiError {
     }
 }
 
+impl From<QueueError> for ApiError {
+    fn from(error: QueueError) -> Self {
+        Self::conflict(error.to_string())
+    }
+}
+
 impl From<DecideError> for ApiError {
     fn from(error: DecideError) -> Self {
-        Self::conflict(error.to_string())
+        let code = match &error {
+            DecideError::Queue(_)
+            | DecideError::Verdict(VerdictError::Denied { .. } | VerdictError::ToolChanged) => {
+                ErrorCode::Conflict
+            }
+            DecideError::Verdict(_) => ErrorCode::Invalid,
+            DecideError::NotRecorded(_) => ErrorCode::Unavailable,
+        };
+        Self::new(code, error.to_string())
     }
 }
 
@@ -138,9 +152,8 @@ impl From<ConditionError> for ApiError {
 impl From<RuleError> for ApiError {
     fn from(error: RuleError) -> Self {
         let code = match error {
-            RuleError::Denied => ErrorCode::Conflict,
             RuleError::Condition(_) => ErrorCode::Invalid,
-            RuleError::Store(_) => ErrorCode::Unavailable,
+            RuleError::Journal(_) | RuleError::Store(_) => ErrorCode::Unavailable,
         };
         Self::new(code, error.to_string())
     }

@@ -22,7 +22,7 @@ use crate::{
     policy::Conditions,
     random,
     settings::SettingsChange,
-    store::table::call::PastCallFilter,
+    store::table::{call::PastCallFilter, rule::RuleNote},
 };
 
 pub use presets::{ApplyPreset, PolicyPreset};
@@ -184,10 +184,7 @@ impl Verb for SetPolicy {
             ..RuleSpec::default()
         };
         check_rule(&spec)?;
-        let rule = bind_rule(hub, None, spec);
-        let note = audit_note(&rule);
-        hub.rules.save_rule(rule).await?;
-        hub.store.append_audit(AuditKind::PolicyChanged, &note);
+        hub.rules.save_rule(bind_rule(hub, None, spec)).await?;
         Ok(Done {})
     }
 }
@@ -222,8 +219,6 @@ impl Verb for SaveRule {
         }
         let rule = bind_rule(hub, self.id, self.rule);
         hub.rules.save_rule(rule.clone()).await?;
-        hub.store
-            .append_audit(AuditKind::PolicyChanged, &audit_note(&rule));
         Ok(rule_view(hub, &rule))
     }
 }
@@ -318,18 +313,17 @@ impl Verb for ImportPolicy {
             .filter(|old| !replaces(old))
             .chain(new.iter().cloned())
             .collect();
-        hub.rules.replace_all(all).await?;
+        let note = ImportNote {
+            imported: new.iter().map(RuleNote::new).collect(),
+            replace: self.replace,
+        };
+        hub.rules.replace_all(all, &note).await?;
         if let Some(default) = file.default.filter(|_| self.replace) {
             hub.settings
                 .change(SettingsChange::default_policy(default))
                 .await?;
             hub.events.publish(Event::PolicyChanged);
         }
-        let rules: Vec<_> = new.iter().map(audit_note).collect();
-        hub.store.append_audit(
-            AuditKind::PolicyChanged,
-            &json!({ "imported": rules, "replace": self.replace }),
-        );
         Ok(ImportResult { rules: count })
     }
 }
@@ -357,9 +351,11 @@ struct PolicyDocument {
     rules: Vec<RuleSpec>,
 }
 
-/// Returns the JSON that the audit records about a saved rule.
-pub(super) fn audit_note(rule: &Rule) -> serde_json::Value {
-    json!({ "id": rule.id, "rule": rule.spec })
+/// The body of the audit's entry about imported rules.
+#[derive(Serialize)]
+struct ImportNote<'a> {
+    imported: Vec<RuleNote<'a>>,
+    replace: bool,
 }
 
 fn is_session_rule(spec: &RuleSpec) -> bool {

@@ -6,33 +6,34 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use serde_json::value::RawValue;
 use tokio::{
     sync::oneshot,
-    time::{Instant, MissedTickBehavior, interval_at},
+    time::{Instant, MissedTickBehavior, interval_at, sleep_until},
 };
 
 use super::{
     drawbridge::Drawbridge,
-    queue::{PersonVerdict, Queue, WaitOutcome},
+    queue::{Queue, QueueError, Subject, TakenRequest, Ticket, WaitingCall},
+    record::{PendingRecord, Recorder},
     refusal::{Refusal, Undecided, WithheldReason},
-    rules::{MatchInput, Rules, Ruling},
+    rules::{RuleWriter, Rules, Ruling},
+    tool_call::{Permitted, ToolCall},
+    verdict::{self, VerdictError},
 };
 use crate::{
-    catalog::{ArgumentsMismatch, CatalogEntry},
     clock,
     events::Events,
     logs::Logs,
     model::{
         approval::{ApprovalRequest, SuspendedAllow, Verdict},
-        call::{Call, DecidedBy, Decision, Outcome},
+        call::{Call, DecidedBy, Decision},
         digest,
-        event::Event,
-        ids::{CallId, ClientName, SessionId, Timestamp},
-        json::{self, Json, RawObject},
-        policy::{Effect, ResultEffect},
+        ids::{CallId, Timestamp},
+        json::{self, Json},
+        policy::{Effect, ResultEffect, Rule, RuleSpec},
     },
     random,
     sessions::ClientHandle,
     settings::Settings,
-    store::{CANCELLED_BY_CLIENT, Journal, Store, table::call::CallRow},
+    store::{JournalError, Store, table::call::CallRow},
 };
 
 /// The largest params, or the largest result, that a person is asked about, in bytes.
@@ -41,85 +42,57 @@ const MAX_SHOWN: usize = 1024 * 1024;
 /// clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// The largest arguments that are stored with their call, in bytes.
-const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
-
-/// A call that is to be decided.
-pub struct ToolCall {
-    pub client: ClientName,
-    pub session: SessionId,
-    pub tool: Arc<CatalogEntry>,
-    /// The arguments, byte for byte.
-    pub arguments: Box<RawValue>,
-    /// The members of the params other than name and arguments, if there are any.
-    pub extra: Option<Box<RawValue>>,
-    /// The params as they will be sent, without the progress token.
-    pub params: Box<RawValue>,
-    /// The client's progress token, if it asks for progress notifications.
-    pub progress_token: Option<Box<RawValue>>,
-}
-
-impl ToolCall {
-    /// Returns the digest to which a person's decision is bound.
-    fn digest(&self) -> String {
-        digest::sha256_parts(&[
-            self.client.as_str().as_bytes(),
-            self.tool.server.identity.as_bytes(),
-            self.tool.definition.digest.as_bytes(),
-            self.params.get().as_bytes(),
-        ])
-    }
-
-    fn match_input(&self) -> MatchInput<'_> {
-        MatchInput {
-            client: Some(&self.client),
-            session: Some(&self.session),
-            server: &self.tool.server,
-            tool: &self.tool.definition.name,
-            definition: &self.tool.definition.digest,
-            annotations: &self.tool.definition.annotations,
-            arguments: Some(&self.arguments),
-        }
-    }
-
-    /// Replaces the client's arguments.
-    fn replace_arguments(&mut self, arguments: Box<RawValue>) {
-        let mut params =
-            RawObject::parse(&self.params).expect("the params were written from a RawObject");
-        params.set("arguments", arguments.clone());
-        let params = params.to_raw();
-        (self.params, self.arguments) = (params, arguments);
-    }
-}
-
-/// The reason why a person's arguments may not replace the client's.
-#[derive(Debug, thiserror::Error)]
-pub enum EditError {
-    #[error("the edited arguments are not a JSON object without duplicate keys: {0}")]
-    Malformed(#[from] serde_json::Error),
-    #[error("the edited arguments do not match the tool's schema: {0}")]
-    Mismatch(#[from] ArgumentsMismatch),
-    #[error("with the edited arguments, the call is denied by the {reason}")]
-    Denied {
-        /// The rule that denies the call, in words.
-        reason: String,
-    },
-}
-
 /// Decides calls and results. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
-    pub rules: Rules,
-    pub queue: Queue,
-    pub drawbridge: Drawbridge,
-    pub store: Store,
-    pub journal: Journal,
-    pub settings: Settings,
-    pub events: Events,
-    pub logs: Logs,
+    pub(super) rules: Rules,
+    pub(super) queue: Queue,
+    pub(super) drawbridge: Drawbridge,
+    store: Store,
+    settings: Settings,
+    pub(super) recorder: Arc<Recorder>,
+}
+
+/// The reason why a decision of a person is rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum DecideError {
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    #[error(transparent)]
+    Verdict(#[from] VerdictError),
+    #[error("the decision could not be recorded: {0}. The call was not run")]
+    NotRecorded(#[from] JournalError),
 }
 
 impl Gate {
+    pub fn new(
+        rules: Rules,
+        queue: Queue,
+        drawbridge: Drawbridge,
+        store: Store,
+        settings: Settings,
+        (events, logs): (Events, Logs),
+    ) -> Self {
+        let journal = store.journal();
+        Self {
+            rules,
+            queue,
+            drawbridge,
+            store,
+            settings,
+            recorder: Arc::new(Recorder {
+                journal,
+                events,
+                logs,
+            }),
+        }
+    }
+
+    /// Waits until all calls are paused. Returns at once if they are paused already.
+    pub async fn wait_until_paused(&self) {
+        self.drawbridge.wait_until_paused().await;
+    }
+
     /// Decides a call by a rule or by asking a person, and records the decision. A person may edit
     /// the arguments. The permitted call then has the edited ones.
     ///
@@ -128,38 +101,48 @@ impl Gate {
     /// be recorded.
     pub async fn admit(
         &self,
-        mut call: ToolCall,
+        call: ToolCall,
         handle: Option<&ClientHandle>,
     ) -> Result<Permitted, Refusal> {
-        let mut pending = PendingRecord::new(self, &call);
-        let mut recorded = None;
+        let mut record = PendingRecord::new(&self.recorder, &call);
         if self.drawbridge.is_paused() {
-            pending.decide(Decision::Paused, DecidedBy::Hub, String::new());
+            record.decide(Decision::Paused, DecidedBy::Hub, String::new());
         } else {
             let ruling = self.ruling(&call);
             match ruling.effect {
-                Effect::Allow => pending.decide_by_ruling(Decision::Allowed, ruling),
-                Effect::Deny => pending.decide_by_ruling(Decision::Denied, ruling),
-                Effect::Ask => {
-                    recorded = Box::pin(self.ask_person(&mut call, &mut pending, handle)).await
-                }
+                Effect::Allow => record.decide_by_ruling(Decision::Allowed, ruling),
+                Effect::Deny => record.decide_by_ruling(Decision::Denied, ruling),
+                Effect::Ask => return Box::pin(self.ask_person(call, record, handle)).await,
             }
         }
-        let (done, record) = self.record_decision(pending).await?;
-        let answer = match record {
+        self.record(call, record).await
+    }
+
+    /// Records a decision that makes no rule.
+    async fn record(&self, call: ToolCall, record: PendingRecord) -> Result<Permitted, Refusal> {
+        self.write_decision(call, record, None).await?.1
+    }
+
+    /// Writes a decision, and the rule that it makes. Returns the recorded call, and the answer to
+    /// the client's request.
+    async fn write_decision(
+        &self,
+        call: ToolCall,
+        record: PendingRecord,
+        rule: Option<(&RuleWriter<'_>, &Rule)>,
+    ) -> Result<(Arc<CallRow>, Result<Permitted, Refusal>), JournalError> {
+        let (row, open) = record.write(rule).await?;
+        let answer = match open {
             // All calls were paused after the decision. Dropping the record marks the call as
             // cancelled.
             Some(_) if self.drawbridge.is_paused() => Err(Refusal::Paused),
-            Some(record) => Ok(Permitted { call, record }),
+            Some(open) => Ok(Permitted::new(call, open)),
             None => Err(Refusal::from_call(
-                &done.call,
+                &row.call,
                 self.settings.get().approval_timeout.as_secs(),
             )),
         };
-        if let Some(recorded) = recorded {
-            let _ = recorded.send(done.call.clone());
-        }
-        answer
+        Ok((row, answer))
     }
 
     /// Returns the ruling of the rules. A tool that has changed since a person accepted it is never
@@ -179,108 +162,231 @@ impl Gate {
         }
     }
 
+    /// Asks a person about a call, and waits for the answer.
     async fn ask_person(
         &self,
-        call: &mut ToolCall,
-        pending: &mut PendingRecord<'_>,
+        call: ToolCall,
+        mut record: PendingRecord,
         handle: Option<&ClientHandle>,
-    ) -> Option<oneshot::Sender<Call>> {
+    ) -> Result<Permitted, Refusal> {
         if call.params.get().len() > MAX_SHOWN {
             let reason = format!(
                 "its arguments have more than {MAX_SHOWN} bytes, too many to show to a person; only a rule can allow it"
             );
-            pending.decide(Decision::Denied, DecidedBy::Hub, reason);
-            return None;
+            record.decide(Decision::Denied, DecidedBy::Hub, reason);
+            return self.record(call, record).await;
         }
         if self.queue.take_retry(&call.digest()) {
-            pending.decide(
-                Decision::Allowed,
-                DecidedBy::Person,
-                "identical retry of a missed call".into(),
-            );
-            return None;
+            let reason = "identical retry of a missed call".into();
+            record.decide(Decision::Allowed, DecidedBy::Person, reason);
+            return self.record(call, record).await;
         }
         let timeout = self.settings.get().approval_timeout;
-        let mut request = approval_request(call, pending.id(), timeout);
+        let mut request = approval_request(&call, record.id(), timeout);
         (request.is_first, request.suspended) = (
-            self.is_first_call(call).await,
-            self.find_suspended_allow(call).await,
+            self.is_first_call(&call).await,
+            self.find_suspended_allow(&call).await,
         );
-        let PersonVerdict { verdict, recorded } =
-            match self.wait_for_verdict(request, call, timeout, handle).await {
-                Ok(decided) => decided,
-                Err(undecided) => {
-                    let (decision, reason) = undecided.to_decision();
-                    pending.decide(decision, DecidedBy::Hub, reason);
-                    return None;
-                }
-            };
-        let allowed = |reason: String| (Decision::Allowed, DecidedBy::Person, reason);
-        let (decision, by, reason) = match verdict {
-            Verdict::ApproveOnce { arguments: None } => allowed("once".into()),
-            Verdict::ApproveOnce {
-                arguments: Some(arguments),
-            } => match self.apply_edit(call, arguments) {
-                Ok(()) => {
-                    pending.mark_edited(call);
-                    allowed("once, with edited arguments".into())
-                }
-                Err(error) => (Decision::Denied, DecidedBy::Hub, error.to_string()),
+        let waiting = Waiting::new(&call, handle);
+        let (answer, answered) = oneshot::channel();
+        let tool = call.tool.clone();
+        let subject = Subject::Call(Box::new(WaitingCall {
+            call,
+            record,
+            answer,
+        }));
+        // The client may disconnect from here on. The call then leaves the queue undecided, and is
+        // recorded as abandoned.
+        let unanswered = match self.queue.enqueue(request, tool, timeout, subject) {
+            Ok(ticket) => match self.wait_for_answer(&ticket, answered, waiting).await {
+                Ok(answer) => return answer,
+                Err(unanswered) => unanswered,
             },
-            Verdict::ApproveFor { seconds, .. } => allowed(format!("for {seconds} s")),
-            Verdict::ApproveCalls { count, .. } => allowed(format!("and the next {count} calls")),
-            Verdict::ApproveSession { .. } => allowed("for this session".into()),
-            Verdict::ApproveAlways { .. } => allowed("always".into()),
-            Verdict::Deny { reason } => (Decision::Denied, DecidedBy::Person, reason),
+            Err((full, subject)) => Unanswered {
+                why: full.into(),
+                subject: Some(subject),
+            },
         };
-        match self.rules.find_denial(&call.match_input()) {
-            // A rule that was added while the call waited.
-            Some(ruling) if decision == Decision::Allowed => {
-                pending.decide_by_ruling(Decision::Denied, ruling)
+        let (decision, reason) = unanswered.why.to_decision();
+        match unanswered.subject {
+            Some(Subject::Call(waiting)) => {
+                let WaitingCall {
+                    call, mut record, ..
+                } = *waiting;
+                record.decide(decision, DecidedBy::Hub, reason);
+                self.record(call, record).await
             }
-            _ => pending.decide(decision, by, reason),
+            Some(Subject::Result { .. }) | None => Err(Refusal::DeniedByHub { reason }),
         }
-        Some(recorded)
     }
 
-    /// Replaces the client's arguments with a person's, after the same checks.
-    fn apply_edit(&self, call: &mut ToolCall, arguments: String) -> Result<(), EditError> {
-        let arguments = RawValue::from_string(arguments)?;
-        check_edited_arguments(&self.rules, &call.match_input(), &call.tool, &arguments)?;
-        call.replace_arguments(arguments);
-        Ok(())
-    }
-
-    /// Asks a person, and waits for the verdict.
-    async fn wait_for_verdict(
+    /// Waits until a person has answered a request, and keeps the client's request alive meanwhile.
+    async fn wait_for_answer<T>(
         &self,
-        request: ApprovalRequest,
-        call: &ToolCall,
-        timeout: Duration,
-        handle: Option<&ClientHandle>,
-    ) -> Result<PersonVerdict, Undecided> {
-        let mut ticket = self.queue.enqueue(request, call.tool.clone(), timeout)?;
+        ticket: &Ticket,
+        mut answered: oneshot::Receiver<T>,
+        waiting: Waiting<'_>,
+    ) -> Result<T, Unanswered> {
         let mut keepalive = interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
         keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut notifications = 0;
-        // The client may disconnect from here on. The entry is then dropped undecided, and recorded
-        // as abandoned.
-        loop {
+        let unanswered = loop {
             tokio::select! {
                 biased;
-                () = self.drawbridge.wait_until_paused() => return Err(Undecided::Paused),
-                waited = ticket.wait() => return match waited {
-                    WaitOutcome::Decided(decided) => Ok(decided),
-                    WaitOutcome::TimedOut => Err(Undecided::TimedOut),
-                    WaitOutcome::NoScreen => Err(Undecided::NoScreen),
-                    WaitOutcome::Unfinished => Err(Undecided::Interrupted),
-                },
+                () = self.drawbridge.wait_until_paused() => {
+                    break ticket.withdraw().map(|subject| (Undecided::Paused, subject));
+                }
+                answer = &mut answered => return answer.map_err(|_| Unanswered::interrupted()),
+                () = sleep_until(ticket.deadline) => {
+                    break ticket.expire().map(|missed| {
+                        let why = if missed.is_seen { Undecided::TimedOut } else { Undecided::NoScreen };
+                        (why, missed.subject)
+                    });
+                }
                 _ = keepalive.tick() => {
                     notifications += 1;
-                    notify_still_waiting(call, handle, notifications);
+                    waiting.notify(notifications);
                 }
             }
+        };
+        match unanswered {
+            Some((why, subject)) => Err(Unanswered {
+                why,
+                subject: Some(subject),
+            }),
+            // A person took the request at the last moment.
+            None => answered.await.map_err(|_| Unanswered::interrupted()),
         }
+    }
+
+    /// Decides a waiting request with a person's verdict, and saves the rule that the verdict makes.
+    /// Returns the call as it is recorded. The first decision wins.
+    ///
+    /// # Errors
+    /// Returns an error if the request does not wait any more, if it is not the one with this
+    /// digest, if the verdict cannot be applied to it (it keeps waiting), or if the decision cannot
+    /// be recorded (the call is denied).
+    pub async fn decide(
+        &self,
+        id: &CallId,
+        digest: &str,
+        verdict: Verdict,
+    ) -> Result<Call, DecideError> {
+        verdict::check(&self.rules, &self.queue.view(id)?, &verdict)?;
+        self.decide_taken(self.queue.take(id, digest)?, verdict)
+            .await
+    }
+
+    /// Returns the rule that a verdict on a waiting request would make, if any. Decides nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the request does not wait any more, or if the verdict cannot be applied
+    /// to it.
+    pub fn preview(&self, id: &CallId, verdict: &Verdict) -> Result<Option<RuleSpec>, DecideError> {
+        let waiting = self.queue.view(id)?;
+        verdict::check(&self.rules, &waiting, verdict)?;
+        Ok(verdict::rule_from(&waiting.request, verdict))
+    }
+
+    /// Decides a request that was taken out of the queue.
+    pub(crate) async fn decide_taken(
+        &self,
+        taken: TakenRequest,
+        verdict: Verdict,
+    ) -> Result<Call, DecideError> {
+        let TakenRequest { request, subject } = taken;
+        let gone = QueueError::Gone(request.id.clone());
+        match subject {
+            Subject::Result { call, verdict: to } => {
+                to.send(verdict).map_err(|_| gone)?;
+                Ok(call)
+            }
+            Subject::Call(waiting) if waiting.answer.is_closed() => Err(gone.into()),
+            Subject::Call(waiting) => {
+                let gate = self.clone();
+                // In a task of its own, so that a decision that has begun is completed.
+                let decision =
+                    tokio::spawn(async move { gate.decide_call(request, *waiting, verdict).await });
+                decision.await.map_err(|_| gone)?
+            }
+        }
+    }
+
+    async fn decide_call(
+        &self,
+        request: ApprovalRequest,
+        waiting: WaitingCall,
+        verdict: Verdict,
+    ) -> Result<Call, DecideError> {
+        let WaitingCall {
+            mut call,
+            mut record,
+            answer,
+        } = waiting;
+        let rule =
+            verdict::rule_from(&request, &verdict).map(|spec| verdict::bind_rule(&request, spec));
+        // No rule changes between the check below and the moment when the new rule is in force.
+        let writer = match &rule {
+            Some(_) => Some(self.rules.writer().await),
+            None => None,
+        };
+        let is_approved = self.apply_verdict(&mut call, &mut record, verdict, rule.as_ref());
+        let new_rule = writer.as_ref().zip(rule.as_ref()).filter(|_| is_approved);
+        // The rule is in force before the client has its answer, because its next call may arrive
+        // right after that.
+        match self.write_decision(call, record, new_rule).await {
+            Ok((row, permitted)) => {
+                let _ = answer.send(permitted);
+                Ok(row.call.clone())
+            }
+            Err(error) => {
+                let _ = answer.send(Err(Refusal::NotRecorded(error.clone())));
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Enters a person's verdict into the record, after the same checks as for any call. Returns
+    /// whether the call is approved.
+    fn apply_verdict(
+        &self,
+        call: &mut ToolCall,
+        record: &mut PendingRecord,
+        verdict: Verdict,
+        rule: Option<&Rule>,
+    ) -> bool {
+        let (reason, edited_arguments) = match verdict {
+            Verdict::Deny { reason } => {
+                record.decide(Decision::Denied, DecidedBy::Person, reason);
+                return false;
+            }
+            Verdict::ApproveOnce { arguments: None } => ("once".to_owned(), None),
+            Verdict::ApproveOnce { arguments } => {
+                ("once, with edited arguments".to_owned(), arguments)
+            }
+            Verdict::ApproveFor { seconds, .. } => (format!("for {seconds} s"), None),
+            Verdict::ApproveCalls { count, .. } => (format!("and the next {count} calls"), None),
+            Verdict::ApproveSession { .. } => ("for this session".to_owned(), None),
+            Verdict::ApproveAlways { .. } => ("always".to_owned(), None),
+        };
+        if let Some(arguments) = edited_arguments {
+            if let Err(error) = call.edit_arguments(&self.rules, arguments) {
+                record.decide(Decision::Denied, DecidedBy::Hub, error.to_string());
+                return false;
+            }
+            record.mark_edited(call);
+        }
+        if let Some(Err(error)) = rule.map(Rules::check) {
+            record.decide(Decision::Denied, DecidedBy::Hub, error.to_string());
+            return false;
+        }
+        // A rule may have been added while the call waited.
+        if let Some(ruling) = self.rules.find_denial(&call.match_input()) {
+            record.decide_by_ruling(Decision::Denied, ruling);
+            return false;
+        }
+        record.decide(Decision::Allowed, DecidedBy::Person, reason);
+        true
     }
 
     /// Returns whether this is the client's first call of the tool. Returns `false` if the history
@@ -349,268 +455,90 @@ impl Gate {
         request.digest =
             digest::sha256_parts(&[request.digest.as_bytes(), result.get().as_bytes()]);
         request.result = Some(result.get().to_owned());
-        match Box::pin(self.wait_for_verdict(request, call, timeout, handle)).await {
-            Ok(PersonVerdict { verdict, recorded }) => {
-                let _ = recorded.send(permitted.record.row().call.clone());
-                match verdict {
-                    Verdict::Deny { reason } => Err(withheld(WithheldReason::Denied(reason))),
-                    Verdict::ApproveOnce { .. }
-                    | Verdict::ApproveFor { .. }
-                    | Verdict::ApproveCalls { .. }
-                    | Verdict::ApproveSession { .. }
-                    | Verdict::ApproveAlways { .. } => Ok(result),
-                }
-            }
-            Err(undecided) => Err(withheld(undecided.into())),
+        let waiting = Waiting::new(call, handle);
+        let (verdict, decided) = oneshot::channel();
+        let subject = Subject::Result {
+            call: permitted.row().call.clone(),
+            verdict,
+        };
+        let ticket = match self
+            .queue
+            .enqueue(request, call.tool.clone(), timeout, subject)
+        {
+            Ok(ticket) => ticket,
+            Err((full, _)) => return Err(withheld(Undecided::from(full).into())),
+        };
+        match Box::pin(self.wait_for_answer(&ticket, decided, waiting)).await {
+            Ok(Verdict::Deny { reason }) => Err(withheld(WithheldReason::Denied(reason))),
+            Ok(
+                Verdict::ApproveOnce { .. }
+                | Verdict::ApproveFor { .. }
+                | Verdict::ApproveCalls { .. }
+                | Verdict::ApproveSession { .. }
+                | Verdict::ApproveAlways { .. },
+            ) => Ok(result),
+            Err(unanswered) => Err(withheld(unanswered.why.into())),
         }
     }
 
     /// Masks known secrets and anything that looks like one. Returns the result unchanged if it
     /// contains neither.
     fn mask_result(&self, result: Json) -> Json {
-        let masked = match self.logs.redact_json(result.get()) {
+        let masked = match self.recorder.logs.redact_json(result.get()) {
             Cow::Borrowed(_) => return result,
             Cow::Owned(masked) => masked,
         };
         Json::new(masked)
     }
-
-    /// Records the decision. For an allowed call, returns the record that receives its outcome.
-    async fn record_decision(
-        &self,
-        pending: PendingRecord<'_>,
-    ) -> Result<(Arc<CallRow>, Option<OpenRecord>), Refusal> {
-        let row = Arc::new(pending.take_row());
-        // Created before the write: if the client disconnects during the write, dropping the record
-        // marks the call as cancelled.
-        let mut record =
-            (row.call.decision == Decision::Allowed).then(|| OpenRecord::new(self, row.clone()));
-        if let Err(error) = self.journal.record_decision(row.clone()).await {
-            tracing::error!(
-                "call {} is denied because its decision could not be recorded: {error}",
-                row.call.id
-            );
-            if let Some(record) = &mut record {
-                record.row = None;
-            }
-            return Err(error.into());
-        }
-        self.events.publish_with(|| Event::CallChanged {
-            call: row.call.clone(),
-        });
-        Ok((row, record))
-    }
 }
 
-/// The invariant of both kinds of records.
-const ROW_PRESENT: &str = "only the methods that end a record take its row";
-
-/// The record of a call that is not decided yet. If it is dropped before it is written, the call is
-/// recorded as abandoned.
-struct PendingRecord<'a> {
-    gate: &'a Gate,
-    started: Instant,
-    row: Option<CallRow>,
+/// A request that no person answered.
+struct Unanswered {
+    why: Undecided,
+    /// The subject, or `None` if the task that was to decide it has failed.
+    subject: Option<Subject>,
 }
 
-impl<'a> PendingRecord<'a> {
-    fn new(gate: &'a Gate, call: &ToolCall) -> Self {
-        let row = CallRow {
-            call: Call {
-                id: CallId::new(random::ordered_id()),
-                at: clock::now(),
-                client: call.client.clone(),
-                server: call.tool.server.id.clone(),
-                tool: call.tool.definition.name.clone(),
-                exposed_name: call.tool.exposed_name.clone(),
-                decision: Decision::Abandoned,
-                decided_by: DecidedBy::Hub,
-                reason: "the client disconnected before the decision was recorded".into(),
-                rule: None,
-                is_edited: false,
-                outcome: Outcome::NotSent,
-                error: String::new(),
-                waited_ms: 0,
-                duration_ms: None,
-                arguments: None,
-            },
-            is_counted: false,
-            definition_digest: call.tool.definition.digest.clone(),
-            arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
-            arguments: stored_arguments(&gate.logs, &call.arguments),
-        };
+impl Unanswered {
+    fn interrupted() -> Self {
         Self {
-            gate,
-            started: Instant::now(),
-            row: Some(row),
+            why: Undecided::Interrupted,
+            subject: None,
         }
-    }
-
-    fn row_mut(&mut self) -> &mut CallRow {
-        self.row.as_mut().expect(ROW_PRESENT)
-    }
-
-    /// Takes the row, which is then not recorded as abandoned.
-    fn take_row(mut self) -> CallRow {
-        self.row.take().expect(ROW_PRESENT)
-    }
-
-    fn id(&self) -> CallId {
-        self.row.as_ref().expect(ROW_PRESENT).call.id.clone()
-    }
-
-    fn decide_by_ruling(&mut self, decision: Decision, ruling: Ruling) {
-        let row = self.row_mut();
-        (row.call.rule, row.is_counted) = (ruling.rule, ruling.is_counted);
-        self.decide(decision, ruling.decided_by, ruling.reason);
-    }
-
-    fn mark_edited(&mut self, call: &ToolCall) {
-        let arguments = stored_arguments(&self.gate.logs, &call.arguments);
-        let row = self.row_mut();
-        row.call.is_edited = true;
-        row.arguments_digest = digest::sha256(call.arguments.get().as_bytes());
-        row.arguments = arguments;
-    }
-
-    fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
-        let waited_ms = elapsed_ms(self.started);
-        let outcome = if decision == Decision::Allowed {
-            Outcome::Running
-        } else {
-            Outcome::NotSent
-        };
-        let call = &mut self.row_mut().call;
-        (call.decision, call.decided_by, call.reason) = (decision, by, reason);
-        (call.outcome, call.waited_ms) = (outcome, waited_ms);
     }
 }
 
-impl Drop for PendingRecord<'_> {
-    fn drop(&mut self) {
-        let Some(mut row) = self.row.take() else {
+/// A client's request that waits for a person.
+struct Waiting<'a> {
+    handle: Option<&'a ClientHandle>,
+    progress_token: Option<Box<RawValue>>,
+}
+
+impl<'a> Waiting<'a> {
+    fn new(call: &ToolCall, handle: Option<&'a ClientHandle>) -> Self {
+        Self {
+            handle,
+            progress_token: call.progress_token.clone(),
+        }
+    }
+
+    /// Notifies the client that its call still waits. Progress must increase, so each notification
+    /// adds only 1e-6 and leaves room for the server's own progress.
+    fn notify(&self, count: u32) {
+        let Some(handle) = self.handle else { return };
+        let Some(token) = handle
+            .progress_token()
+            .or_else(|| self.progress_token.clone())
+        else {
             return;
         };
-        // The client disconnected before the decision was written, possibly after it was made.
-        row.call.waited_ms = elapsed_ms(self.started);
-        row.call.decision = Decision::Abandoned;
-        row.call.outcome = Outcome::NotSent;
-        let (journal, events) = (self.gate.journal.clone(), self.gate.events.clone());
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                let row = Arc::new(row);
-                if journal.record_decision(row.clone()).await.is_ok() {
-                    events.publish_with(|| Event::CallChanged {
-                        call: row.call.clone(),
-                    });
-                }
-            });
-        }
+        let params = format!(
+            r#"{{"progressToken":{},"progress":{},"message":"Waiting for the user to approve the call"}}"#,
+            token.get(),
+            f64::from(count) * 1e-6,
+        );
+        handle.notify("notifications/progress", Some(&json::raw(params)));
     }
-}
-
-/// A call whose permission is recorded. Only [`Gate::admit`] creates one.
-pub struct Permitted {
-    call: ToolCall,
-    record: OpenRecord,
-}
-
-impl Permitted {
-    pub fn call(&self) -> &ToolCall {
-        &self.call
-    }
-
-    /// Records the outcome of the call.
-    pub fn record_outcome(self, outcome: Outcome, error: String) {
-        self.record.finish(outcome, error);
-    }
-}
-
-/// The record of a running call. If it is dropped without an outcome, the client has cancelled the
-/// call.
-struct OpenRecord {
-    journal: Journal,
-    events: Events,
-    logs: Logs,
-    started: Instant,
-    row: Option<Arc<CallRow>>,
-}
-
-impl OpenRecord {
-    fn new(gate: &Gate, row: Arc<CallRow>) -> Self {
-        Self {
-            journal: gate.journal.clone(),
-            events: gate.events.clone(),
-            logs: gate.logs.clone(),
-            started: Instant::now(),
-            row: Some(row),
-        }
-    }
-
-    fn row(&self) -> &CallRow {
-        self.row.as_ref().expect(ROW_PRESENT)
-    }
-
-    fn finish(mut self, outcome: Outcome, error: String) {
-        self.write_outcome(outcome, error);
-    }
-
-    fn write_outcome(&mut self, outcome: Outcome, error: String) {
-        let Some(row) = self.row.take() else { return };
-        // The text may come from a server and contain a secret.
-        let error = if error.is_empty() {
-            error
-        } else {
-            self.logs.mask_text(&error)
-        };
-        let sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
-        let duration_ms = sent.then(|| elapsed_ms(self.started));
-        self.journal
-            .record_outcome(row.call.id.clone(), outcome, error.clone(), duration_ms);
-        self.events.publish_with(|| Event::CallChanged {
-            call: Call {
-                outcome,
-                error,
-                duration_ms,
-                ..row.call.clone()
-            },
-        });
-    }
-}
-
-impl Drop for OpenRecord {
-    fn drop(&mut self) {
-        self.write_outcome(Outcome::Cancelled, CANCELLED_BY_CLIENT.into());
-    }
-}
-
-/// Checks whether these arguments may replace the client's: they match the tool's schema, and no
-/// rule denies them.
-///
-/// # Errors
-/// Returns an error if they are malformed, do not match the schema, or are denied.
-pub fn check_edited_arguments(
-    rules: &Rules,
-    input: &MatchInput<'_>,
-    tool: &CatalogEntry,
-    arguments: &RawValue,
-) -> Result<(), EditError> {
-    RawObject::parse(arguments)?;
-    tool.definition
-        .check_arguments(arguments, tool.server.spec.validate)?;
-    match rules.find_denial(&MatchInput {
-        arguments: Some(arguments),
-        ..*input
-    }) {
-        Some(Ruling { reason, .. }) => Err(EditError::Denied { reason }),
-        None => Ok(()),
-    }
-}
-
-/// Returns the arguments as they are stored with the call, or `None` if they are too long.
-fn stored_arguments(logs: &Logs, arguments: &RawValue) -> Option<String> {
-    (arguments.get().len() <= MAX_STORED_ARGUMENTS)
-        .then(|| logs.redact_json(arguments.get()).into_owned())
 }
 
 fn approval_request(call: &ToolCall, id: CallId, timeout: Duration) -> ApprovalRequest {
@@ -646,28 +574,6 @@ fn approval_request(call: &ToolCall, id: CallId, timeout: Duration) -> ApprovalR
         timeout_ms,
         remaining_ms: timeout_ms,
     }
-}
-
-/// Notifies the client that its call still waits. Progress must increase, so each notification adds
-/// only 1e-6 and leaves room for the server's own progress.
-fn notify_still_waiting(call: &ToolCall, handle: Option<&ClientHandle>, count: u32) {
-    let Some(handle) = handle else { return };
-    let Some(token) = handle
-        .progress_token()
-        .or_else(|| call.progress_token.clone())
-    else {
-        return;
-    };
-    let params = format!(
-        r#"{{"progressToken":{},"progress":{},"message":"Waiting for the user to approve the call"}}"#,
-        token.get(),
-        f64::from(count) * 1e-6,
-    );
-    handle.notify("notifications/progress", Some(&json::raw(params)));
-}
-
-fn elapsed_ms(since: Instant) -> u32 {
-    u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -11,6 +11,11 @@ use std::{
 
 use tokio::{sync::oneshot, time::Instant};
 
+use super::{
+    record::PendingRecord,
+    refusal::Refusal,
+    tool_call::{Permitted, ToolCall},
+};
 use crate::{
     catalog::CatalogEntry,
     events::Events,
@@ -53,7 +58,31 @@ struct Waiting {
     deadline: Instant,
     /// A person could have decided the call: a front end received the event or read the queue.
     is_seen: bool,
-    verdict: oneshot::Sender<PersonVerdict>,
+    subject: Subject,
+}
+
+/// What a person decides.
+pub(crate) enum Subject {
+    Call(Box<WaitingCall>),
+    /// The result of a call that was run.
+    Result {
+        call: Call,
+        verdict: oneshot::Sender<Verdict>,
+    },
+}
+
+/// A call that is not decided yet. If it is dropped, it is recorded as abandoned.
+pub(crate) struct WaitingCall {
+    pub(super) call: ToolCall,
+    pub(super) record: PendingRecord,
+    /// Continues the client's request with the permitted call, or with the refusal.
+    pub(super) answer: oneshot::Sender<Result<Permitted, Refusal>>,
+}
+
+/// A waiting request, and the tool that it is about.
+pub(super) struct WaitingView {
+    pub(super) request: ApprovalRequest,
+    pub(super) tool: Arc<CatalogEntry>,
 }
 
 /// A missed call: nobody decided it in time.
@@ -81,18 +110,11 @@ pub enum QueueFull {
     CoolingDown { client: ClientName, seconds: u64 },
 }
 
-/// A person's verdict, and the channel on which to report the recorded call.
-#[derive(Debug)]
-pub(super) struct PersonVerdict {
-    pub(super) verdict: Verdict,
-    pub(super) recorded: oneshot::Sender<Call>,
-}
-
-/// The reason why a decision is rejected.
+/// The reason why a request cannot be decided.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecideError {
+pub enum QueueError {
     #[error(
-        "no call with the id '{0}' is waiting: it was decided or missed, or its client disconnected"
+        "no call with the id '{0}' is waiting; it may have been decided or missed, or its client disconnected"
     )]
     Gone(CallId),
     #[error("the call '{0}' is not the one that was shown; check it again")]
@@ -100,24 +122,9 @@ pub enum DecideError {
 }
 
 /// A request that was taken out of the queue. Only its holder can decide it.
-pub struct TakenRequest {
-    pub request: ApprovalRequest,
-    verdict: oneshot::Sender<PersonVerdict>,
-}
-
-impl TakenRequest {
-    /// Decides the request. Returns the call as it was recorded.
-    ///
-    /// # Errors
-    /// Returns an error if the client has disconnected in the meantime.
-    pub async fn decide(self, verdict: Verdict) -> Result<Call, DecideError> {
-        let (recorded, answer) = oneshot::channel();
-        let gone_error = || DecideError::Gone(self.request.id.clone());
-        self.verdict
-            .send(PersonVerdict { verdict, recorded })
-            .map_err(|_| gone_error())?;
-        answer.await.map_err(|_| gone_error())
-    }
+pub(crate) struct TakenRequest {
+    pub(super) request: ApprovalRequest,
+    pub(super) subject: Subject,
 }
 
 impl Queue {
@@ -144,12 +151,18 @@ impl Queue {
         self.lock().waiting.get_mut(id).map(Waiting::view)
     }
 
-    /// Returns the tool of a waiting call.
-    pub fn tool(&self, id: &CallId) -> Option<Arc<CatalogEntry>> {
-        self.lock()
-            .waiting
-            .get(id)
-            .map(|waiting| waiting.tool.clone())
+    /// Returns a waiting request with its tool.
+    ///
+    /// # Errors
+    /// Returns an error if the request does not wait any more.
+    pub(super) fn view(&self, id: &CallId) -> Result<WaitingView, QueueError> {
+        let mut inner = self.lock();
+        let waiting = inner.waiting.get_mut(id);
+        let waiting = waiting.ok_or_else(|| QueueError::Gone(id.clone()))?;
+        Ok(WaitingView {
+            request: waiting.view(),
+            tool: waiting.tool.clone(),
+        })
     }
 
     /// Returns the missed calls that may still be allowed for an identical retry, oldest first.
@@ -168,13 +181,13 @@ impl Queue {
     ///
     /// # Errors
     /// Returns an error if the call is not remembered any more, or is not the one that was shown.
-    pub fn allow_retry(&self, id: &CallId, digest: &str) -> Result<u64, DecideError> {
+    pub fn allow_retry(&self, id: &CallId, digest: &str) -> Result<u64, QueueError> {
         let mut inner = self.lock();
         inner.remove_expired();
         let late = inner.missed.iter_mut().find(|late| late.request.id == *id);
-        let late = late.ok_or_else(|| DecideError::Gone(id.clone()))?;
+        let late = late.ok_or_else(|| QueueError::Gone(id.clone()))?;
         if late.request.digest != digest {
-            return Err(DecideError::Changed(id.clone()));
+            return Err(QueueError::Changed(id.clone()));
         }
         late.is_approved = true;
         let remaining = late
@@ -205,13 +218,13 @@ impl Queue {
     ///
     /// # Errors
     /// Returns an error if the request does not wait any more, or is not the one that was shown.
-    pub fn take(&self, id: &CallId, digest: &str) -> Result<TakenRequest, DecideError> {
+    pub(crate) fn take(&self, id: &CallId, digest: &str) -> Result<TakenRequest, QueueError> {
         let mut inner = self.lock();
         let Entry::Occupied(found) = inner.waiting.entry(id.clone()) else {
-            return Err(DecideError::Gone(id.clone()));
+            return Err(QueueError::Gone(id.clone()));
         };
         if found.get().request.digest != digest {
-            return Err(DecideError::Changed(id.clone()));
+            return Err(QueueError::Changed(id.clone()));
         }
         let taken = found.remove();
         // A person is present, so the counts of missed requests start again.
@@ -220,25 +233,28 @@ impl Queue {
         self.events.publish(Event::ApprovalEnded { id: id.clone() });
         Ok(TakenRequest {
             request: taken.request,
-            verdict: taken.verdict,
+            subject: taken.subject,
         })
     }
 
-    /// Adds a call to the queue. The call leaves the queue when it is decided or the ticket is
+    /// Adds a request to the queue. The request leaves the queue when it is decided or the ticket is
     /// dropped.
     ///
     /// # Errors
-    /// Returns an error if too many calls of the client wait, or if its last ones were missed.
+    /// Returns an error, and the subject, if too many calls of the client wait, or if its last ones
+    /// were missed.
     pub(super) fn enqueue(
         &self,
         request: ApprovalRequest,
         tool: Arc<CatalogEntry>,
         timeout: Duration,
-    ) -> Result<Ticket, QueueFull> {
-        let (verdict, decided) = oneshot::channel();
+        subject: Subject,
+    ) -> Result<Ticket, (QueueFull, Subject)> {
         let id = request.id.clone();
         let mut inner = self.lock();
-        inner.check_limits(&request.client)?;
+        if let Err(full) = inner.check_limits(&request.client) {
+            return Err((full, subject));
+        }
         let deadline = Instant::now() + timeout;
         let is_seen = self.events.has_subscribers();
         let waiting = Waiting {
@@ -246,7 +262,7 @@ impl Queue {
             tool,
             deadline,
             is_seen,
-            verdict,
+            subject,
         };
         inner.waiting.insert(id.clone(), waiting);
         drop(inner);
@@ -257,7 +273,6 @@ impl Queue {
             queue: self.clone(),
             id,
             deadline,
-            verdict: decided,
         })
     }
 
@@ -297,8 +312,8 @@ impl Inner {
         self.missed.retain(|missed| now < missed.until);
     }
 
-    fn record_missed(&mut self, waiting: Waiting) {
-        let client = waiting.request.client.clone();
+    fn record_missed(&mut self, request: ApprovalRequest) {
+        let client = request.client.clone();
         let streak = self.missed_streaks.entry(client).or_insert(MissedStreak {
             count: 0,
             last: Instant::now(),
@@ -308,13 +323,13 @@ impl Inner {
             last: Instant::now(),
         };
         self.remove_expired();
-        if waiting.request.result.is_none() {
+        if request.result.is_none() {
             if self.missed.len() == MAX_MISSED {
                 self.missed.pop_front();
             }
             let until = Instant::now() + MISSED_TTL;
             self.missed.push_back(Missed {
-                request: waiting.request,
+                request,
                 until,
                 is_approved: false,
             });
@@ -345,57 +360,53 @@ fn remaining_ms(until: Instant) -> u32 {
     u32::try_from(until.saturating_duration_since(Instant::now()).as_millis()).unwrap_or(u32::MAX)
 }
 
-/// A call's place in the queue.
+/// A request's place in the queue.
 pub(super) struct Ticket {
     queue: Queue,
     id: CallId,
-    deadline: Instant,
-    verdict: oneshot::Receiver<PersonVerdict>,
+    pub(super) deadline: Instant,
 }
 
-/// The outcome of waiting.
-pub(super) enum WaitOutcome {
-    Decided(PersonVerdict),
-    TimedOut,
-    /// No front end was there in time to show the request.
-    NoScreen,
-    /// The request was taken, but its holder was dropped without a decision.
-    Unfinished,
+/// A request that left the queue because nobody decided it in time.
+pub(super) struct MissedRequest {
+    pub(super) subject: Subject,
+    /// Whether a front end was there in time to show the request.
+    pub(super) is_seen: bool,
 }
 
 impl Ticket {
-    /// Waits for a person's decision, until the deadline.
-    pub(super) async fn wait(&mut self) -> WaitOutcome {
-        let done = |decided: Result<PersonVerdict, _>| {
-            decided.map_or(WaitOutcome::Unfinished, WaitOutcome::Decided)
-        };
-        if let Ok(decided) = tokio::time::timeout_at(self.deadline, &mut self.verdict).await {
-            return done(decided);
-        }
-        let Some(waiting) = self.queue.lock().waiting.remove(&self.id) else {
-            // The request was taken at the last moment.
-            return done((&mut self.verdict).await);
-        };
+    /// Takes the request out of the queue after its deadline. Returns `None` if a person has taken
+    /// it.
+    pub(super) fn expire(&self) -> Option<MissedRequest> {
+        let mut inner = self.queue.lock();
+        let waiting = inner.waiting.remove(&self.id)?;
+        inner.record_missed(waiting.request);
+        drop(inner);
         let is_seen = waiting.is_seen || self.queue.events.has_subscribers();
-        self.queue.lock().record_missed(waiting);
+        self.publish_end();
+        Some(MissedRequest {
+            subject: waiting.subject,
+            is_seen,
+        })
+    }
+
+    /// Takes the request out of the queue without a decision. Returns `None` if a person has taken
+    /// it.
+    pub(super) fn withdraw(&self) -> Option<Subject> {
+        let waiting = self.queue.lock().waiting.remove(&self.id)?;
+        self.publish_end();
+        Some(waiting.subject)
+    }
+
+    fn publish_end(&self) {
         self.queue.events.publish(Event::ApprovalEnded {
             id: self.id.clone(),
         });
-        if is_seen {
-            WaitOutcome::TimedOut
-        } else {
-            WaitOutcome::NoScreen
-        }
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let removed = self.queue.lock().waiting.remove(&self.id);
-        if removed.is_some() {
-            self.queue.events.publish(Event::ApprovalEnded {
-                id: self.id.clone(),
-            });
-        }
+        drop(self.withdraw());
     }
 }

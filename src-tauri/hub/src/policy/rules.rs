@@ -6,6 +6,7 @@ mod compiled;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::conditions::ConditionError;
@@ -21,7 +22,7 @@ use crate::{
         tool::Annotations,
     },
     settings::Settings,
-    store::{Store, StoreError},
+    store::{JournalError, Store, StoreError, table::rule::NewRule},
 };
 
 use compiled::{CompiledRule, RuleSet};
@@ -70,10 +71,10 @@ pub struct Rules {
 /// The reason why a rule was not saved.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    #[error("a rule that denies these calls was added in the meantime; remove it first")]
-    Denied,
     #[error(transparent)]
     Condition(#[from] ConditionError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -194,58 +195,45 @@ impl Rules {
     /// Returns an error if a condition is invalid or the store fails. The previous rules then stay
     /// in force until the rules are read again.
     pub async fn save_rule(&self, rule: Rule) -> Result<(), RuleError> {
-        let _guard = self.write_lock.lock().await;
-        self.write_rule(rule).await
+        let writer = self.writer().await;
+        Self::check(&rule)?;
+        let new_rule = writer.prepare(&rule);
+        self.store.journal().save_rule(new_rule).await?;
+        Ok(writer.reload().await?)
     }
 
-    /// Adds an allow rule that a person made with an approval.
+    /// Returns the right to change the rules, as soon as no other task has it.
+    pub(super) async fn writer(&self) -> RuleWriter<'_> {
+        RuleWriter {
+            rules: self,
+            _lock: self.write_lock.lock().await,
+        }
+    }
+
+    /// Checks that the conditions of a rule are valid.
     ///
     /// # Errors
-    /// Returns an error if there is a plain deny rule of the same scope, because an approval never
-    /// replaces a deny, or if the rule cannot be saved.
-    pub async fn add_allow(&self, rule: Rule) -> Result<(), RuleError> {
-        let _guard = self.write_lock.lock().await;
-        let is_denied = self.rules.load().all().any(|existing| {
-            existing.rule.spec.scope == rule.spec.scope
-                && existing.rule.spec.effect == Some(Effect::Deny)
-                && existing.rule.spec.is_plain()
-        });
-        if is_denied {
-            return Err(RuleError::Denied);
-        }
-        self.write_rule(rule).await
+    /// Returns an error if a condition is invalid.
+    pub(super) fn check(rule: &Rule) -> Result<(), ConditionError> {
+        CompiledRule::new(Arc::new(rule.clone())).map(drop)
     }
 
-    async fn write_rule(&self, rule: Rule) -> Result<(), RuleError> {
-        CompiledRule::new(Arc::new(rule.clone()))?;
-        let now = clock::now();
-        let is_replaced = |existing: &Rule| {
-            existing.has_ended(now)
-                || (rule.spec.is_plain()
-                    && existing.spec.is_plain()
-                    && existing.spec.scope == rule.spec.scope)
-        };
-        let current = self.rules.load();
-        let replaced = current
-            .all()
-            .map(CompiledRule::current)
-            .filter(|existing| is_replaced(existing) && existing.id != rule.id);
-        let replaced: Vec<RuleId> = replaced.map(|rule| rule.id.clone()).collect();
-        self.store.put_rule(&rule, &replaced).await?;
-        Ok(self.reload().await?)
-    }
-
-    /// Replaces all rules.
+    /// Replaces all rules. `note` is the body of the audit's entry and serializes to a JSON object.
     ///
     /// # Errors
     /// Returns an error if a condition is invalid or the store fails. The previous rules then stay
     /// in force until the rules are read again.
-    pub async fn replace_all(&self, rules: Vec<Rule>) -> Result<(), RuleError> {
+    pub async fn replace_all(
+        &self,
+        rules: Vec<Rule>,
+        note: &impl Serialize,
+    ) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         for rule in &rules {
-            CompiledRule::new(Arc::new(rule.clone()))?;
+            Self::check(rule)?;
         }
-        self.store.replace_rules(&rules).await?;
+        let note = serde_json::to_string(note).expect("notes are plain data");
+        self.store.journal().replace_rules(rules, note).await?;
         Ok(self.reload().await?)
     }
 
@@ -333,6 +321,43 @@ impl Rules {
         self.rules.store(Arc::new(new));
         self.events.publish(Event::PolicyChanged);
         Ok(())
+    }
+}
+
+/// The right to change the rules, while no other task changes them.
+pub(super) struct RuleWriter<'a> {
+    rules: &'a Rules,
+    _lock: tokio::sync::MutexGuard<'a, ()>,
+}
+
+impl RuleWriter<'_> {
+    /// Returns a rule as it is to be stored, with the rules that it replaces: those that have ended,
+    /// and for a plain rule the plain rule of the same scope.
+    pub(super) fn prepare(&self, rule: &Rule) -> NewRule {
+        let now = clock::now();
+        let is_replaced = |known: &Rule| {
+            known.has_ended(now)
+                || (rule.spec.is_plain()
+                    && known.spec.is_plain()
+                    && known.spec.scope == rule.spec.scope)
+        };
+        let current = self.rules.rules.load();
+        let replaced = current
+            .all()
+            .map(CompiledRule::current)
+            .filter(|known| is_replaced(known) && known.id != rule.id);
+        NewRule {
+            rule: rule.clone(),
+            replaced: replaced.map(|rule| rule.id.clone()).collect(),
+        }
+    }
+
+    /// Reads the stored rules, which are in force from then on.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails. The previous rules then stay in force.
+    pub(super) async fn reload(&self) -> Result<(), StoreError> {
+        self.rules.reload().await
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{clock, model::audit::AuditKind};
 use fault::AuditFault;
 
 pub(super) use key::{AuditKey, FILE_NAME as KEY_FILE};
-pub(super) use prune::{Segment, find_segment, prune};
+pub(super) use prune::{find_segment, prune};
 pub(super) use verify::verify;
 
 /// The hash of an entry.

@@ -25,7 +25,7 @@ use sqlx::SqlitePool;
 use tokio::sync::oneshot;
 
 use super::{
-    audit::{self, AuditKey, Chain, Sealed, Segment, Tip},
+    audit::{self, AuditKey, Chain, Sealed, Tip},
     table::call::{self, CallOutcome, CallRow},
 };
 use crate::{
@@ -87,6 +87,10 @@ pub struct Journal {
 /// The sender that reports the end of a commit.
 type Waiter = oneshot::Sender<Result<(), JournalError>>;
 
+/// Writes rows and audit entries within a transaction.
+type Work =
+    Box<dyn FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error> + Send + 'static>;
+
 enum Command {
     /// Decisions to commit together, along with the pending outcomes.
     Decisions {
@@ -95,8 +99,8 @@ enum Command {
     },
     /// Wakes the thread for outcomes or notes, to be written in the background.
     Wake,
-    /// A segment of old entries to delete.
-    Prune { segment: Segment, written: Waiter },
+    /// Other rows to write, in a transaction of their own.
+    Write { work: Work, written: Waiter },
     /// The write-ahead log has grown.
     Checkpoint,
 }
@@ -134,6 +138,8 @@ struct Batch<'a> {
     rows: &'a [Arc<CallRow>],
     ended: Vec<CallOutcome>,
     notes: Vec<Note>,
+    /// Whether the disk is synced also if the batch has no decision of a person.
+    is_synced: bool,
 }
 
 impl Journal {
@@ -322,6 +328,23 @@ impl Journal {
         .await
     }
 
+    /// Writes rows and audit entries in one transaction, which is synced to the disk. Everything
+    /// that was given to the journal before is written first.
+    ///
+    /// # Errors
+    /// Returns an error if the transaction fails. Nothing of it is written then.
+    pub(super) async fn write(
+        &self,
+        work: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error> + Send + 'static,
+    ) -> Result<(), JournalError> {
+        let (written, answer) = oneshot::channel();
+        let work = Box::new(work);
+        self.commands
+            .send(Command::Write { work, written })
+            .map_err(|_| JournalError::Ended)?;
+        answer.await.map_err(|_| JournalError::Ended)?
+    }
+
     /// Deletes calls and audit entries from before that time, in small portions.
     ///
     /// # Errors
@@ -338,11 +361,8 @@ impl Journal {
             if segment.is_empty() {
                 return Ok(());
             }
-            let (written, answer) = oneshot::channel();
-            self.commands
-                .send(Command::Prune { segment, written })
-                .map_err(|_| JournalError::Ended)?;
-            answer.await.map_err(|_| JournalError::Ended)??;
+            self.write(move |connection, chain| audit::prune(&segment, connection, chain))
+                .await?;
             tokio::time::sleep(PRUNE_PAUSE).await;
         }
     }
@@ -410,8 +430,8 @@ fn run_thread(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Command>) {
             }
             Ok(Command::Checkpoint) => checkpoint_if_due(writer),
             Ok(Command::Wake) => {}
-            Ok(Command::Prune { segment, written }) => {
-                let result = lock(writer).prune(&segment);
+            Ok(Command::Write { work, written }) => {
+                let result = lock(writer).write_other(work);
                 let _ = written.send(result);
                 checkpoint_if_due(writer);
             }
@@ -455,6 +475,7 @@ impl Writer {
                 rows,
                 ended: std::mem::take(&mut outcomes.outcomes),
                 notes: std::mem::take(&mut outcomes.notes),
+                is_synced: false,
             }
         };
         if rows.is_empty() && batch.ended.is_empty() && batch.notes.is_empty() {
@@ -482,6 +503,7 @@ impl Writer {
                 rows,
                 ended: std::mem::take(&mut outcomes.outcomes),
                 notes: std::mem::take(&mut outcomes.notes),
+                is_synced: false,
             }
         };
         let committed = self.commit(&batch, |_, _| Ok(()));
@@ -513,11 +535,14 @@ impl Writer {
         closed.inspect_err(|_| self.reset())
     }
 
-    fn prune(&mut self, segment: &Segment) -> Result<(), JournalError> {
-        let pruned = self.commit(&Batch::default(), |connection, chain| {
-            audit::prune(segment, connection, chain)
-        });
-        pruned.inspect_err(|_| self.reset())
+    /// Writes the pending outcomes and notes, and then other rows.
+    fn write_other(&mut self, work: Work) -> Result<(), JournalError> {
+        let _ = self.write(&[]);
+        let batch = Batch {
+            is_synced: true,
+            ..Batch::default()
+        };
+        self.commit(&batch, work).inspect_err(|_| self.reset())
     }
 
     /// Closes the connection after a failure. A new one may work.
@@ -561,7 +586,11 @@ impl Writer {
             .rows
             .iter()
             .any(|row| row.call.decided_by == DecidedBy::Person);
-        let wanted = if by_person { FULL } else { NORMAL };
+        let wanted = if by_person || batch.is_synced {
+            FULL
+        } else {
+            NORMAL
+        };
         if open.mode != wanted {
             open.connection.pragma_update(None, "synchronous", wanted)?;
             open.mode = wanted;

@@ -1,6 +1,7 @@
 //! Presets: complete policies that a person sets with one choice.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{bind_rule, replaces_plain};
 use crate::{
@@ -39,6 +40,7 @@ impl Verb for ApplyPreset {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let note = json!({ "preset": self.preset });
         let (default, specs) = self.preset.into_rules();
         for id in specs.iter().filter_map(|spec| spec.scope.server.as_ref()) {
             hub.registry.get(id)?;
@@ -64,7 +66,7 @@ impl Verb for ApplyPreset {
                 .await?;
         }
         hub.rules
-            .replace_all(retained.into_iter().chain(new).collect())
+            .replace_all(retained.into_iter().chain(new).collect(), &note)
             .await?;
         hub.settings
             .change(SettingsChange::default_policy(default))

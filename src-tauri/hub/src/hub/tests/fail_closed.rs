@@ -10,7 +10,7 @@ use crate::{
         approval::{ApprovalRequest, Verdict},
         call::{Call, Decision},
         ids::{RuleId, SessionId},
-        policy::RuleSpec,
+        policy::{Rule, RuleSpec},
         rpc::Reply,
     },
     policy::{Permitted, ToolCall},
@@ -117,7 +117,9 @@ impl Fixture {
             })
             .await
             .expect("set the policy");
-        gate(&self.test_hub.hub)
+        self.test_hub
+            .hub
+            .gate
             .admit(self.tool_call().await, None)
             .await
             .expect("admit the call")
@@ -152,6 +154,17 @@ impl Fixture {
                 verdict,
             })
             .await
+    }
+
+    /// Decides a request without the checks that precede a decision.
+    async fn decide_unchecked(
+        &self,
+        request: &ApprovalRequest,
+        verdict: Verdict,
+    ) -> Result<Call, ApiError> {
+        let hub = &self.test_hub.hub;
+        let taken = hub.queue.take(&request.id, &request.digest)?;
+        Ok(hub.gate.decide_taken(taken, verdict).await?)
     }
 
     /// Adds a rule for the tool.
@@ -205,19 +218,6 @@ impl Fixture {
         if hub.registry.get_runnable(&self.id).is_ok() {
             self.sync().await;
         }
-    }
-}
-
-fn gate(hub: &Hub) -> Gate {
-    Gate {
-        rules: hub.rules.clone(),
-        queue: hub.queue.clone(),
-        drawbridge: hub.drawbridge.clone(),
-        store: hub.store.clone(),
-        journal: hub.journal.clone(),
-        settings: hub.settings.clone(),
-        events: hub.events.clone(),
-        logs: hub.logs.clone(),
     }
 }
 
@@ -419,20 +419,10 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     Err(ApiError::invalid("the verdict cannot be delivered"))
                 }
                 // Skips the checks before the request is taken.
-                "edited" => Ok(hub
-                    .queue
-                    .take(&request.id, &request.digest)
-                    .expect("take the request")
-                    .decide(edited())
-                    .await?),
+                "edited" => fixture.decide_unchecked(&request, edited()).await,
                 "forbidden" => {
                     fixture.add_rule(Effect::Deny).await;
-                    Ok(hub
-                        .queue
-                        .take(&request.id, &request.digest)
-                        .expect("take the request")
-                        .decide(always())
-                        .await?)
+                    fixture.decide_unchecked(&request, always()).await
                 }
                 sql => {
                     hub.store.tamper(sql).await;
@@ -446,7 +436,38 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
             "{broken}"
         );
         assert_eq!(fixture.received_calls(), 0, "{broken}");
+        let is_allow = |rule: &Arc<Rule>| rule.spec.effect == Some(Effect::Allow);
+        assert!(
+            !hub.rules.list().iter().any(is_allow),
+            "{broken}: a denied call makes no allow"
+        );
     }
+}
+
+#[tokio::test]
+async fn a_rule_that_an_approval_makes_is_in_force_and_in_the_audit_when_the_call_runs() {
+    let fixture = Fixture::new().await;
+    let hub = &fixture.test_hub.hub;
+    let (_, decided) = fixture
+        .call_and_decide(async |request| {
+            fixture
+                .decide(request, Verdict::ApproveAlways { conditions: vec![] })
+                .await
+        })
+        .await;
+    decided.expect("approved");
+    fixture.call().await.expect("the rule allows the next call");
+    assert_eq!(fixture.received_calls(), 2);
+    let report = hub.journal.verify().await.expect("the audit is verified");
+    let calls = hub
+        .store
+        .audited_calls(None, None, None, 10)
+        .await
+        .expect("read the calls");
+    let reasons: Vec<_> = calls.iter().map(|call| call.call.reason.as_str()).collect();
+    assert_eq!(reasons[0], "always");
+    // A `decided` and an `ended` entry for each call, and one for the rule.
+    assert!(report.broken.is_none() && report.entries >= 5, "{report:?}");
 }
 
 #[tokio::test]

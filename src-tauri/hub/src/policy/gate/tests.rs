@@ -2,15 +2,16 @@ use std::{path::PathBuf, time::Duration};
 
 use super::*;
 use crate::{
-    catalog::Definition,
+    catalog::{CatalogEntry, Definition},
     model::{
+        call::Outcome,
         capability::CapabilityKind,
-        ids::{RuleId, ServerId},
+        ids::{ClientName, RuleId, ServerId, SessionId},
         json,
         policy::{Rule, RuleSpec},
         spec::RegisteredServer,
     },
-    policy::{DecideError, queue::MAX_PER_CLIENT},
+    policy::{QueueError, queue::MAX_PER_CLIENT, record::MAX_STORED_ARGUMENTS},
     secrets::Secret,
     settings::SettingsChange,
     store::{Store, table::call::CallFilter},
@@ -38,16 +39,14 @@ async fn fixture() -> Fixture {
         .expect("rules");
     let queue = Queue::new(events.clone());
     let logs = Logs::open(temp.path(), events.clone()).expect("logs");
-    let gate = Gate {
+    let gate = Gate::new(
         rules,
-        queue: queue.clone(),
-        drawbridge: Drawbridge::new(settings.clone(), events.clone()),
-        store: store.clone(),
-        journal: store.journal(),
-        settings: settings.clone(),
-        events,
-        logs,
-    };
+        queue.clone(),
+        Drawbridge::new(settings.clone(), events.clone()),
+        store.clone(),
+        settings.clone(),
+        (events, logs),
+    );
     Fixture {
         gate,
         queue,
@@ -104,12 +103,13 @@ async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
     let fixture = fixture().await;
     fixture
         .gate
+        .recorder
         .logs
         .add_secret(&Secret::new("tiger-42".into()));
     fixture
         .change_settings(SettingsChange::default_policy(Effect::Deny))
         .await;
-    let mut events = fixture.gate.events.subscribe();
+    let mut events = fixture.gate.recorder.events.subscribe();
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_STORED_ARGUMENTS));
     for (arguments, recorded) in [
         (
@@ -210,18 +210,19 @@ async fn a_second_decision_after_an_approval_is_rejected() {
     let fixture = fixture().await;
     let call = fixture.spawn_call();
     let request = fixture.waiting_request().await;
-    let taken = fixture
-        .queue
-        .take(&request.id, &request.digest)
-        .expect("take the request");
-    assert_eq!(
-        fixture.queue.take(&request.id, &request.digest).err(),
-        Some(DecideError::Gone(request.id.clone()))
-    );
-    let recorded = taken
-        .decide(Verdict::approve_once())
+    let recorded = fixture
+        .gate
+        .decide(&request.id, &request.digest, Verdict::approve_once())
         .await
         .expect("decided");
+    let second = fixture
+        .gate
+        .decide(&request.id, &request.digest, Verdict::approve_once())
+        .await;
+    assert!(matches!(
+        second,
+        Err(DecideError::Queue(QueueError::Gone(id))) if id == request.id
+    ));
     assert_eq!(
         (recorded.decision, recorded.decided_by),
         (Decision::Allowed, DecidedBy::Person)
@@ -234,14 +235,12 @@ async fn a_denial_gives_its_reason_to_the_model() {
     let fixture = fixture().await;
     let call = fixture.spawn_call();
     let request = fixture.waiting_request().await;
-    let taken = fixture
-        .queue
-        .take(&request.id, &request.digest)
-        .expect("take the request");
-    taken
-        .decide(Verdict::Deny {
-            reason: "not today".into(),
-        })
+    let denial = Verdict::Deny {
+        reason: "not today".into(),
+    };
+    fixture
+        .gate
+        .decide(&request.id, &request.digest, denial)
         .await
         .expect("decided");
     let refusal = call
@@ -262,10 +261,14 @@ async fn a_decision_on_another_request_than_was_shown_is_rejected() {
     let fixture = fixture().await;
     let _call = fixture.spawn_call();
     let request = fixture.waiting_request().await;
-    assert_eq!(
-        fixture.queue.take(&request.id, "another").err(),
-        Some(DecideError::Changed(request.id))
-    );
+    let decided = fixture
+        .gate
+        .decide(&request.id, "another", Verdict::approve_once())
+        .await;
+    assert!(matches!(
+        decided,
+        Err(DecideError::Queue(QueueError::Changed(id))) if id == request.id
+    ));
     assert_eq!(fixture.queue.list().len(), 1);
 }
 
@@ -286,7 +289,7 @@ async fn a_call_that_nobody_decides_in_time_is_denied_as_timed_out() {
             ..SettingsChange::default()
         })
         .await;
-    let _screen = fixture.gate.events.subscribe();
+    let _screen = fixture.gate.recorder.events.subscribe();
     let refusal = fixture
         .gate
         .admit(call("c", "{}"), None)
@@ -307,7 +310,7 @@ async fn a_call_is_recorded_as_abandoned_if_its_client_disconnects() {
     assert_eq!(fixture.newest_call().await.decision, Decision::Abandoned);
     assert!(matches!(
         fixture.queue.take(&request.id, &request.digest),
-        Err(DecideError::Gone(_))
+        Err(QueueError::Gone(_))
     ));
 }
 
@@ -365,7 +368,7 @@ async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_ru
     fixture
         .gate
         .rules
-        .add_allow(rule)
+        .save_rule(rule)
         .await
         .expect("add the rule");
     let permitted = fixture

@@ -135,6 +135,7 @@ fn row(decision: Decision) -> Arc<CallRow> {
         arguments_digest: "a".into(),
         arguments,
         is_counted: false,
+        new_rule: None,
     })
 }
 

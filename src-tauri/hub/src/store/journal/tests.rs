@@ -47,6 +47,7 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         arguments_digest: "a".into(),
         arguments: None,
         is_counted: false,
+        new_rule: None,
     })
 }
 

@@ -3,7 +3,11 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use sqlx::{Row, sqlite::SqliteRow};
 
-use super::{from_enum_text, rule, to_enum_text};
+use super::{
+    from_enum_text,
+    rule::{self, NewRule},
+    to_enum_text,
+};
 use crate::{
     model::{
         audit::{AuditKind, AuditedCall},
@@ -33,6 +37,8 @@ pub struct CallRow {
     pub is_counted: bool,
     /// The arguments as stored: JSON text without secrets, or `None` if they are long.
     pub arguments: Option<String>,
+    /// The rule that the decision makes. It is written together with the decision.
+    pub new_rule: Option<Box<NewRule>>,
 }
 
 /// Which calls to read, newest first.
@@ -195,6 +201,7 @@ pub(in crate::store) fn insert_decisions<'a>(
         arguments_digest,
         arguments,
         is_counted,
+        new_rule,
     } in rows
     {
         let number = require_row_id(&call.id)?;
@@ -251,6 +258,9 @@ pub(in crate::store) fn insert_decisions<'a>(
             "",
             &Sealed::Decision(decided),
         )?;
+        if let Some(new_rule) = new_rule {
+            rule::save(new_rule, connection, chain)?;
+        }
     }
     Ok(())
 }

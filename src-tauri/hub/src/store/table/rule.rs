@@ -1,15 +1,20 @@
 //! `rule`: the rules of the policy.
 
 use rusqlite::{Connection, params};
-use sqlx::{Row, Sqlite, Transaction, sqlite::SqliteRow};
+use serde::Serialize;
+use sqlx::{Row, sqlite::SqliteRow};
 
 use super::{from_enum_text, to_enum_text};
 use crate::{
     model::{
+        audit::AuditKind,
         ids::{ClientName, RuleId, ServerId, Timestamp},
         policy::{Lifetime, Rule, RuleSpec, Scope},
     },
-    store::{Store, StoreContext, StoreError},
+    store::{
+        Journal, JournalError, Store, StoreContext, StoreError,
+        audit::{Chain, Sealed},
+    },
 };
 
 impl Store {
@@ -20,37 +25,6 @@ impl Store {
             .await;
         rows.and_then(|rows| rows.iter().map(read).collect())
             .context("cannot read the rules")
-    }
-
-    /// Adds the rule, or replaces the rule with its id. Removes the rules in `replaced`.
-    pub async fn put_rule(&self, rule: &Rule, replaced: &[RuleId]) -> Result<(), StoreError> {
-        let write = async {
-            let mut transaction = self.pool.begin().await?;
-            for replaced in replaced {
-                sqlx::query("DELETE FROM rule WHERE id = ?")
-                    .bind(replaced.as_str())
-                    .execute(&mut *transaction)
-                    .await?;
-            }
-            insert(rule, &mut transaction).await?;
-            transaction.commit().await
-        };
-        write.await.context("cannot write a rule")
-    }
-
-    /// Replaces all rules.
-    pub async fn replace_rules(&self, rules: &[Rule]) -> Result<(), StoreError> {
-        let write = async {
-            let mut transaction = self.pool.begin().await?;
-            sqlx::query("DELETE FROM rule")
-                .execute(&mut *transaction)
-                .await?;
-            for rule in rules {
-                insert(rule, &mut transaction).await?;
-            }
-            transaction.commit().await
-        };
-        write.await.context("cannot write the rules")
     }
 
     /// Removes a rule. Returns how many there were.
@@ -139,31 +113,98 @@ impl Store {
     }
 }
 
-async fn insert(rule: &Rule, transaction: &mut Transaction<'_, Sqlite>) -> Result<(), sqlx::Error> {
+/// The body of the audit's entry about a saved rule. Numbers stay as they were written.
+#[derive(Serialize)]
+pub struct RuleNote<'a> {
+    id: &'a RuleId,
+    rule: &'a RuleSpec,
+}
+
+impl<'a> RuleNote<'a> {
+    pub fn new(rule: &'a Rule) -> Self {
+        Self {
+            id: &rule.id,
+            rule: &rule.spec,
+        }
+    }
+}
+
+/// A rule to add, or to replace the rule with its id.
+#[derive(Debug, Clone)]
+pub struct NewRule {
+    pub rule: Rule,
+    /// The other rules that it replaces.
+    pub replaced: Vec<RuleId>,
+}
+
+impl Journal {
+    /// Saves a rule, together with an entry in the audit.
+    ///
+    /// # Errors
+    /// Returns an error if the rule cannot be written. Nothing is changed then.
+    pub async fn save_rule(&self, new_rule: NewRule) -> Result<(), JournalError> {
+        self.write(move |connection, chain| save(&new_rule, connection, chain))
+            .await
+    }
+
+    /// Replaces all rules, together with an entry in the audit. `note` is its body, a JSON object.
+    ///
+    /// # Errors
+    /// Returns an error if the rules cannot be written. Nothing is changed then.
+    pub async fn replace_rules(&self, rules: Vec<Rule>, note: String) -> Result<(), JournalError> {
+        self.write(move |connection, chain| {
+            connection.execute("DELETE FROM rule", [])?;
+            for rule in &rules {
+                insert(rule, connection)?;
+            }
+            chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing)
+        })
+        .await
+    }
+}
+
+/// Saves a rule, together with an entry in the audit.
+pub(in crate::store) fn save(
+    new_rule: &NewRule,
+    connection: &Connection,
+    chain: &mut Chain<'_>,
+) -> Result<(), rusqlite::Error> {
+    let NewRule { rule, replaced } = new_rule;
+    for id in replaced {
+        connection.execute("DELETE FROM rule WHERE id = ?", params![id.as_str()])?;
+    }
+    insert(rule, connection)?;
+    let note = serde_json::to_string(&RuleNote::new(rule)).expect("a rule is plain data");
+    chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing)
+}
+
+fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
     let (server, tool, client) = scope_columns(&rule.spec.scope);
-    let json =
-        |value: Result<String, serde_json::Error>| value.map_err(|e| sqlx::Error::Encode(e.into()));
-    sqlx::query(
-        "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, lifetime, note,
-         identity, definition, created_at, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )
-    .bind(rule.id.as_str())
-    .bind(server)
-    .bind(tool)
-    .bind(client)
-    .bind(rule.spec.read_only)
-    .bind(json(serde_json::to_string(&rule.spec.conditions))?)
-    .bind(rule.spec.effect.as_ref().map(to_enum_text))
-    .bind(rule.spec.result.as_ref().map(to_enum_text))
-    .bind(json(serde_json::to_string(&rule.spec.lifetime))?)
-    .bind(&rule.spec.note)
-    .bind(&rule.identity)
-    .bind(&rule.definition)
-    .bind(rule.created_at.0)
-    .bind(rule.used)
-    .execute(&mut **transaction)
-    .await
-    .map(drop)
+    let json = |value: Result<String, serde_json::Error>| {
+        value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))
+    };
+    connection
+        .execute(
+            "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, lifetime,
+             note, identity, definition, created_at, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                rule.id.as_str(),
+                server,
+                tool,
+                client,
+                rule.spec.read_only,
+                json(serde_json::to_string(&rule.spec.conditions))?,
+                rule.spec.effect.as_ref().map(to_enum_text),
+                rule.spec.result.as_ref().map(to_enum_text),
+                json(serde_json::to_string(&rule.spec.lifetime))?,
+                rule.spec.note,
+                rule.identity,
+                rule.definition,
+                rule.created_at.0,
+                rule.used,
+            ],
+        )
+        .map(drop)
 }
 
 /// Counts a call against the limit of its rule. The journal does this together with the decision.

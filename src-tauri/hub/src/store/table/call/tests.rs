@@ -30,6 +30,7 @@ fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
         arguments_digest: "a".into(),
         arguments: None,
         is_counted: false,
+        new_rule: None,
     };
     change(&mut row);
     Arc::new(row)

@@ -1,0 +1,243 @@
+//! The record of a call: first with its decision, then with its outcome.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::{
+    rules::{RuleWriter, Ruling},
+    tool_call::ToolCall,
+};
+use crate::{
+    clock,
+    events::Events,
+    logs::Logs,
+    model::{
+        call::{Call, DecidedBy, Decision, Outcome},
+        digest,
+        event::Event,
+        ids::CallId,
+        policy::Rule,
+    },
+    random,
+    store::{CANCELLED_BY_CLIENT, Journal, JournalError, table::call::CallRow},
+};
+
+/// The largest arguments that are stored with their call, in bytes.
+pub(super) const MAX_STORED_ARGUMENTS: usize = 16 * 1024;
+
+/// The invariant of both kinds of records.
+const ROW_PRESENT: &str = "only the methods that end a record take its row";
+
+/// Writes the records of calls, and publishes them as events.
+pub(super) struct Recorder {
+    pub(super) journal: Journal,
+    pub(super) events: Events,
+    pub(super) logs: Logs,
+}
+
+impl Recorder {
+    fn publish(&self, call: &Call) {
+        self.events
+            .publish_with(|| Event::CallChanged { call: call.clone() });
+    }
+
+    /// Returns the arguments as they are stored with the call, or `None` if they are too long.
+    fn stored_arguments(&self, arguments: &RawValue) -> Option<String> {
+        (arguments.get().len() <= MAX_STORED_ARGUMENTS)
+            .then(|| self.logs.redact_json(arguments.get()).into_owned())
+    }
+}
+
+/// The record of a call that is not decided yet. If it is dropped before it is written, the call is
+/// recorded as it would have ended at that moment.
+pub(crate) struct PendingRecord {
+    recorder: Arc<Recorder>,
+    started: Instant,
+    row: Option<CallRow>,
+}
+
+impl PendingRecord {
+    /// Begins a record. If it is dropped, the call is recorded as abandoned.
+    pub(super) fn new(recorder: &Arc<Recorder>, call: &ToolCall) -> Self {
+        let row = CallRow {
+            call: Call {
+                id: CallId::new(random::ordered_id()),
+                at: clock::now(),
+                client: call.client.clone(),
+                server: call.tool.server.id.clone(),
+                tool: call.tool.definition.name.clone(),
+                exposed_name: call.tool.exposed_name.clone(),
+                decision: Decision::Abandoned,
+                decided_by: DecidedBy::Hub,
+                reason: "the client disconnected before the decision was recorded".into(),
+                rule: None,
+                is_edited: false,
+                outcome: Outcome::NotSent,
+                error: String::new(),
+                waited_ms: 0,
+                duration_ms: None,
+                arguments: None,
+            },
+            is_counted: false,
+            definition_digest: call.tool.definition.digest.clone(),
+            arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
+            arguments: recorder.stored_arguments(&call.arguments),
+            new_rule: None,
+        };
+        Self {
+            recorder: recorder.clone(),
+            started: Instant::now(),
+            row: Some(row),
+        }
+    }
+
+    fn row_mut(&mut self) -> &mut CallRow {
+        self.row.as_mut().expect(ROW_PRESENT)
+    }
+
+    pub(super) fn id(&self) -> CallId {
+        self.row.as_ref().expect(ROW_PRESENT).call.id.clone()
+    }
+
+    pub(super) fn decide_by_ruling(&mut self, decision: Decision, ruling: Ruling) {
+        let row = self.row_mut();
+        (row.call.rule, row.is_counted) = (ruling.rule, ruling.is_counted);
+        self.decide(decision, ruling.decided_by, ruling.reason);
+    }
+
+    /// Stores the arguments of a call that a person has edited.
+    pub(super) fn mark_edited(&mut self, call: &ToolCall) {
+        let arguments = self.recorder.stored_arguments(&call.arguments);
+        let row = self.row_mut();
+        row.call.is_edited = true;
+        row.arguments_digest = digest::sha256(call.arguments.get().as_bytes());
+        row.arguments = arguments;
+    }
+
+    pub(super) fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
+        let waited_ms = elapsed_ms(self.started);
+        let outcome = if decision == Decision::Allowed {
+            Outcome::Running
+        } else {
+            Outcome::NotSent
+        };
+        let call = &mut self.row_mut().call;
+        (call.decision, call.decided_by, call.reason) = (decision, by, reason);
+        (call.outcome, call.waited_ms) = (outcome, waited_ms);
+    }
+
+    /// Writes the decision, and in the same transaction the rule that it makes. Returns the row
+    /// and, for an allowed call, the record that receives its outcome.
+    ///
+    /// # Errors
+    /// Returns an error if the decision cannot be written. The call must not be sent then.
+    pub(super) async fn write(
+        mut self,
+        rule: Option<(&RuleWriter<'_>, &Rule)>,
+    ) -> Result<(Arc<CallRow>, Option<OpenRecord>), JournalError> {
+        let mut row = self.row.take().expect(ROW_PRESENT);
+        row.new_rule = rule.map(|(writer, rule)| Box::new(writer.prepare(rule)));
+        let row = Arc::new(row);
+        // Created before the write: if the client disconnects during the write, dropping the record
+        // marks the call as cancelled.
+        let mut record = (row.call.decision == Decision::Allowed).then(|| OpenRecord {
+            recorder: self.recorder.clone(),
+            started: Instant::now(),
+            row: Some(row.clone()),
+        });
+        if let Err(error) = self.recorder.journal.record_decision(row.clone()).await {
+            tracing::error!(
+                "call {} is denied because its decision could not be recorded: {error}",
+                row.call.id
+            );
+            if let Some(record) = &mut record {
+                record.row = None;
+            }
+            return Err(error);
+        }
+        if let Some((writer, _)) = rule
+            && let Err(error) = writer.reload().await
+        {
+            tracing::error!("a new rule is stored, but not in force before a restart: {error}");
+        }
+        self.recorder.publish(&row.call);
+        Ok((row, record))
+    }
+}
+
+impl Drop for PendingRecord {
+    fn drop(&mut self) {
+        let Some(mut row) = self.row.take() else {
+            return;
+        };
+        // The client disconnected before the decision was written, possibly after it was made.
+        row.call.waited_ms = elapsed_ms(self.started);
+        row.call.decision = Decision::Abandoned;
+        row.call.outcome = Outcome::NotSent;
+        let recorder = self.recorder.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let row = Arc::new(row);
+                if recorder.journal.record_decision(row.clone()).await.is_ok() {
+                    recorder.publish(&row.call);
+                }
+            });
+        }
+    }
+}
+
+/// The record of a running call. If it is dropped without an outcome, the client has cancelled the
+/// call.
+pub(super) struct OpenRecord {
+    recorder: Arc<Recorder>,
+    started: Instant,
+    row: Option<Arc<CallRow>>,
+}
+
+impl OpenRecord {
+    pub(super) fn row(&self) -> &Arc<CallRow> {
+        self.row.as_ref().expect(ROW_PRESENT)
+    }
+
+    pub(super) fn finish(mut self, outcome: Outcome, error: String) {
+        self.write_outcome(outcome, error);
+    }
+
+    fn write_outcome(&mut self, outcome: Outcome, error: String) {
+        let Some(row) = self.row.take() else { return };
+        // The text may come from a server and contain a secret.
+        let error = if error.is_empty() {
+            error
+        } else {
+            self.recorder.logs.mask_text(&error)
+        };
+        let was_sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
+        let duration_ms = was_sent.then(|| elapsed_ms(self.started));
+        self.recorder.journal.record_outcome(
+            row.call.id.clone(),
+            outcome,
+            error.clone(),
+            duration_ms,
+        );
+        self.recorder.events.publish_with(|| Event::CallChanged {
+            call: Call {
+                outcome,
+                error,
+                duration_ms,
+                ..row.call.clone()
+            },
+        });
+    }
+}
+
+impl Drop for OpenRecord {
+    fn drop(&mut self) {
+        self.write_outcome(Outcome::Cancelled, CANCELLED_BY_CLIENT.into());
+    }
+}
+
+fn elapsed_ms(since: Instant) -> u32 {
+    u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
+}

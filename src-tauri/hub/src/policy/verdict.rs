@@ -1,0 +1,172 @@
+//! A person's verdict on a waiting request: whether it can be applied, and the rule that it makes.
+
+use serde_json::value::RawValue;
+
+use super::{
+    conditions::{ConditionError, Conditions},
+    queue::WaitingView,
+    rules::{MatchInput, Rules},
+    tool_call::{EditError, check_edited_arguments},
+};
+use crate::{
+    clock,
+    model::{
+        approval::{ApprovalRequest, Verdict},
+        ids::{RuleId, Timestamp},
+        policy::{Condition, Effect, Lifetime, Rule, RuleSpec, Scope},
+    },
+    random,
+};
+
+/// The longest time for which an allow can be granted, in seconds.
+const MAX_ALLOW_S: u32 = 30 * 24 * 3600;
+/// The most calls for which an allow can be granted.
+const MAX_ALLOWED_CALLS: u32 = 10_000;
+
+/// The reason why a verdict cannot be applied to a request. The request keeps waiting.
+#[derive(Debug, thiserror::Error)]
+pub enum VerdictError {
+    #[error("'seconds' must be 1 to {MAX_ALLOW_S} (30 days), not {0}")]
+    Seconds(u32),
+    #[error("'count' must be 1 to {MAX_ALLOWED_CALLS}, not {0}")]
+    Count(u32),
+    #[error("a result can only be approved once or denied")]
+    Result,
+    #[error("the arguments are not valid JSON: {0}")]
+    Arguments(#[source] serde_json::Error),
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    #[error("the call is denied by the {reason}; remove that rule first, or deny the call")]
+    Denied {
+        /// The rule that denies the call, in words.
+        reason: String,
+    },
+    #[error(
+        "the tool has changed since you accepted it, so its calls can only be approved once; accept the change first"
+    )]
+    ToolChanged,
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
+    #[error("the rule must match the call that it approves")]
+    NoMatch,
+}
+
+/// Checks whether a verdict can be applied to a waiting request.
+///
+/// # Errors
+/// Returns an error if the verdict is out of range, does not fit the request, or contradicts a rule.
+pub(super) fn check(
+    rules: &Rules,
+    waiting: &WaitingView,
+    verdict: &Verdict,
+) -> Result<(), VerdictError> {
+    let request = &waiting.request;
+    match verdict {
+        Verdict::ApproveFor { seconds, .. } if !(1..=MAX_ALLOW_S).contains(seconds) => {
+            return Err(VerdictError::Seconds(*seconds));
+        }
+        Verdict::ApproveCalls { count, .. } if !(1..=MAX_ALLOWED_CALLS).contains(count) => {
+            return Err(VerdictError::Count(*count));
+        }
+        Verdict::Deny { .. } => return Ok(()),
+        Verdict::ApproveOnce { arguments: None } if request.result.is_some() => return Ok(()),
+        Verdict::ApproveOnce { .. }
+        | Verdict::ApproveFor { .. }
+        | Verdict::ApproveCalls { .. }
+        | Verdict::ApproveSession { .. }
+        | Verdict::ApproveAlways { .. } => {}
+    }
+    if request.result.is_some() {
+        return Err(VerdictError::Result);
+    }
+    let parse = |text: &str| RawValue::from_string(text.to_owned());
+    let arguments = parse(&request.arguments).map_err(VerdictError::Arguments)?;
+    let input = MatchInput {
+        client: Some(&request.client),
+        session: Some(&request.session),
+        server: &waiting.tool.server,
+        tool: &request.tool,
+        definition: &request.definition,
+        annotations: &request.annotations,
+        arguments: Some(&arguments),
+    };
+    if let Verdict::ApproveOnce {
+        arguments: Some(edited),
+    } = verdict
+    {
+        let edited = parse(edited).map_err(VerdictError::Arguments)?;
+        return Ok(check_edited_arguments(
+            rules,
+            &input,
+            &waiting.tool,
+            &edited,
+        )?);
+    }
+    if let Some(ruling) = rules.find_denial(&input) {
+        return Err(VerdictError::Denied {
+            reason: ruling.reason,
+        });
+    }
+    let Some(rule) = rule_from(request, verdict) else {
+        return Ok(());
+    };
+    if request.changed.is_some() {
+        return Err(VerdictError::ToolChanged);
+    }
+    if Conditions::compile(&rule.conditions)?.matches(rule.effect, &arguments, &waiting.tool.server)
+    {
+        return Ok(());
+    }
+    Err(VerdictError::NoMatch)
+}
+
+/// Returns the rule that a verdict makes beyond its one call: an allow for this client and this
+/// tool, or `None` if the verdict concerns this call only.
+pub(super) fn rule_from(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleSpec> {
+    let (lifetime, conditions): (Lifetime, &[Condition]) = match verdict {
+        Verdict::ApproveOnce { .. } | Verdict::Deny { .. } => return None,
+        Verdict::ApproveFor {
+            seconds,
+            conditions,
+        } => (
+            Lifetime::Until {
+                at: Timestamp(clock::now().0 + i64::from(*seconds) * 1_000),
+            },
+            conditions,
+        ),
+        Verdict::ApproveCalls { count, conditions } => {
+            (Lifetime::Calls { count: *count }, conditions)
+        }
+        Verdict::ApproveSession { conditions } => (
+            Lifetime::Session {
+                session: request.session.clone(),
+            },
+            conditions,
+        ),
+        Verdict::ApproveAlways { conditions } => (Lifetime::UntilDeleted, conditions),
+    };
+    Some(RuleSpec {
+        scope: Scope {
+            server: Some(request.server.clone()),
+            tool: Some(request.tool.clone()),
+            client: Some(request.client.clone()),
+        },
+        conditions: conditions.to_vec(),
+        effect: Some(Effect::Allow),
+        lifetime,
+        ..RuleSpec::default()
+    })
+}
+
+/// Returns the rule with an id, bound to the server's identity and the tool's definition that the
+/// person saw.
+pub(super) fn bind_rule(request: &ApprovalRequest, spec: RuleSpec) -> Rule {
+    Rule {
+        id: RuleId::new(random::id()),
+        spec,
+        identity: Some(request.identity.clone()),
+        definition: Some(request.definition.clone()),
+        created_at: clock::now(),
+        used: 0,
+    }
+}
