@@ -32,7 +32,9 @@ const HUB_ORDER: &[&[&str]] = &[
     &["catalog"],
     &["policy", "router"],
     &["pipeline"],
-    &["api", "hub"],
+    &["error"],
+    &["hub"],
+    &["api"],
 ];
 
 /// The generated types and labels of the API. They import nothing, and any module may import them.

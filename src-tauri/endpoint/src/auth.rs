@@ -18,7 +18,7 @@ use drawbridge_hub::model::ids::ClientName;
 use crate::{
     error_response::Refusal,
     headers::is_json,
-    server::{ListenerKind, ListenerState},
+    state::{ListenerKind, ListenerState},
 };
 
 /// The cookie that holds the token of a browser after it redeemed a login code.

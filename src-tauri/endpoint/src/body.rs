@@ -16,7 +16,10 @@ use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use crate::{error_response::Refusal, server::MAX_BODY_BYTES};
+use crate::error_response::Refusal;
+
+/// The largest request body, in bytes. Reading a body may take up to twice as much memory.
+pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// The longest time between two pieces of a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);

@@ -25,7 +25,7 @@ use tokio::{
 use self::hub_session::HubSession;
 use crate::{
     ApiClient,
-    server::MAX_BODY_BYTES,
+    body::MAX_BODY_BYTES,
     wire::{self, Message, ParseError},
 };
 

@@ -10,7 +10,13 @@ use axum::http::{
     header::{self, HeaderName, HeaderValue},
 };
 
-use crate::{body, error_response::Refusal, server::MAX_BODY_BYTES};
+use crate::{
+    body::{self, MAX_BODY_BYTES},
+    error_response::Refusal,
+};
+
+pub(crate) const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \

@@ -6,6 +6,7 @@ mod activity;
 mod auth;
 mod body;
 pub mod bridge;
+mod checked_router;
 pub mod client;
 mod error_response;
 #[cfg(feature = "fuzzing")]
@@ -18,6 +19,7 @@ mod mcp;
 mod origin;
 mod rest;
 mod server;
+mod state;
 mod wire;
 
 pub use client::{ApiClient, HubHandle};

@@ -14,7 +14,7 @@ use hyper_util::{
 use tokio::{task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::{activity::Activity, server::CheckedRouter};
+use crate::{activity::Activity, checked_router::CheckedRouter};
 
 /// The timeout for a request's headers, counted from the opening of the connection or its last
 /// response.

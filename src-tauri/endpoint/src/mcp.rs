@@ -1,9 +1,11 @@
 //! The Model Context Protocol towards clients.
 
-pub(crate) mod batch;
+mod batch;
 pub(crate) mod events;
-pub(crate) mod exchange;
+mod exchange;
 pub(crate) mod legacy_sse;
+mod request;
+mod response;
 pub(crate) mod session_stream;
-pub(crate) mod stateless;
+mod stateless;
 pub(crate) mod streamable_http;

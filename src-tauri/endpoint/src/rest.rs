@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     error_response::{Refusal, internal_error},
-    server::ListenerState,
+    state::ListenerState,
 };
 
 pub(crate) type SharedState = State<Arc<ListenerState>>;

@@ -21,53 +21,42 @@
 //! The paths at which clients look for OAuth are not routes: [`error_response`] answers them with
 //! 404 and an OAuth error.
 //!
-//! A request passes, in this order, [`origin::check_host_and_origin`] (TCP only), the check of the
-//! announced body length, the panic handler, the limits of the body, the router, [`auth`] and its
-//! handler. [`headers::add_security_headers`] then adds headers to the response.
-//! [`error_response`] turns every failure into a response. The steps before the router
-//! ([`CheckedRouter`]) are one function, and the handlers for clients call [`auth`] themselves,
-//! because each layer of middleware would box and copy each request.
+//! A request passes, in this order, [`CheckedRouter`] with the check of host and origin (TCP only),
+//! the check of the announced body length, the panic handler and the limits of the body; then the
+//! router, [`auth`] and its handler. Security headers are then added to the response.
+//! [`error_response`] turns every failure into a response. The handlers for clients call [`auth`]
+//! themselves, because each layer of middleware would box and copy each request.
 
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    panic::AssertUnwindSafe,
     sync::Arc,
     time::Duration,
 };
 
 use axum::{
-    BoxError, Router,
-    body::{Body, HttpBody},
+    Router,
     extract::DefaultBodyLimit,
-    http::{HeaderMap, Request, Uri},
     middleware::from_fn_with_state,
-    response::{IntoResponse, Response},
     routing::{MethodRouter, get, post},
     serve::ListenerExt,
 };
-use bytes::Bytes;
-use drawbridge_hub::{Hub, api::health::ListenerHealth};
-use futures_util::FutureExt;
+use drawbridge_hub::{Hub, model::listener::ListenerHealth};
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
-use tower::ServiceExt;
 
 use crate::{
     activity::Activity,
     auth,
-    body::TimeoutBody,
-    error_response::{self, Refusal},
-    headers,
+    checked_router::CheckedRouter,
+    error_response,
     listener::{self, BindError},
     local::{self, Bound},
-    mcp::{self, legacy_sse::SseStreams, session_stream::SessionStreams},
-    origin::{self, OwnHosts},
+    mcp,
+    origin::OwnHosts,
     rest::{approvals, calls, events, health, login, servers, tools, ui, verbs},
+    state::{ListenerKind, ListenerState},
 };
-
-/// The largest request body, in bytes. Reading a body may take up to twice as much memory.
-pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// The TCP address to listen on.
 #[derive(Debug, Clone, Copy)]
@@ -93,24 +82,6 @@ pub struct ServeError {
     #[source]
     http: BindError,
     local: BindError,
-}
-
-/// The state that the handlers of a listener share.
-pub(crate) struct ListenerState {
-    pub(crate) hub: Arc<Hub>,
-    pub(crate) kind: ListenerKind,
-    pub(crate) session_streams: SessionStreams,
-    pub(crate) sse_streams: SseStreams,
-    pub(crate) logins: login::LoginAttempts,
-    /// Cancelled when the endpoint stops.
-    pub(crate) stopping: CancellationToken,
-}
-
-/// The kind of listener that a request arrived over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ListenerKind {
-    Tcp,
-    Local,
 }
 
 /// The role that a route requires.
@@ -224,52 +195,6 @@ fn router(state: &Arc<ListenerState>) -> Router {
         .fallback(error_response::handle_unknown_route)
         .method_not_allowed_fallback(error_response::method_not_allowed);
     router.with_state(Arc::clone(state))
-}
-
-/// The router, and the checks before it.
-pub(crate) struct CheckedRouter {
-    routes: Router,
-    /// The hosts that a request may name. `None` for the local socket, which browsers cannot reach.
-    hosts: Option<OwnHosts>,
-}
-
-impl CheckedRouter {
-    pub(crate) fn new(routes: Router, hosts: Option<OwnHosts>) -> Self {
-        Self { routes, hosts }
-    }
-
-    /// Answers a request. Refusals and panics become responses too.
-    pub(crate) async fn answer<B>(&self, request: Request<B>) -> Response
-    where
-        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
-    {
-        let result = match self.check(request.uri(), request.headers()) {
-            Ok(()) => AssertUnwindSafe(self.route(request)).catch_unwind().await,
-            Err(refusal) => Ok(refusal.into_response()),
-        };
-        let mut response = result.unwrap_or_else(error_response::panic_response);
-        headers::add_security_headers(response.headers_mut());
-        response
-    }
-
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-        if let Some(hosts) = &self.hosts {
-            origin::check_host_and_origin(hosts, uri, headers)?;
-        }
-        headers::check_content_length(headers)
-    }
-
-    async fn route<B>(&self, request: Request<B>) -> Response
-    where
-        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
-    {
-        let mut request = request.map(|body| Body::new(TimeoutBody::new(body)));
-        DefaultBodyLimit::max(MAX_BODY_BYTES).apply(&mut request);
-        match self.routes.clone().oneshot(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
-    }
 }
 
 /// Starts all listeners. If one fails, the others keep running and the failure is reported to the
@@ -411,14 +336,7 @@ impl RunningEndpoint {
     ) where
         L: axum::serve::Listener,
     {
-        let state = ListenerState {
-            hub: Arc::clone(&self.hub),
-            kind,
-            session_streams: SessionStreams::default(),
-            sse_streams: SseStreams::default(),
-            logins: login::LoginAttempts::default(),
-            stopping: self.stopping.clone(),
-        };
+        let state = ListenerState::new(Arc::clone(&self.hub), kind, self.stopping.clone());
         let router = CheckedRouter::new(router(&Arc::new(state)), hosts);
         self.listeners.spawn(listener::serve_connections(
             listener,

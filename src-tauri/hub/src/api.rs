@@ -12,7 +12,6 @@ mod bindings;
 pub mod calls;
 pub mod clients;
 pub mod drawbridge;
-pub mod error;
 pub mod health;
 pub mod logs;
 pub mod policy;
@@ -28,8 +27,7 @@ use std::future::Future;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
-pub use error::{ApiError, ErrorCode};
-
+pub use crate::error::{ApiError, ErrorCode};
 use crate::hub::Hub;
 
 /// The name of a verb.

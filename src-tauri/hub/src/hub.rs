@@ -20,9 +20,9 @@ use url::Url;
 
 use crate::{
     access::Access,
-    api::{ApiError, health::ListenerHealth},
     catalog::{Catalog, KindChanges, Profiles},
     data_dir::DataDir,
+    error::ApiError,
     events::Events,
     logs::Logs,
     model::{
@@ -31,6 +31,7 @@ use crate::{
         event::Event,
         ids::{ClientName, ServerId},
         json::{self, Json},
+        listener::ListenerHealth,
         rpc::{Reply, RpcError, code},
         spec::RegisteredServer,
     },

@@ -12,7 +12,9 @@
 //! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |
 //! | [`policy`], [`router`] | whether a call may run; which server it goes to |
 //! | [`pipeline`] | the steps of a call |
-//! | [`api`], [`hub`] | the verbs, and the facade |
+//! | [`error`] | the error of a verb |
+//! | [`hub`] | the facade |
+//! | [`api`] | the verbs |
 
 pub mod access;
 pub mod api;
@@ -20,6 +22,7 @@ pub mod catalog;
 pub mod clients;
 pub mod clock;
 pub mod data_dir;
+pub mod error;
 pub mod events;
 pub mod http;
 pub mod hub;

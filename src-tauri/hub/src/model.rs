@@ -13,6 +13,7 @@ pub mod hidden;
 pub mod ids;
 pub mod json;
 mod labels;
+pub mod listener;
 pub mod log;
 pub mod manifest;
 pub mod names;

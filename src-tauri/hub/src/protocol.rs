@@ -9,6 +9,7 @@
 mod capabilities;
 pub mod handshake;
 pub mod headers;
+mod hello;
 pub mod input;
 pub mod meta;
 mod revision;
@@ -16,7 +17,8 @@ pub mod tasks;
 pub mod translate;
 
 pub use capabilities::{ClientCapabilities, LogLevel, ServerCapabilities};
-pub use handshake::{ClientHello, Implementation, InitializeError, ServerHello};
+pub use handshake::InitializeError;
+pub use hello::{ClientHello, Implementation, ServerHello};
 pub use meta::RequestMeta;
 pub use revision::Era;
 

@@ -12,6 +12,7 @@ mod in_flight;
 mod server_subscriptions;
 pub mod session;
 pub mod state;
+mod timeouts;
 mod url_elicitations;
 
 use std::{
@@ -27,7 +28,8 @@ pub use connector::{Connected, Connector};
 pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
 pub use handshake::{NegotiationCache, package_name};
 pub use history::History;
-pub use session::{OutgoingRequest, RequestTimeouts, ServerSession, Status};
+pub use session::{OutgoingRequest, ServerSession, Status};
+pub use timeouts::RequestTimeouts;
 
 use crate::model::{
     ids::{ClientName, ServerId},

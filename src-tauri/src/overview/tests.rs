@@ -1,9 +1,8 @@
 use drawbridge_hub::{
     api::health::{
-        BuiltinTools, HealthStatus, HealthView, ListenerHealth, RegistryHealth, ServersHealth,
-        StorageHealth,
+        BuiltinTools, HealthStatus, HealthView, RegistryHealth, ServersHealth, StorageHealth,
     },
-    model::server::ServerState,
+    model::{listener::ListenerHealth, server::ServerState},
 };
 
 use super::{ServerLine, Trouble, find_trouble};

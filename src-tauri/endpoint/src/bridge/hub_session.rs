@@ -22,7 +22,7 @@ use crate::{
     auth::CLIENT_HEADER,
     client::{ApiClient, events, root_cause_message},
     headers::is_event_stream,
-    mcp::streamable_http::{SESSION_HEADER, VERSION_HEADER},
+    headers::{SESSION_HEADER, VERSION_HEADER},
     wire,
 };
 

@@ -22,17 +22,14 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
-    exchange::{Exchange, ResponseMessages, handle_notification},
-    stateless,
-    streamable_http::{
-        Caller, MAX_QUEUED_MESSAGES, McpResult, check_version, json_response, malformed_error,
-        respond,
-    },
+    exchange::{Exchange, handle_notification},
+    request::{Caller, check_version, malformed_error, names_modern_revision},
+    response::{MAX_QUEUED_MESSAGES, McpResult, ResponseMessages, json_response, respond},
 };
 use crate::{
     error_response::RpcRefusal,
     headers::accepts_events,
-    server::ListenerState,
+    state::ListenerState,
     wire::{self, Message, ParseError},
 };
 
@@ -57,7 +54,7 @@ pub(super) async fn handle(
     body: &[u8],
 ) -> McpResult {
     check_version(headers)?;
-    if stateless::names_modern_revision(headers) {
+    if names_modern_revision(headers) {
         return Err(wire::batch_unsupported().into());
     }
     let session = caller.find_session(state, headers, None)?;

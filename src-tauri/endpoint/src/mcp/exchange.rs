@@ -1,6 +1,6 @@
 //! Handles a client's messages, whichever transport they arrive over.
 
-use std::{collections::VecDeque, pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     error_response::RpcRefusal,
-    server::ListenerState,
+    state::ListenerState,
     wire::{self, Id},
 };
 
@@ -96,54 +96,3 @@ pub(crate) fn handle_notification(
         tokio::spawn(async move { hub.notify_roots_changed().await });
     }
 }
-
-/// An answer, preceded by the messages that belong to it.
-pub(crate) struct ResponseMessages {
-    ready: VecDeque<Bytes>,
-    messages: mpsc::Receiver<Bytes>,
-    /// `None` once the answer is ready.
-    answer: Option<Pin<Box<dyn Future<Output = Bytes> + Send>>>,
-}
-
-impl ResponseMessages {
-    pub(crate) fn new(
-        messages: mpsc::Receiver<Bytes>,
-        answer: impl Future<Output = Bytes> + Send + 'static,
-    ) -> Self {
-        Self {
-            ready: VecDeque::new(),
-            messages,
-            answer: Some(Box::pin(answer)),
-        }
-    }
-
-    /// Returns the next message. The answer is the last one.
-    pub(crate) async fn next(&mut self) -> Option<Bytes> {
-        loop {
-            if let Some(message) = self.ready.pop_front() {
-                return Some(message);
-            }
-            let answer = self.answer.as_mut()?;
-            tokio::select! {
-                biased;
-                Some(message) = self.messages.recv() => return Some(message),
-                answer = answer => {
-                    self.messages.close();
-                    while let Ok(message) = self.messages.try_recv() {
-                        self.ready.push_back(message);
-                    }
-                    self.ready.push_back(answer);
-                    self.answer = None;
-                }
-            }
-        }
-    }
-
-    /// Returns whether the answer has been returned.
-    pub(crate) fn is_finished(&self) -> bool {
-        self.answer.is_none() && self.ready.is_empty()
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -4,60 +4,34 @@
 //!
 //! The session ends with its stream, and its requests in flight are cancelled.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-};
+use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, StatusCode, request::Parts},
     response::{IntoResponse, Response, sse::Event},
 };
-use bytes::Bytes;
 use drawbridge_hub::{
     Hub,
-    model::{
-        ids::ClientName,
-        rpc::{RpcError, code},
-    },
     protocol::handshake,
     random,
     sessions::{ClientScope, ClientSession},
 };
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::{
     events,
     exchange::{Exchange, handle_notification},
-    streamable_http::{McpResult, check_content_type, malformed_error},
+    request::{check_content_type, malformed_error},
+    response::McpResult,
 };
 use crate::{
     auth, body,
     error_response::Refusal,
-    server::ListenerState,
+    state::{ListenerState, Outlet},
     wire::{self, Id, Message},
 };
-
-/// The largest number of messages that wait for a client. If a client reads too slowly, its stream
-/// is closed.
-const MAX_QUEUED_MESSAGES: usize = 256;
-
-/// The open streams, by session id.
-#[derive(Default)]
-pub(crate) struct SseStreams(Mutex<HashMap<String, Arc<Outlet>>>);
-
-/// The sending side of a client's stream.
-struct Outlet {
-    client: ClientName,
-    queue: mpsc::Sender<Bytes>,
-    /// Set by `initialize`.
-    session: OnceLock<Arc<ClientSession>>,
-    closed: CancellationToken,
-}
 
 /// `GET /sse`: opens a stream. Its first event names the URL to post messages to.
 pub(crate) async fn open(
@@ -66,18 +40,11 @@ pub(crate) async fn open(
 ) -> Result<Response, Refusal> {
     let client = auth::authenticate_client(&state, &headers).await?;
     let id = random::token();
-    let (queue, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
-    let outlet = Outlet {
-        client,
-        queue,
-        session: OnceLock::new(),
-        closed: CancellationToken::new(),
-    };
+    let (open, messages) = state.sse_streams.open(&id, client);
     let endpoint_event = Event::default()
         .event("endpoint")
         .data(format!("/messages/?session_id={id}"));
     let stopping = state.stopping.clone();
-    let open = OpenStream::new(state, id, Arc::new(outlet));
     let closed = open.outlet.closed.clone();
     let messages = stream::unfold((messages, open), |(mut messages, open)| async {
         Some((
@@ -188,64 +155,3 @@ async fn send_answer(outlet: Arc<Outlet>, exchange: Exchange) {
         () = outlet.closed.cancelled() => {}
     }
 }
-
-impl Outlet {
-    /// Queues a message for the stream. Closes the stream if the queue is full.
-    fn send(&self, message: Bytes) {
-        if self.queue.try_send(message).is_err() && !self.closed.is_cancelled() {
-            tracing::warn!(
-                "client {}: its stream is closed, because the client does not read it",
-                self.client
-            );
-            self.closed.cancel();
-        }
-    }
-
-    fn refuse(&self, id: Id<'_>, why: &str) {
-        self.send(wire::encode_error(
-            Some(id),
-            &RpcError::new(code::INVALID_REQUEST, why),
-        ));
-    }
-}
-
-/// An open stream. Dropping it, when its connection closes, removes it from the table.
-struct OpenStream {
-    state: Arc<ListenerState>,
-    id: String,
-    outlet: Arc<Outlet>,
-}
-
-impl OpenStream {
-    fn new(state: Arc<ListenerState>, id: String, outlet: Arc<Outlet>) -> Self {
-        state
-            .sse_streams
-            .lock()
-            .insert(id.clone(), Arc::clone(&outlet));
-        Self { state, id, outlet }
-    }
-}
-
-impl Drop for OpenStream {
-    fn drop(&mut self) {
-        self.state.sse_streams.lock().remove(&self.id);
-        self.outlet.closed.cancel();
-    }
-}
-
-impl SseStreams {
-    /// Returns the stream with this id. Returns `None` if the stream belongs to another client.
-    fn find(&self, id: &str, client: &ClientName) -> Option<Arc<Outlet>> {
-        self.lock()
-            .get(id)
-            .filter(|outlet| outlet.client == *client && !outlet.closed.is_cancelled())
-            .cloned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Outlet>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests;

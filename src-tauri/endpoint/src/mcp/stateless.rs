@@ -15,7 +15,7 @@ use drawbridge_hub::{
         rpc::{RpcError, code},
     },
     protocol::{
-        Era, RequestMeta, headers as repeated_headers,
+        RequestMeta, headers as repeated_headers,
         meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
     },
     sessions::{ClientSession, StatelessRequest, Subscription},
@@ -26,13 +26,13 @@ use tokio::sync::mpsc;
 
 use super::{
     events,
-    exchange::ResponseMessages,
-    streamable_http::{Caller, MAX_QUEUED_MESSAGES, McpResult, VERSION_HEADER, respond},
+    request::{Caller, names_modern_revision},
+    response::{MAX_QUEUED_MESSAGES, McpResult, ResponseMessages, respond},
 };
 use crate::{
     error_response::{Refusal, RpcRefusal},
-    headers::{header_text, is_event_stream},
-    server::{ListenerKind, ListenerState},
+    headers::is_event_stream,
+    state::{ListenerKind, ListenerState},
     wire::{self, Id, Message},
 };
 
@@ -60,12 +60,6 @@ pub(super) struct RawRequest<'a> {
     pub(super) params: Option<&'a RawValue>,
 }
 
-/// Returns whether the headers name a revision without sessions.
-pub(super) fn names_modern_revision(headers: &HeaderMap) -> bool {
-    header_text(headers, &VERSION_HEADER)
-        .is_some_and(|version| Era::from_revision(&version) == Some(Era::Modern))
-}
-
 /// Returns whether a request belongs to the modern era, which has no sessions.
 pub(super) fn is_stateless_request(
     headers: &HeaderMap,
@@ -75,20 +69,6 @@ pub(super) fn is_stateless_request(
     names_modern_revision(headers)
         || method == "server/discover"
         || meta::named_revision(params).is_some()
-}
-
-/// Checks the revision of a GET or DELETE request.
-///
-/// # Errors
-/// Returns 405 if the headers name a revision without sessions, which has only POST.
-pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
-    if names_modern_revision(headers) {
-        return Err(Refusal::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "this revision of MCP supports only POST",
-        ));
-    }
-    Ok(())
 }
 
 /// Handles a message that is not a request. Notifications have no effect in this era, and responses

@@ -13,7 +13,7 @@ use axum::{
 };
 
 use super::OwnHosts;
-use crate::server::{CheckedRouter, routes};
+use crate::{checked_router::CheckedRouter, server::routes};
 
 const GOOD_HOSTS: [&str; 4] = [
     "127.0.0.1:8765",

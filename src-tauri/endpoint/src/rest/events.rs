@@ -14,7 +14,7 @@ use drawbridge_hub::model::event::Event;
 use futures_util::{StreamExt, stream};
 use tokio_stream::wrappers::BroadcastStream;
 
-use crate::server::ListenerState;
+use crate::state::ListenerState;
 
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 

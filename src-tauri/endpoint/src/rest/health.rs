@@ -13,7 +13,7 @@ use drawbridge_hub::api::{
     health::{HealthStatus, ShowHealth},
 };
 
-use crate::{error_response::Refusal, server::ListenerState};
+use crate::{error_response::Refusal, state::ListenerState};
 
 pub(crate) async fn show(State(state): State<Arc<ListenerState>>) -> Result<Response, Refusal> {
     let health = ShowHealth {}.run(&state.hub).await?;

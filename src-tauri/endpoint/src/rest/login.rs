@@ -1,9 +1,6 @@
 //! `POST /api/login`: exchanges the one-time code in a browser's link for a cookie.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use axum::{
     extract::{State, rejection::BytesRejection},
@@ -12,14 +9,11 @@ use axum::{
 };
 use bytes::Bytes;
 use serde::Deserialize;
-use tokio::time::Instant;
 
-use crate::{auth::COOKIE, error_response::Refusal, headers::is_json, server::ListenerState};
+use crate::{auth::COOKIE, error_response::Refusal, headers::is_json, state::ListenerState};
 
 /// The largest body that is accepted without authentication, in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 4096;
-
-const ATTEMPTS_PER_MINUTE: usize = 10;
 
 #[derive(Deserialize)]
 struct Login {
@@ -47,22 +41,4 @@ pub(crate) async fn redeem(
     };
     let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/");
     Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
-}
-
-/// The times of the attempts in the last minute.
-#[derive(Default)]
-pub(crate) struct LoginAttempts(Mutex<Vec<Instant>>);
-
-impl LoginAttempts {
-    /// Returns whether another attempt is allowed. Counts the attempt if so.
-    fn try_acquire(&self) -> bool {
-        let now = Instant::now();
-        let mut attempts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        attempts.retain(|time| now.duration_since(*time) < Duration::from_secs(60));
-        let is_allowed = attempts.len() < ATTEMPTS_PER_MINUTE;
-        if is_allowed {
-            attempts.push(now);
-        }
-        is_allowed
-    }
 }

@@ -26,7 +26,7 @@ use serde_json::Value;
 use super::{BodyBytes, IdPath, JsonResult, SharedState, field_error, read_json, run_verb};
 use crate::{
     error_response::{Refusal, internal_error},
-    server::ListenerState,
+    state::ListenerState,
 };
 
 pub(crate) async fn list(State(state): SharedState) -> JsonResult<ServersView> {

@@ -13,7 +13,7 @@ use drawbridge_hub::{
 use serde::Deserialize;
 
 use super::{QueryResult, read_query, run_verb};
-use crate::{error_response::Refusal, server::ListenerState};
+use crate::{error_response::Refusal, state::ListenerState};
 
 /// The query of `GET /api/tools`.
 #[derive(Deserialize)]

@@ -15,7 +15,7 @@ use drawbridge_hub::api;
 
 use crate::{
     error_response::{Refusal, internal_error},
-    server::ListenerState,
+    state::ListenerState,
 };
 
 /// Runs a verb to its end, even if the client disconnects, so that no change is left half done.

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb, servers};
-use crate::{hub::Hub, model::server::ServerState};
+use crate::{
+    hub::Hub,
+    model::{listener::ListenerHealth, server::ServerState},
+};
 
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,19 +57,6 @@ pub struct RegistryHealth {
 pub struct StorageHealth {
     /// The number of clients with an open session.
     pub active_users: u32,
-}
-
-/// A listener.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ListenerHealth {
-    /// `http` or `local`.
-    pub name: String,
-    /// The URL of `http`, or the path of the socket of `local`.
-    pub address: String,
-    pub listening: bool,
-    /// Why the listener does not listen; empty if it does.
-    pub error: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

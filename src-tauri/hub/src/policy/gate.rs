@@ -11,11 +11,12 @@ use tokio::{
 
 use super::{
     drawbridge::Drawbridge,
+    permitted::Permitted,
     queue::{Queue, QueueError, Subject, TakenRequest, Ticket, WaitingCall},
     record::{PendingRecord, Recorder},
     refusal::{Refusal, Undecided, WithheldReason},
     rules::{RuleWriter, Rules, Ruling},
-    tool_call::{Permitted, ToolCall},
+    tool_call::ToolCall,
     verdict::{self, VerdictError},
 };
 use crate::{

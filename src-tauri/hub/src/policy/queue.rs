@@ -12,9 +12,11 @@ use std::{
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
+    permitted::Permitted,
+    queue_limits::{MAX_PER_CLIENT, MAX_UNANSWERED, QueueFull},
     record::PendingRecord,
     refusal::Refusal,
-    tool_call::{Permitted, ToolCall},
+    tool_call::ToolCall,
 };
 use crate::{
     catalog::CatalogEntry,
@@ -27,14 +29,9 @@ use crate::{
     },
 };
 
-/// The most calls of one client that may wait at a time.
-pub(super) const MAX_PER_CLIENT: usize = 20;
 /// How long a missed call is remembered for an identical retry.
 const MISSED_TTL: Duration = Duration::from_secs(120);
 const MAX_MISSED: usize = 100;
-/// If this many approval requests of a client in a row are missed, its calls are rejected for a
-/// while.
-const MAX_UNANSWERED: u32 = 3;
 const COOLDOWN: Duration = Duration::from_secs(60);
 
 /// The queue of approvals. Cheap to clone.
@@ -97,17 +94,6 @@ struct Missed {
 struct MissedStreak {
     count: u32,
     last: Instant,
-}
-
-/// The reason why a call is not queued.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QueueFull {
-    #[error("{MAX_PER_CLIENT} calls of '{0}' are already waiting for a decision")]
-    TooManyWaiting(ClientName),
-    #[error(
-        "nobody decided the last {MAX_UNANSWERED} calls of '{client}'; it can ask again in {seconds} s"
-    )]
-    CoolingDown { client: ClientName, seconds: u64 },
 }
 
 /// The reason why a request cannot be decided.

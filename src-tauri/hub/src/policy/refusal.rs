@@ -1,6 +1,6 @@
 //! Why a call is refused or its result withheld, as short instructions for the model.
 
-use super::queue::QueueFull;
+use super::queue_limits::QueueFull;
 use crate::{
     model::call::{Call, DecidedBy, Decision},
     store::JournalError,

@@ -1,22 +1,17 @@
-//! A call of a tool, before and after it is permitted.
+//! A call of a tool that is to be decided.
 
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::{
-    record::OpenRecord,
-    rules::{MatchInput, Rules, Ruling},
-};
+use super::rules::{MatchInput, Rules, Ruling};
 use crate::{
     catalog::{ArgumentsMismatch, CatalogEntry},
     model::{
-        call::Outcome,
         digest,
         ids::{ClientName, SessionId},
         json::RawObject,
     },
-    store::table::call::CallRow,
 };
 
 /// A call that is to be decided.
@@ -111,30 +106,5 @@ pub(super) fn check_edited_arguments(
     }) {
         Some(Ruling { reason, .. }) => Err(EditError::Denied { reason }),
         None => Ok(()),
-    }
-}
-
-/// A call whose permission is recorded. Only the gate creates one.
-pub struct Permitted {
-    call: ToolCall,
-    record: OpenRecord,
-}
-
-impl Permitted {
-    pub(super) fn new(call: ToolCall, record: OpenRecord) -> Self {
-        Self { call, record }
-    }
-
-    pub fn call(&self) -> &ToolCall {
-        &self.call
-    }
-
-    pub(super) fn row(&self) -> &Arc<CallRow> {
-        self.record.row()
-    }
-
-    /// Records the outcome of the call.
-    pub fn record_outcome(self, outcome: Outcome, error: String) {
-        self.record.finish(outcome, error);
     }
 }

@@ -3,12 +3,15 @@
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::{revision, tasks};
+use super::revision;
 use crate::model::{
     capability::CapabilityKind,
     json::{self, RawObject},
     rpc::{RpcError, code},
 };
+
+/// The name of the extension for tasks.
+pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// A client's capabilities: the raw JSON, and the parts that Drawbridge needs.
 #[derive(Debug, Clone)]
@@ -114,7 +117,7 @@ pub(super) fn declared_to_clients(revision: &str) -> serde_json::Value {
         "logging": {},
     });
     if revision == revision::MODERN {
-        all["extensions"] = serde_json::json!({ tasks::EXTENSION: {} });
+        all["extensions"] = serde_json::json!({ TASKS_EXTENSION: {} });
     } else if revision == revision::NEWEST_LEGACY {
         all["tasks"] = serde_json::json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
     }

@@ -2,10 +2,11 @@
 //! themselves.
 
 use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{json, value::RawValue};
 
 use super::{
     capabilities::{self, ClientCapabilities, ServerCapabilities},
+    hello::{ClientHello, Implementation, ServerHello, own_info},
     meta,
     revision::{self, Era},
 };
@@ -14,45 +15,6 @@ use crate::model::{
     json::{self, Json, RawObject},
     rpc::{RpcError, code},
 };
-
-/// A client's introduction: sent once with `initialize` (legacy), or with each request (modern).
-#[derive(Debug, Clone)]
-pub struct ClientHello {
-    pub protocol_version: String,
-    pub era: Era,
-    /// The client's `clientInfo`, byte for byte.
-    pub info: Option<Box<RawValue>>,
-    pub capabilities: ClientCapabilities,
-}
-
-/// A peer's name and version.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct Implementation {
-    #[serde(default)]
-    pub name: String,
-    #[serde(default)]
-    pub version: String,
-}
-
-impl ClientHello {
-    /// Returns the introduction of a person who calls tools by hand. Servers cannot send requests
-    /// to this client.
-    pub fn for_manual_calls() -> Self {
-        let protocol_version = revision::NEWEST_LEGACY.to_owned();
-        Self {
-            protocol_version,
-            era: Era::Legacy,
-            info: None,
-            capabilities: ClientCapabilities::default(),
-        }
-    }
-
-    /// Returns the client's name and version, such as `claude-code 2.1.329`.
-    pub fn software(&self) -> Option<String> {
-        let info: Implementation = serde_json::from_str(self.info.as_ref()?.get()).ok()?;
-        Some(format!("{} {}", info.name, info.version).trim().to_owned())
-    }
-}
 
 /// Reads a client's `initialize`. Keeps the client's revision if it is a known legacy one, and
 /// otherwise takes the newest legacy revision.
@@ -117,11 +79,6 @@ pub fn discover_result(instructions: Option<&str>) -> Box<RawValue> {
     json::to_raw(&result)
 }
 
-/// Returns Drawbridge's own name and version.
-pub(super) fn own_info() -> Value {
-    json!({ "name": "drawbridge", "title": "Drawbridge", "version": env!("CARGO_PKG_VERSION") })
-}
-
 /// Returns the params of Drawbridge's own `initialize` to a server. The revision is the newest
 /// legacy one if none is given.
 pub fn initialize_params(revision: Option<&str>) -> Box<RawValue> {
@@ -130,21 +87,6 @@ pub fn initialize_params(revision: Option<&str>) -> Box<RawValue> {
         "capabilities": capabilities::declared_to_servers(),
         "clientInfo": own_info(),
     }))
-}
-
-/// A server's answer to `initialize` or `server/discover`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ServerHello {
-    pub protocol_version: String,
-    pub server_info: Implementation,
-    pub instructions: Option<String>,
-    pub capabilities: ServerCapabilities,
-}
-
-impl ServerHello {
-    pub fn era(&self) -> Era {
-        Era::from_revision(&self.protocol_version).unwrap_or(Era::Legacy)
-    }
 }
 
 /// Why a server's answer to `initialize` is of no use.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::{
     capabilities::{ClientCapabilities, LogLevel},
-    handshake::{self, ClientHello},
+    hello::{self, ClientHello},
     revision::{self, Era},
 };
 use crate::model::{
@@ -206,7 +206,7 @@ fn merge_meta(params: &str, outgoing: &OutgoingMeta<'_>) -> Result<String, serde
 impl OutgoingMeta<'_> {
     /// Returns the members of `_meta`: keys that need no escapes, and values as JSON text.
     fn members(&self) -> impl Iterator<Item = (&'static str, Cow<'_, str>)> {
-        static OWN_INFO: LazyLock<String> = LazyLock::new(|| handshake::own_info().to_string());
+        static OWN_INFO: LazyLock<String> = LazyLock::new(|| hello::own_info().to_string());
         let info = self
             .client
             .and_then(|client| client.info.as_ref())

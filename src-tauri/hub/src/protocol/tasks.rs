@@ -2,14 +2,11 @@
 
 use serde_json::value::RawValue;
 
-use super::{handshake::ClientHello, meta::MISSING_CAPABILITY};
+use super::{capabilities::TASKS_EXTENSION, hello::ClientHello, meta::MISSING_CAPABILITY};
 use crate::model::{
     json::{self, Json, RawObject},
     rpc::RpcError,
 };
-
-/// The name of the extension in capabilities.
-pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// Checks that a client may send requests about tasks.
 ///
@@ -19,7 +16,8 @@ pub fn check_allowed(client: &ClientHello) -> Result<(), RpcError> {
     if !client.era.is_modern() || names_extension(client) {
         return Ok(());
     }
-    let data = serde_json::json!({ "requiredCapabilities": { "extensions": { EXTENSION: {} } } });
+    let data =
+        serde_json::json!({ "requiredCapabilities": { "extensions": { TASKS_EXTENSION: {} } } });
     let why = "the client did not name the extension for tasks in its capabilities";
     Err(RpcError {
         data: Some(json::to_raw(&data)),
@@ -38,7 +36,7 @@ pub fn may_become_task(client: &ClientHello, extra: Option<&RawValue>) -> bool {
 }
 
 fn names_extension(client: &ClientHello) -> bool {
-    client.capabilities.raw().get().contains(EXTENSION)
+    client.capabilities.raw().get().contains(TASKS_EXTENSION)
 }
 
 /// Returns the id of the task that a call has become, or `None` if the result is final.

@@ -19,14 +19,15 @@
 mod fault;
 mod key;
 mod prune;
+mod rows;
 mod verify;
 
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::table::audit::{self, AuditHead};
 use crate::{clock, model::audit::AuditKind};
 use fault::AuditFault;
+use rows::AuditHead;
 
 pub(super) use key::{AuditKey, FILE_NAME as KEY_FILE};
 pub(super) use prune::{find_segment, prune};
@@ -182,8 +183,8 @@ impl<'a> Chain<'a> {
             });
         }
         let (last, head) = (
-            audit::read_last_tip(connection)?,
-            audit::read_head(connection)?,
+            rows::read_last_tip(connection)?,
+            rows::read_head(connection)?,
         );
         let tip = last.unwrap_or_default();
         let mut chain = Self {
@@ -195,7 +196,7 @@ impl<'a> Chain<'a> {
         };
         let found = match (last, head) {
             (None, None) if key.is_new() => {
-                let (calls, through) = audit::count_calls(connection)?;
+                let (calls, through) = rows::count_calls(connection)?;
                 let body = json!({ "calls_before": calls, "through": through }).to_string();
                 chain.append(AuditKind::Began, None, &body, &Sealed::Nothing)?;
                 None
@@ -248,7 +249,7 @@ impl<'a> Chain<'a> {
             body,
         };
         let hash = entry.hash(&self.tip.hash, fixed, self.key);
-        audit::insert(&entry, &hash, self.connection)?;
+        rows::insert(&entry, &hash, self.connection)?;
         self.tip = Tip {
             seq: entry.seq,
             hash,
@@ -262,7 +263,7 @@ impl<'a> Chain<'a> {
         if self.tip == self.initial_tip {
             return Ok(self.tip);
         }
-        audit::put_head(self.tip.seq, &self.tip.mac(self.key), self.connection)?;
+        rows::put_head(self.tip.seq, &self.tip.mac(self.key), self.connection)?;
         Ok(self.tip)
     }
 }

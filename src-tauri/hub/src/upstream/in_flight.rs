@@ -17,7 +17,7 @@ use std::{
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
-use super::{UpstreamError, error::TimeoutReason, session::RequestTimeouts};
+use super::{UpstreamError, error::TimeoutReason, timeouts::RequestTimeouts};
 use crate::{model::json::RawObject, sessions::ClientHandle};
 
 /// The requests in flight, by id.

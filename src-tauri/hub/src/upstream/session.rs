@@ -26,13 +26,14 @@ use super::{
     in_flight::RequestTracker,
     server_subscriptions::DesiredSubscriptions,
     state::{State, StateEvent},
+    timeouts::RequestTimeouts,
     url_elicitations::UrlElicitations,
 };
 use crate::{
     model::{
         ids::ClientName,
         json::{self, Json},
-        spec::{RegisteredServer, Timeouts},
+        spec::RegisteredServer,
     },
     protocol::{Era, LogLevel, ServerHello, headers::HeaderParam, translate},
     sessions::ClientHandle,
@@ -44,38 +45,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// How often a server may require more input before it answers.
 const MAX_ROUND_TRIPS: u32 = 16;
 const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long an answer may take: without a sign of life, and in total.
-#[derive(Debug, Clone, Copy)]
-pub struct RequestTimeouts {
-    pub inactivity: Duration,
-    pub total: Duration,
-}
-
-impl RequestTimeouts {
-    /// Returns the timeouts of a request, or of a call of `tool` if it is given.
-    pub fn from_spec(timeouts: &Timeouts, tool: Option<&str>) -> Self {
-        let inactivity = tool
-            .and_then(|tool| timeouts.tools.get(tool))
-            .copied()
-            .unwrap_or(timeouts.call_ms);
-        let ms = |ms: u32| Duration::from_millis(ms.into());
-        Self {
-            inactivity: ms(inactivity),
-            total: ms(timeouts.total_ms.max(inactivity)),
-        }
-    }
-}
-
-impl From<Duration> for RequestTimeouts {
-    /// Progress extends the timeout to at most ten times its length.
-    fn from(inactivity: Duration) -> Self {
-        Self {
-            inactivity,
-            total: inactivity * 10,
-        }
-    }
-}
 
 /// A request to a server.
 pub struct OutgoingRequest<'a> {

@@ -11,7 +11,7 @@ use crate::{
         policy::{Rule, RuleSpec},
         spec::RegisteredServer,
     },
-    policy::{QueueError, queue::MAX_PER_CLIENT, record::MAX_STORED_ARGUMENTS},
+    policy::{QueueError, queue_limits::MAX_PER_CLIENT, record::MAX_STORED_ARGUMENTS},
     secrets::Secret,
     settings::SettingsChange,
     store::{Store, table::call::CallFilter},

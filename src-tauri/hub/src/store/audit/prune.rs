@@ -7,8 +7,9 @@ use std::collections::HashSet;
 use rusqlite::{Connection, params};
 use serde_json::json;
 
+use super::rows;
 use super::{Chain, Sealed};
-use crate::{model::audit::AuditKind, store::table::audit};
+use crate::model::audit::AuditKind;
 
 /// Entries that are deleted at once; bounded so that no call waits long.
 const MAX_ENTRIES: usize = 500;
@@ -93,7 +94,7 @@ pub(in crate::store) fn prune(
     let Some(through) = segment.through else {
         return Ok(());
     };
-    let last = audit::read_tip_at(through, connection)?;
+    let last = rows::read_tip_at(through, connection)?;
     const CALLS: &str =
         "DELETE FROM call WHERE id IN (SELECT call FROM audit WHERE seq <= ? AND call IS NOT NULL)";
     let calls = connection.execute(CALLS, params![through])?;

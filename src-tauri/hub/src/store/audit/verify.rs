@@ -3,13 +3,13 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
-use super::{AuditFault, AuditKey, Hash, Sealed, Tip, end_mismatch};
-use crate::{
-    model::{
-        audit::{AuditBreak, AuditReport},
-        ids::Timestamp,
-    },
-    store::table::audit::{self, StoredEntry},
+use super::{
+    AuditFault, AuditKey, Hash, Sealed, Tip, end_mismatch,
+    rows::{self, StoredEntry},
+};
+use crate::model::{
+    audit::{AuditBreak, AuditReport},
+    ids::Timestamp,
 };
 
 /// The first place that does not match.
@@ -83,10 +83,10 @@ fn walk_chain(
 ) -> Result<Result<WalkSummary, ChainBreak>, rusqlite::Error> {
     let mut before = predecessor_of_first(connection)?;
     let mut calls_before = 0;
-    let mut statement = connection.prepare(audit::SELECT_ENTRIES)?;
+    let mut statement = connection.prepare(rows::SELECT_ENTRIES)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let Some(read) = audit::entry_from_row(row) else {
+        let Some(read) = rows::entry_from_row(row) else {
             return Ok(Err(ChainBreak {
                 seq: before.seq + 1,
                 fault: AuditFault::Unreadable,
@@ -125,7 +125,7 @@ fn walk_chain(
             hash: entry_hash(&read),
         };
     }
-    let head = audit::read_head(connection)?;
+    let head = rows::read_head(connection)?;
     Ok(match end_mismatch(before, head.as_ref(), key) {
         None => Ok(WalkSummary {
             last: before,

@@ -1,23 +1,14 @@
 //! The limit of messages that wait for a client.
 
-use std::sync::OnceLock;
-
 use bytes::Bytes;
 use drawbridge_hub::model::ids::ClientName;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
-use super::{MAX_QUEUED_MESSAGES, Outlet};
+use super::{MAX_QUEUED_MESSAGES, SseStreams};
 
 #[test]
 fn a_client_that_does_not_read_is_disconnected_and_one_that_does_is_not() {
-    let (queue, mut messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
-    let outlet = Outlet {
-        client: ClientName::new("desk"),
-        queue,
-        session: OnceLock::new(),
-        closed: CancellationToken::new(),
-    };
+    let (open, mut messages) = SseStreams::default().open("id", ClientName::new("desk"));
+    let outlet = &open.outlet;
     for _ in 0..2 * MAX_QUEUED_MESSAGES {
         outlet.send(Bytes::new());
         assert!(messages.try_recv().is_ok() && !outlet.closed.is_cancelled());

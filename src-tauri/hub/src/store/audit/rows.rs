@@ -3,16 +3,16 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::store::audit::{AuditEntry, DecisionColumns, Hash, OutcomeColumns, Tip};
+use super::{AuditEntry, DecisionColumns, Hash, OutcomeColumns, Tip};
 
 /// The recorded end of the chain.
 #[derive(Debug)]
-pub(in crate::store) struct AuditHead {
-    pub(in crate::store) seq: i64,
-    pub(in crate::store) mac: Vec<u8>,
+pub(super) struct AuditHead {
+    pub(super) seq: i64,
+    pub(super) mac: Vec<u8>,
 }
 
-pub(in crate::store) fn insert(
+pub(super) fn insert(
     entry: &AuditEntry<'_>,
     hash: &Hash,
     connection: &Connection,
@@ -27,7 +27,7 @@ pub(in crate::store) fn insert(
         .map(drop)
 }
 
-pub(in crate::store) fn put_head(
+pub(super) fn put_head(
     seq: i64,
     mac: &Hash,
     connection: &Connection,
@@ -39,9 +39,7 @@ pub(in crate::store) fn put_head(
     statement.execute(params![seq, mac]).map(drop)
 }
 
-pub(in crate::store) fn read_head(
-    connection: &Connection,
-) -> Result<Option<AuditHead>, rusqlite::Error> {
+pub(super) fn read_head(connection: &Connection) -> Result<Option<AuditHead>, rusqlite::Error> {
     let read = |row: &Row<'_>| {
         Ok(AuditHead {
             seq: row.get(0)?,
@@ -54,9 +52,7 @@ pub(in crate::store) fn read_head(
 }
 
 /// Returns the last entry.
-pub(in crate::store) fn read_last_tip(
-    connection: &Connection,
-) -> Result<Option<Tip>, rusqlite::Error> {
+pub(super) fn read_last_tip(connection: &Connection) -> Result<Option<Tip>, rusqlite::Error> {
     connection
         .query_row(
             "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1",
@@ -67,10 +63,7 @@ pub(in crate::store) fn read_last_tip(
 }
 
 /// Returns the entry with that number.
-pub(in crate::store) fn read_tip_at(
-    seq: i64,
-    connection: &Connection,
-) -> Result<Tip, rusqlite::Error> {
+pub(super) fn read_tip_at(seq: i64, connection: &Connection) -> Result<Tip, rusqlite::Error> {
     connection.query_row(
         "SELECT seq, hash FROM audit WHERE seq = ?",
         [seq],
@@ -89,9 +82,7 @@ fn tip_from_row(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
 
 /// Returns the number of calls, and the last id. Used when the audit begins, for the calls before
 /// it.
-pub(in crate::store) fn count_calls(
-    connection: &Connection,
-) -> Result<(i64, i64), rusqlite::Error> {
+pub(super) fn count_calls(connection: &Connection) -> Result<(i64, i64), rusqlite::Error> {
     connection.query_row(
         "SELECT count(*), coalesce(max(id), 0) FROM call",
         [],
@@ -100,28 +91,28 @@ pub(in crate::store) fn count_calls(
 }
 
 /// An entry with its call.
-pub(in crate::store) struct StoredEntry<'a> {
-    pub(in crate::store) entry: AuditEntry<'a>,
-    pub(in crate::store) hash: &'a [u8],
+pub(super) struct StoredEntry<'a> {
+    pub(super) entry: AuditEntry<'a>,
+    pub(super) hash: &'a [u8],
     /// `None` if the entry has no call, or the call is gone.
-    pub(in crate::store) call: Option<CallColumns<'a>>,
+    pub(super) call: Option<CallColumns<'a>>,
 }
 
-pub(in crate::store) struct CallColumns<'a> {
-    pub(in crate::store) seq: Option<i64>,
-    pub(in crate::store) decided: DecisionColumns<'a>,
-    pub(in crate::store) ending: OutcomeColumns<'a>,
+pub(super) struct CallColumns<'a> {
+    pub(super) seq: Option<i64>,
+    pub(super) decided: DecisionColumns<'a>,
+    pub(super) ending: OutcomeColumns<'a>,
 }
 
 /// All entries in order, each with its call.
-pub(in crate::store) const SELECT_ENTRIES: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
+pub(super) const SELECT_ENTRIES: &str = "SELECT a.seq, a.at, a.kind, a.call, a.body, a.hash,
     c.id, c.seq, c.at, c.client, c.server, c.tool, c.exposed_name, c.definition_digest, c.arguments_digest, c.arguments,
     c.decision, c.decided_by, c.reason, c.waited_ms, c.outcome, c.error, c.duration_ms, c.rule, c.is_edited
     FROM audit a LEFT JOIN call c ON c.id = a.call ORDER BY a.seq";
 
 /// Reads a row of [`SELECT_ENTRIES`]. Returns `None` if a value has a type that Drawbridge never
 /// writes.
-pub(in crate::store) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
+pub(super) fn entry_from_row<'a>(row: &'a Row<'_>) -> Option<StoredEntry<'a>> {
     let number = |column: usize| row.get_ref(column).ok()?.as_i64().ok();
     let maybe_number = |column: usize| row.get_ref(column).ok()?.as_i64_or_null().ok();
     let bytes = |column: usize| row.get_ref(column).ok()?.as_bytes().ok();

@@ -1,0 +1,146 @@
+//! What is read from a request before its body: the client, the scope, the session and the revision.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, StatusCode, Uri};
+use drawbridge_hub::{
+    model::{
+        ids::{ClientName, ServerId},
+        rpc::{RpcError, code},
+    },
+    protocol::{self, Era},
+    sessions::{ClientScope, ClientSession},
+};
+
+use crate::{
+    auth,
+    error_response::{Refusal, RpcRefusal},
+    headers::{SESSION_HEADER, VERSION_HEADER, header_text, is_json},
+    state::ListenerState,
+    wire::Id,
+};
+
+/// The client that sent a request, and the scope that the path names.
+pub(super) struct Caller {
+    pub(super) client: ClientName,
+    pub(super) scope: ClientScope,
+}
+
+impl Caller {
+    /// Returns the caller of a request.
+    ///
+    /// # Errors
+    /// Returns an error if the client is unknown, or if the path names a server that does not exist
+    /// or may not run.
+    pub(super) async fn from_request(
+        state: &ListenerState,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Self, RpcRefusal> {
+        let client = auth::authenticate_client(state, headers).await?;
+        let server = uri
+            .path()
+            .strip_prefix("/mcp")
+            .map(|rest| rest.trim_matches('/'))
+            .unwrap_or_default();
+        if server.is_empty() {
+            return Ok(Self {
+                client,
+                scope: ClientScope::All,
+            });
+        }
+        let id = ServerId::new(server);
+        if state.hub.has_server(&id) {
+            return Ok(Self {
+                client,
+                scope: ClientScope::One(id),
+            });
+        }
+        Err(Refusal::new(
+            StatusCode::NOT_FOUND,
+            format!("there is no server '{id}' that is enabled and accepted"),
+        )
+        .into())
+    }
+
+    /// Returns the session that the request names.
+    ///
+    /// # Errors
+    /// Returns 400 if the request names no session. Returns 404 if there is no such session, or if
+    /// it belongs to another client or scope.
+    pub(super) fn find_session(
+        &self,
+        state: &ListenerState,
+        headers: &HeaderMap,
+        id: Option<Id<'_>>,
+    ) -> Result<Arc<ClientSession>, RpcRefusal> {
+        let refusal = |status, message: &str| {
+            RpcRefusal::new(status, id, &RpcError::new(code::INVALID_REQUEST, message))
+        };
+        let Some(name) = header_text(headers, &SESSION_HEADER) else {
+            return Err(refusal(
+                StatusCode::BAD_REQUEST,
+                "the header `Mcp-Session-Id` is missing; send `initialize` first, then repeat the session id of its answer",
+            ));
+        };
+        let session = state.hub.sessions().get(&name);
+        let session =
+            session.filter(|session| session.client == self.client && session.scope == self.scope);
+        session.ok_or_else(|| {
+            refusal(
+                StatusCode::NOT_FOUND,
+                "this session does not exist or has ended; send `initialize` again",
+            )
+        })
+    }
+}
+
+/// Checks the `Content-Type` of a message.
+///
+/// # Errors
+/// Returns 415 if `Content-Type` is not JSON.
+pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    if is_json(headers) {
+        return Ok(());
+    }
+    let message = "the header `Content-Type` must be application/json";
+    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
+}
+
+/// Checks the `MCP-Protocol-Version` header, if there is one.
+///
+/// # Errors
+/// Returns 400 if the header names an unknown revision.
+pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
+    match header_text(headers, &VERSION_HEADER) {
+        Some(version) if !protocol::is_known_revision(&version) => Err(Refusal::bad_request(
+            "the header `MCP-Protocol-Version` names a revision that Drawbridge does not know",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the refusal of a client's response whose `error` is malformed.
+pub(super) fn malformed_error(error: serde_json::Error) -> RpcRefusal {
+    Refusal::bad_request(format!("'error' must be a JSON-RPC error: {error}")).into()
+}
+
+/// Returns whether the headers name a revision without sessions.
+pub(super) fn names_modern_revision(headers: &HeaderMap) -> bool {
+    header_text(headers, &VERSION_HEADER)
+        .is_some_and(|version| Era::from_revision(&version) == Some(Era::Modern))
+}
+
+/// Checks the revision of a GET or DELETE request.
+///
+/// # Errors
+/// Returns 405 if the headers name a revision without sessions, which has only POST.
+pub(super) fn refuse_method(headers: &HeaderMap) -> Result<(), Refusal> {
+    if names_modern_revision(headers) {
+        return Err(Refusal::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this revision of MCP supports only POST",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! The state that the handlers of a listener share.
+
+mod login_attempts;
+mod session_streams;
+mod sse_streams;
+
+use std::sync::Arc;
+
+use drawbridge_hub::Hub;
+use tokio_util::sync::CancellationToken;
+
+use login_attempts::LoginAttempts;
+use session_streams::SessionStreams;
+pub(crate) use sse_streams::Outlet;
+use sse_streams::SseStreams;
+
+/// The state that the handlers of a listener share.
+pub(crate) struct ListenerState {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) kind: ListenerKind,
+    pub(crate) session_streams: SessionStreams,
+    pub(crate) sse_streams: SseStreams,
+    pub(crate) logins: LoginAttempts,
+    /// Cancelled when the endpoint stops.
+    pub(crate) stopping: CancellationToken,
+}
+
+/// The kind of listener that a request arrived over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ListenerKind {
+    Tcp,
+    Local,
+}
+
+impl ListenerState {
+    pub(crate) fn new(hub: Arc<Hub>, kind: ListenerKind, stopping: CancellationToken) -> Self {
+        Self {
+            hub,
+            kind,
+            session_streams: SessionStreams::default(),
+            sse_streams: SseStreams::default(),
+            logins: LoginAttempts::default(),
+            stopping,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The open streams of the HTTP+SSE transport, and the messages that wait for each client.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use bytes::Bytes;
+use drawbridge_hub::{
+    model::{
+        ids::ClientName,
+        rpc::{RpcError, code},
+    },
+    sessions::ClientSession,
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::wire::{self, Id};
+
+/// The largest number of messages that wait for a client. If a client reads too slowly, its stream
+/// is closed.
+const MAX_QUEUED_MESSAGES: usize = 256;
+
+/// The open streams, by session id. Cheap to clone.
+#[derive(Clone, Default)]
+pub(crate) struct SseStreams(Arc<Mutex<HashMap<String, Arc<Outlet>>>>);
+
+/// The sending side of a client's stream.
+pub(crate) struct Outlet {
+    pub(crate) client: ClientName,
+    pub(crate) queue: mpsc::Sender<Bytes>,
+    /// Set by `initialize`.
+    pub(crate) session: OnceLock<Arc<ClientSession>>,
+    pub(crate) closed: CancellationToken,
+}
+
+/// An open stream. Dropping it, when its connection closes, removes it from the table.
+pub(crate) struct OpenStream {
+    streams: SseStreams,
+    id: String,
+    pub(crate) outlet: Arc<Outlet>,
+}
+
+impl SseStreams {
+    /// Opens a stream of a client. Returns it with the messages that it has to send.
+    pub(crate) fn open(&self, id: &str, client: ClientName) -> (OpenStream, mpsc::Receiver<Bytes>) {
+        let (queue, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
+        let outlet = Arc::new(Outlet {
+            client,
+            queue,
+            session: OnceLock::new(),
+            closed: CancellationToken::new(),
+        });
+        self.lock().insert(id.to_owned(), Arc::clone(&outlet));
+        let open = OpenStream {
+            streams: self.clone(),
+            id: id.to_owned(),
+            outlet,
+        };
+        (open, messages)
+    }
+
+    /// Returns the stream with this id. Returns `None` if the stream belongs to another client.
+    pub(crate) fn find(&self, id: &str, client: &ClientName) -> Option<Arc<Outlet>> {
+        self.lock()
+            .get(id)
+            .filter(|outlet| outlet.client == *client && !outlet.closed.is_cancelled())
+            .cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Outlet>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.streams.lock().remove(&self.id);
+        self.outlet.closed.cancel();
+    }
+}
+
+impl Outlet {
+    /// Queues a message for the stream. Closes the stream if the queue is full.
+    pub(crate) fn send(&self, message: Bytes) {
+        if self.queue.try_send(message).is_err() && !self.closed.is_cancelled() {
+            tracing::warn!(
+                "client {}: its stream is closed, because the client does not read it",
+                self.client
+            );
+            self.closed.cancel();
+        }
+    }
+
+    pub(crate) fn refuse(&self, id: Id<'_>, why: &str) {
+        self.send(wire::encode_error(
+            Some(id),
+            &RpcError::new(code::INVALID_REQUEST, why),
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests;

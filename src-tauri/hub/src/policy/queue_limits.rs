@@ -1,0 +1,20 @@
+//! How many calls of a client may wait for a person.
+
+use crate::model::ids::ClientName;
+
+/// The most calls of one client that may wait at a time.
+pub(super) const MAX_PER_CLIENT: usize = 20;
+/// If this many approval requests of a client in a row are missed, its calls are rejected for a
+/// while.
+pub(super) const MAX_UNANSWERED: u32 = 3;
+
+/// The reason why a call is not queued.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueueFull {
+    #[error("{MAX_PER_CLIENT} calls of '{0}' are already waiting for a decision")]
+    TooManyWaiting(ClientName),
+    #[error(
+        "nobody decided the last {MAX_UNANSWERED} calls of '{client}'; it can ask again in {seconds} s"
+    )]
+    CoolingDown { client: ClientName, seconds: u64 },
+}
