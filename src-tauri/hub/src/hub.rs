@@ -1,6 +1,7 @@
 //! The hub: one facade over the engine. Front ends use the verbs of [`crate::api`]; the endpoint
 //! also uses the methods of this file.
 
+pub mod methods;
 mod retention;
 
 use std::{
@@ -30,9 +31,9 @@ use crate::{
         capability::CapabilityKind,
         event::Event,
         ids::{ClientName, ServerId},
-        json::{self, Json},
+        json,
         listener::ListenerHealth,
-        rpc::{Reply, RpcError, code},
+        rpc::{Reply, RpcError},
         spec::RegisteredServer,
     },
     oauth::Authorizer,
@@ -43,8 +44,8 @@ use crate::{
     router::Router,
     secrets::{Keyring, Secrets},
     sessions::{
-        ClientHandle, ClientScope, ClientSession, ClientSessions, PendingInputs, StatelessRequest,
-        Subscription,
+        ClientHandle, ClientRequest, ClientScope, ClientSession, ClientSessions, PendingInputs,
+        StatelessRequest, Subscription,
     },
     settings::Settings,
     store::{Journal, Store},
@@ -423,30 +424,23 @@ impl Hub {
         method: &str,
         params: Option<&RawValue>,
     ) -> Reply {
-        match method {
-            "ping" => Ok(Json::new("{}")),
-            // Boxed separately, because otherwise every future around this one has the size of the
-            // largest.
-            "tools/call" => Box::pin(self.pipeline.call(handle, params)).await,
-            _ => match CapabilityKind::ALL
-                .into_iter()
-                .find(|kind| kind.list_method() == method)
-            {
-                Some(kind) => {
-                    protocol::reject_cursor(method, params)?;
-                    Box::pin(self.catalog.refresh_stale()).await;
-                    Ok(self
-                        .catalog
-                        .session_view(handle.session())
-                        .list_result(kind)
-                        .clone())
-                }
-                None if self.drawbridge.is_paused() => {
-                    Err(RpcError::new(code::INTERNAL_ERROR, PAUSED))
-                }
-                None => Box::pin(self.router.pass_through(handle, method, params)).await,
-            },
-        }
+        let method = methods::find_request(method, handle.era())?;
+        let request = ClientRequest {
+            handle,
+            method: method.name,
+            params,
+        };
+        method.answer(self, request).await
+    }
+
+    /// Handles a notification of a client. An unknown one has no effect.
+    pub fn handle_notification(
+        self: &Arc<Self>,
+        session: &ClientSession,
+        method: &str,
+        params: Option<&RawValue>,
+    ) {
+        methods::handle_notification(self, session, method, params);
     }
 
     /// Answers a request of a stateless client, which may be a retry with the answers to
@@ -457,18 +451,11 @@ impl Hub {
     /// pending request.
     pub async fn handle_stateless_request(self: &Arc<Self>, attempt: StatelessRequest) -> Reply {
         let method = attempt.method.clone();
-        let reply = if method == "server/discover" {
-            Ok(protocol::handshake::discover_result(
-                self.instructions(&attempt.session.scope).as_deref(),
-            )
-            .into())
-        } else {
-            let hub = self.clone();
-            let begin = |handle: ClientHandle, method: String, params: Box<RawValue>| async move {
-                hub.handle_request(&handle, &method, Some(&params)).await
-            };
-            self.pending_inputs.start_or_resume(attempt, begin).await
+        let hub = self.clone();
+        let start = |handle: ClientHandle, method: String, params: Box<RawValue>| async move {
+            hub.handle_request(&handle, &method, Some(&params)).await
         };
+        let reply = self.pending_inputs.start_or_resume(attempt, start).await;
         protocol::translate::reply_for_modern_client(&method, reply)
     }
 
@@ -509,7 +496,7 @@ impl Hub {
     }
 
     /// Notifies the running legacy servers that a client's roots have changed.
-    pub async fn notify_roots_changed(&self) {
+    async fn notify_roots_changed(&self) {
         for session in self.pool.active_sessions() {
             session
                 .notify("notifications/roots/list_changed", None)
@@ -605,9 +592,6 @@ impl Hub {
         self.store.close().await;
     }
 }
-
-/// The error for requests other than calls while all calls are paused.
-const PAUSED: &str = "All calls are paused.";
 
 /// The client name for calls that a person makes on the command line.
 const CLI_CLIENT: &str = "command-line";

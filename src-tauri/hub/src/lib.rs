@@ -45,7 +45,7 @@ pub mod transport;
 pub mod upstream;
 
 pub use data_dir::default_data_dir;
-pub use hub::{Hub, HubOptions};
+pub use hub::{Hub, HubOptions, methods};
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use transport::fuzzing;

@@ -18,7 +18,7 @@ use crate::{
     },
     policy::{Gate, Permitted, ToolCall},
     router::{ForwardError, Router, take_progress_token},
-    sessions::ClientHandle,
+    sessions::{ClientHandle, ClientRequest},
     upstream::UpstreamError,
 };
 
@@ -44,8 +44,9 @@ impl Pipeline {
     /// Returns an error if the protocol demands one: for an unknown tool, for bad params, and for
     /// the server's own errors. A denied call, arguments that do not match the schema, and a server
     /// that failed are results with `isError`, which a model can read.
-    pub async fn call(&self, handle: &ClientHandle, params: Option<&RawValue>) -> Reply {
-        let mut request = parse_call(params)?;
+    pub async fn call(&self, request: ClientRequest<'_>) -> Reply {
+        let handle = request.handle;
+        let mut request = parse_call(request.params)?;
         let mut tool = match self.find(handle, &mut request).await? {
             Found::Tool(tool) => tool,
             Found::Answer(answer) => return Ok(answer),

@@ -1,6 +1,7 @@
 //! Client sessions: the clients that are connected now, and the handles that reach them.
 
 mod client_handle;
+mod client_request;
 mod in_flight;
 mod input_required;
 mod issued_uris;
@@ -17,6 +18,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use client_handle::{ClientHandle, PendingQuestion};
+pub use client_request::ClientRequest;
 pub use in_flight::{Aborted, InFlightRequest};
 pub use input_required::{PendingInputs, StatelessRequest};
 pub use scope::ClientScope;

@@ -9,6 +9,7 @@ use axum::{
 };
 use bytes::Bytes;
 use drawbridge_hub::{
+    methods,
     model::rpc::{RpcError, code},
     protocol,
     sessions::ClientSession,
@@ -22,7 +23,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
-    exchange::{Exchange, handle_notification},
+    exchange::Exchange,
     request::{Caller, check_version, malformed_error, names_modern_revision},
     response::{MAX_QUEUED_MESSAGES, McpResult, ResponseMessages, json_response, respond},
 };
@@ -158,7 +159,7 @@ impl Batch {
         message: &RawValue,
     ) {
         match wire::parse(message.get().as_bytes()) {
-            Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+            Ok(Message::Request { id, method, .. }) if methods::opens_session(&method) => {
                 let error = RpcError::new(
                     code::INVALID_REQUEST,
                     "`initialize` must not be part of a batch",
@@ -172,7 +173,7 @@ impl Batch {
                 }
             }
             Ok(Message::Notification { method, params }) => {
-                handle_notification(state, session, &method, params)
+                state.hub.handle_notification(session, &method, params)
             }
             Ok(Message::Response { id, reply }) => match wire::read_reply(reply) {
                 Ok(reply) => session.deliver_reply(id, reply),

@@ -1,4 +1,4 @@
-//! Handles a client's messages, whichever transport they arrive over.
+//! A request of a client in flight, whichever transport it arrived over.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use drawbridge_hub::{
     model::rpc::{RpcError, code},
     sessions::{ClientHandle, ClientSession, InFlightRequest},
 };
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
@@ -70,29 +69,5 @@ impl Exchange {
             Err(RpcError::new(code::INTERNAL_ERROR, aborted.to_string()))
         });
         wire::encode_reply(self.in_flight.id(), &reply)
-    }
-}
-
-/// Handles a notification from a client.
-pub(crate) fn handle_notification(
-    state: &ListenerState,
-    session: &ClientSession,
-    method: &str,
-    params: Option<&RawValue>,
-) {
-    #[derive(Deserialize)]
-    struct Cancelled<'a> {
-        #[serde(borrow, rename = "requestId")]
-        request: &'a RawValue,
-    }
-    if method == "notifications/cancelled"
-        && let Some(Ok(cancelled)) =
-            params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
-    {
-        session.cancel_request(cancelled.request.get());
-    }
-    if method == "notifications/roots/list_changed" {
-        let hub = Arc::clone(&state.hub);
-        tokio::spawn(async move { hub.notify_roots_changed().await });
     }
 }

@@ -12,7 +12,7 @@ use axum::{
     response::{IntoResponse, Response, sse::Event},
 };
 use drawbridge_hub::{
-    Hub,
+    Hub, methods,
     protocol::handshake,
     random,
     sessions::{ClientScope, ClientSession},
@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 
 use super::{
     events,
-    exchange::{Exchange, handle_notification},
+    exchange::Exchange,
     request::{check_content_type, malformed_error},
     response::McpResult,
 };
@@ -82,7 +82,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
     check_content_type(&headers)?;
     let body = body::read_body(body).await?;
     match wire::parse(&body)? {
-        Message::Request { id, method, params } if method == "initialize" => {
+        Message::Request { id, method, params } if methods::opens_session(&method) => {
             initialize(&state, &outlet, id, params).await;
         }
         Message::Request { id, method, params } => match outlet.session.get() {
@@ -94,7 +94,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
         },
         Message::Notification { method, params } => {
             if let Some(session) = outlet.session.get() {
-                handle_notification(&state, session, &method, params);
+                state.hub.handle_notification(session, &method, params);
             }
         }
         Message::Response { id, reply } => {

@@ -10,12 +10,13 @@ use axum::{
 };
 use drawbridge_hub::{
     Hub,
+    methods::{self, Method},
     model::{
         json::RawObject,
         rpc::{RpcError, code},
     },
     protocol::{
-        RequestMeta, headers as repeated_headers,
+        Era, RequestMeta, headers as repeated_headers,
         meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
     },
     sessions::{ClientSession, StatelessRequest, Subscription},
@@ -36,16 +37,6 @@ use crate::{
     wire::{self, Id, Message},
 };
 
-/// The methods that were removed together with sessions and the experimental tasks.
-const REMOVED_METHODS: [&str; 7] = [
-    "initialize",
-    "ping",
-    "logging/setLevel",
-    "resources/subscribe",
-    "resources/unsubscribe",
-    "tasks/list",
-    "tasks/result",
-];
 /// Asks proxies to forward each event at once.
 const NO_BUFFERING: (HeaderName, HeaderValue) = (
     HeaderName::from_static("x-accel-buffering"),
@@ -91,7 +82,7 @@ pub(super) async fn answer(
 ) -> McpResult {
     let id = request.id;
     match check_request(state, headers, &request) {
-        Ok((RequestMeta { hello, .. }, params)) if request.method == "subscriptions/listen" => {
+        Ok((method, RequestMeta { hello, .. }, params)) if method.opens_stream() => {
             let subscription = Subscription::from_params(id.to_raw(), &params)
                 .map_err(|error| to_refusal(id, &error))?;
             let Caller { client, scope } = request.caller;
@@ -102,7 +93,7 @@ pub(super) async fn answer(
                 session.map_err(|error| to_refusal(id, &error))?,
             ))
         }
-        Ok((RequestMeta { hello, log_level }, params)) => {
+        Ok((_, RequestMeta { hello, log_level }, params)) => {
             let session = state
                 .hub
                 .stateless_session(&request.caller.client, &hello, &request.caller.scope)
@@ -121,13 +112,13 @@ pub(super) async fn answer(
     }
 }
 
-/// Reads the request's `_meta`, and compares the request with its headers. Returns the params
-/// without what the `_meta` held for Drawbridge.
+/// Reads the request's `_meta`, and compares the request with its headers. Returns the row
+/// of the method, and the params without what the `_meta` held for Drawbridge.
 fn check_request(
     state: &ListenerState,
     headers: &HeaderMap,
     request: &RawRequest<'_>,
-) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
+) -> Result<(&'static Method, RequestMeta, Box<RawValue>), RpcError> {
     // No intermediary that routes by headers can be between a client and the local socket.
     let has_repeated_headers = state.kind == ListenerKind::Tcp;
     if let Some(version) = meta::named_revision(request.params).filter(|_| has_repeated_headers) {
@@ -142,13 +133,8 @@ fn check_request(
     if has_repeated_headers {
         check_headers(state, headers, request, &params)?;
     }
-    if REMOVED_METHODS.contains(&request.method) {
-        return Err(RpcError::new(
-            code::METHOD_NOT_FOUND,
-            format!("this revision of MCP has no method '{}'", request.method),
-        ));
-    }
-    Ok((meta, params))
+    let method = methods::find_request(request.method, Era::Modern)?;
+    Ok((method, meta, params))
 }
 
 fn check_headers(

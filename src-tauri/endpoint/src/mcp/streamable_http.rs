@@ -13,13 +13,13 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use drawbridge_hub::protocol::handshake;
+use drawbridge_hub::{methods, protocol::handshake};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
     batch,
-    exchange::{Exchange, handle_notification},
+    exchange::Exchange,
     request::{
         Caller, check_content_type, check_version, malformed_error, names_modern_revision,
         refuse_method,
@@ -65,7 +65,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
     }
     check_version(&headers)?;
     match message {
-        Message::Request { id, method, params } if method == "initialize" => {
+        Message::Request { id, method, params } if methods::opens_session(&method) => {
             Box::pin(initialize(&state, caller, id, params)).await
         }
         Message::Request { id, method, params } => {
@@ -78,7 +78,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
         }
         Message::Notification { method, params } => {
             let session = caller.find_session(&state, &headers, None)?;
-            handle_notification(&state, &session, &method, params);
+            state.hub.handle_notification(&session, &method, params);
             Ok(StatusCode::ACCEPTED.into_response())
         }
         Message::Response { id, reply } => {

@@ -16,12 +16,12 @@ use crate::{
     secrets::InMemory,
 };
 
-struct TestHub {
-    hub: Arc<Hub>,
+pub(super) struct TestHub {
+    pub(super) hub: Arc<Hub>,
     folder: tempfile::TempDir,
 }
 
-async fn test_hub() -> TestHub {
+pub(super) async fn test_hub() -> TestHub {
     let folder = tempfile::tempdir().expect("a folder");
     let options = HubOptions {
         data_dir: folder.path().to_owned(),
@@ -54,7 +54,7 @@ fn spec(text: &str) -> ServerSpec {
 }
 
 /// The negotiation result of a client without capabilities.
-fn client_info() -> ClientHello {
+pub(super) fn client_info() -> ClientHello {
     let params = json::raw(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#.into());
     protocol::handshake::read_initialize(Some(&params)).expect("a hello")
 }

@@ -16,7 +16,7 @@ use crate::{
         spec::Lifecycle,
     },
     protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
-    sessions::{ClientHandle, ClientScope, ClientSession},
+    sessions::{ClientHandle, ClientRequest, ClientScope, ClientSession},
     upstream::{OutgoingRequest, RequestTimeouts, ServerSession, UpstreamError},
 };
 
@@ -38,52 +38,46 @@ impl Target {
 }
 
 impl Router {
-    /// Answers a client's request about a prompt, a resource, a completion or a task, or sets its
-    /// log level.
+    /// Answers `prompts/get`.
     ///
     /// # Errors
-    /// Returns an error if the method is none of these (`-32601`), if no server has the requested
-    /// item (`-32602` or `-32002`), if the server cannot be reached (`-32603`), and if the server
-    /// answers with one.
-    pub async fn pass_through(
-        &self,
-        handle: &ClientHandle,
-        method: &str,
-        params: Option<&RawValue>,
-    ) -> Reply {
-        let empty = json::raw("{}".into());
-        let mut request = RawObject::parse(params.unwrap_or(&empty))
-            .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("{method}: {e}")))?;
-        match method {
-            "prompts/get" => {
-                let prompt = self.find_prompt(handle, &request).await?;
-                request.set("name", json::raw(json::quote(&prompt.definition.name)));
-                self.send(handle, &prompt.server.id, method, request).await
-            }
-            "resources/read" => self.read_resource(handle, request).await,
-            "resources/subscribe" => {
-                self.subscribe(handle, &string_member(&request, "uri")?)
-                    .await
-            }
-            "resources/unsubscribe" => {
-                self.unsubscribe(handle, &string_member(&request, "uri")?)
-                    .await
-            }
-            "completion/complete" => self.complete(handle, request).await,
-            "logging/setLevel" => self.set_log_level(handle, &request).await,
-            "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" | "tasks/list" => {
-                self.handle_task_request(handle, method, &request).await
-            }
-            _ => Err(RpcError::new(
-                code::METHOD_NOT_FOUND,
-                format!("Unknown method: {method}"),
-            )),
-        }
+    /// Returns an error if no server has the prompt (`-32602`), if the server cannot be reached
+    /// (`-32603`), and if the server answers with one.
+    pub async fn get_prompt(&self, request: ClientRequest<'_>) -> Reply {
+        let mut params = request.params_object()?;
+        let prompt = self.find_prompt(request.handle, &params).await?;
+        params.set("name", json::raw(json::quote(&prompt.definition.name)));
+        self.send(request.handle, &prompt.server.id, request.method, params)
+            .await
     }
 
-    /// Reads a resource, or answers with the cached result. Results of unlisted resources are not
-    /// cached because the cache key contains the digest of the definition.
-    async fn read_resource(&self, handle: &ClientHandle, request: RawObject<'_>) -> Reply {
+    /// Answers `resources/subscribe`: subscribes the client until its session ends.
+    ///
+    /// # Errors
+    /// Returns an error as [`Router::subscribe`] does.
+    pub async fn subscribe_to_resource(&self, request: ClientRequest<'_>) -> Reply {
+        let uri = string_member(&request.params_object()?, "uri")?;
+        self.subscribe(request.handle, &uri).await
+    }
+
+    /// Answers `resources/unsubscribe`.
+    ///
+    /// # Errors
+    /// Returns an error if no server has the resource, if the server cannot be reached, and if the
+    /// server answers with one.
+    pub async fn unsubscribe_from_resource(&self, request: ClientRequest<'_>) -> Reply {
+        let uri = string_member(&request.params_object()?, "uri")?;
+        self.unsubscribe(request.handle, &uri).await
+    }
+
+    /// Answers `resources/read`, possibly with the cached result. Results of unlisted resources are
+    /// not cached because the cache key contains the digest of the definition.
+    ///
+    /// # Errors
+    /// Returns an error if no server has the resource (`-32002`), if the server cannot be reached
+    /// (`-32603`), and if the server answers with one.
+    pub async fn read_resource(&self, request: ClientRequest<'_>) -> Reply {
+        let (handle, request) = (request.handle, request.params_object()?);
         let target = self
             .find_resource(handle, &string_member(&request, "uri")?)
             .await?;
@@ -290,7 +284,13 @@ impl Router {
             .await
     }
 
-    async fn complete(&self, handle: &ClientHandle, mut request: RawObject<'_>) -> Reply {
+    /// Answers `completion/complete`.
+    ///
+    /// # Errors
+    /// Returns an error if no server has the prompt or the resource (`-32602`), if the server cannot
+    /// be reached (`-32603`), and if the server answers with one.
+    pub async fn complete(&self, request: ClientRequest<'_>) -> Reply {
+        let (handle, mut request) = (request.handle, request.params_object()?);
         let invalid =
             |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
         let reference = request
@@ -340,11 +340,14 @@ impl Router {
             .ok_or_else(unknown)
     }
 
-    /// Sets the log level for the client. Running servers are notified now, the others with the
+    /// Answers `logging/setLevel`: sets the log level for the client. Running servers are notified now, the others with the
     /// client's next request to them.
-    async fn set_log_level(&self, handle: &ClientHandle, request: &RawObject<'_>) -> Reply {
-        let level = LogLevel::from_member(request, "level")?;
-        handle.session().set_log_level(level);
+    ///
+    /// # Errors
+    /// Returns an error (`-32602`) if the level is unknown.
+    pub async fn set_log_level(&self, request: ClientRequest<'_>) -> Reply {
+        let level = LogLevel::from_member(&request.params_object()?, "level")?;
+        request.handle.session().set_log_level(level);
         for session in self.pool.active_sessions() {
             session.request_log_level(level).await;
         }

@@ -13,11 +13,11 @@ use super::{Router, passthrough::string_member};
 use crate::{
     model::{
         ids::{ClientName, ServerId},
-        json::{self, Json, RawObject},
+        json::{self, Json},
         rpc::{Reply, RpcError, code},
     },
     protocol::{self, tasks},
-    sessions::{ClientHandle, ClientSession},
+    sessions::{ClientHandle, ClientRequest, ClientSession},
     upstream::{OutgoingRequest, RequestTimeouts},
 };
 
@@ -142,19 +142,17 @@ impl Tasks {
 }
 
 impl Router {
-    /// Answers a client's request about its tasks.
-    pub(super) async fn handle_task_request(
-        &self,
-        handle: &ClientHandle,
-        method: &str,
-        request: &RawObject<'_>,
-    ) -> Reply {
+    /// Answers a client's request about one of its tasks.
+    ///
+    /// # Errors
+    /// Returns an error if the client has no such task (`-32602`), if a modern client does not
+    /// support tasks (`-32021`), if the server cannot be reached (`-32603`), and if the server
+    /// answers with one.
+    pub async fn forward_task_request(&self, request: ClientRequest<'_>) -> Reply {
+        let ClientRequest { handle, method, .. } = request;
         tasks::check_allowed(&handle.session().hello)?;
-        if method == "tasks/list" {
-            protocol::reject_cursor(method, Some(&request.to_raw()))?;
-            return self.list_tasks(handle).await;
-        }
-        let id = string_member(request, "taskId")?;
+        let request = request.params_object()?;
+        let id = string_member(&request, "taskId")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown task: {id}"));
         let server = self
             .tasks
@@ -166,7 +164,13 @@ impl Router {
 
     /// Lists the tasks of this client at all servers. Each task is requested by its id, because the
     /// list of a shared server would contain tasks of other clients.
-    async fn list_tasks(&self, handle: &ClientHandle) -> Reply {
+    ///
+    /// # Errors
+    /// Returns an error (`-32602`) if the request continues at a cursor.
+    pub async fn list_tasks(&self, request: ClientRequest<'_>) -> Reply {
+        let handle = request.handle;
+        tasks::check_allowed(&handle.session().hello)?;
+        protocol::reject_cursor(request.method, request.params)?;
         let mut all = Vec::new();
         for (server, ids) in self.tasks.client_tasks(&handle.session().client) {
             for id in ids {

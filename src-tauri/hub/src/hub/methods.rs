@@ -1,0 +1,222 @@
+//! The methods of MCP that a client can use: one row each, for both eras. A request whose method has
+//! no row is refused.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::Hub;
+use crate::{
+    model::{
+        capability::CapabilityKind,
+        json::Json,
+        rpc::{Reply, RpcError, code},
+    },
+    protocol::{self, Era},
+    sessions::{ClientRequest, ClientSession},
+};
+
+/// A method that clients can use.
+pub struct Method {
+    pub name: &'static str,
+    /// The era that has the method, or `None` if both have it.
+    pub era: Option<Era>,
+    /// What has to be decided before anything is sent to a server.
+    pub decision: Required,
+    /// Whether the request is recorded as a call, with its decision and its outcome.
+    pub is_recorded: bool,
+    handler: Handler,
+}
+
+/// The decision that a request requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Required {
+    /// None: Drawbridge answers the request by itself.
+    Nothing,
+    /// Calls must not be paused.
+    NotPaused,
+    /// A rule or a person must allow this very call.
+    Permission,
+}
+
+/// How a message is handled.
+enum Handler {
+    Request(for<'a> fn(&'a Hub, ClientRequest<'a>) -> BoxFuture<'a, Reply>),
+    Notification(fn(&Arc<Hub>, &ClientSession, Option<&RawValue>)),
+    /// Opens a session. The endpoint does this, because the answer carries the session's id.
+    OpensSession,
+    /// Opens a stream. The endpoint does this, because the answer is the stream.
+    OpensStream,
+}
+
+use Handler::{Notification, OpensSession, OpensStream, Request};
+use Required::{NotPaused, Nothing, Permission};
+
+const BOTH: Option<Era> = None;
+const LEGACY: Option<Era> = Some(Era::Legacy);
+const MODERN: Option<Era> = Some(Era::Modern);
+
+/// All methods.
+#[rustfmt::skip]
+pub static METHODS: &[Method] = &[
+    method("initialize", LEGACY, Nothing, OpensSession),
+    method("server/discover", MODERN, Nothing, Request(|hub, request| Box::pin(async move { Ok(hub.discover(request)) }))),
+    method("ping", LEGACY, Nothing, Request(|_, _| Box::pin(async { Ok(Json::new("{}")) }))),
+    method("tools/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Tools, request)))),
+    method("prompts/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Prompts, request)))),
+    method("resources/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Resources, request)))),
+    method("resources/templates/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Templates, request)))),
+    recorded("tools/call", BOTH, Permission, Request(|hub, request| Box::pin(hub.pipeline.call(request)))),
+    method("prompts/get", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.get_prompt(request)))),
+    method("resources/read", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.read_resource(request)))),
+    method("resources/subscribe", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.subscribe_to_resource(request)))),
+    method("resources/unsubscribe", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.unsubscribe_from_resource(request)))),
+    method("subscriptions/listen", MODERN, Nothing, OpensStream),
+    method("completion/complete", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.complete(request)))),
+    method("logging/setLevel", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.set_log_level(request)))),
+    method("tasks/get", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
+    method("tasks/update", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
+    method("tasks/cancel", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
+    method("tasks/result", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
+    method("tasks/list", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.list_tasks(request)))),
+    method("notifications/cancelled", LEGACY, Nothing, Notification(|_, session, params| session.cancel_by_notification(params))),
+    method("notifications/roots/list_changed", LEGACY, Nothing, Notification(|hub, _, _| hub.announce_roots_changed())),
+];
+
+const fn method(
+    name: &'static str,
+    era: Option<Era>,
+    decision: Required,
+    handler: Handler,
+) -> Method {
+    Method {
+        name,
+        era,
+        decision,
+        is_recorded: false,
+        handler,
+    }
+}
+
+const fn recorded(
+    name: &'static str,
+    era: Option<Era>,
+    decision: Required,
+    handler: Handler,
+) -> Method {
+    Method {
+        is_recorded: true,
+        ..method(name, era, decision, handler)
+    }
+}
+
+/// Returns whether a request opens a session. Its answer carries the id of the session.
+pub fn opens_session(name: &str) -> bool {
+    find(name).is_some_and(|method| matches!(method.handler, OpensSession))
+}
+
+fn find(name: &str) -> Option<&'static Method> {
+    METHODS.iter().find(|method| method.name == name)
+}
+
+/// Returns the row of a request's method in an era.
+///
+/// # Errors
+/// Returns an error (`-32601`) if the era has no request with this method.
+pub fn find_request(name: &str, era: Era) -> Result<&'static Method, RpcError> {
+    let unknown = |why: String| Err(RpcError::new(code::METHOD_NOT_FOUND, why));
+    let is_request = |method: &&Method| !matches!(method.handler, Notification(_));
+    match find(name).filter(is_request) {
+        Some(method) if method.era.is_none_or(|only| only == era) => Ok(method),
+        Some(_) if era.is_modern() => {
+            unknown(format!("this revision of MCP has no method '{name}'"))
+        }
+        _ => unknown(format!("Unknown method: {name}")),
+    }
+}
+
+impl Method {
+    /// Returns whether the answer is a stream of notifications.
+    pub fn opens_stream(&self) -> bool {
+        matches!(self.handler, OpensStream)
+    }
+
+    /// Answers a request. The check of the gate comes first.
+    pub(super) async fn answer(&'static self, hub: &Hub, request: ClientRequest<'_>) -> Reply {
+        if self.decision == NotPaused && hub.drawbridge.is_paused() {
+            return Err(RpcError::new(code::INTERNAL_ERROR, PAUSED));
+        }
+        match self.handler {
+            Request(handle) => handle(hub, request).await,
+            Notification(_) | OpensSession | OpensStream => Err(RpcError::new(
+                code::INVALID_REQUEST,
+                format!("`{}` cannot be sent here", self.name),
+            )),
+        }
+    }
+}
+
+/// The error for requests other than calls while all calls are paused.
+const PAUSED: &str = "All calls are paused.";
+
+/// Handles a notification of a client. One without a row has no effect.
+pub(super) fn handle_notification(
+    hub: &Arc<Hub>,
+    session: &ClientSession,
+    name: &str,
+    params: Option<&RawValue>,
+) {
+    if let Some(Method {
+        handler: Notification(handle),
+        ..
+    }) = find(name)
+    {
+        handle(hub, session, params);
+    }
+}
+
+impl ClientSession {
+    /// Cancels the request that `notifications/cancelled` names.
+    fn cancel_by_notification(&self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Cancelled<'a> {
+            #[serde(borrow, rename = "requestId")]
+            request: &'a RawValue,
+        }
+        if let Some(Ok(cancelled)) =
+            params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
+        {
+            self.cancel_request(cancelled.request.get());
+        }
+    }
+}
+
+impl Hub {
+    /// Tells the running legacy servers that a client's roots have changed.
+    fn announce_roots_changed(self: &Arc<Self>) {
+        let hub = self.clone();
+        tokio::spawn(async move { hub.notify_roots_changed().await });
+    }
+
+    /// Answers `server/discover`.
+    fn discover(&self, request: ClientRequest<'_>) -> Json {
+        let scope = &request.handle.session().scope;
+        protocol::handshake::discover_result(self.instructions(scope).as_deref()).into()
+    }
+
+    /// Answers a list request, in one page.
+    async fn list(&self, kind: CapabilityKind, request: ClientRequest<'_>) -> Reply {
+        protocol::reject_cursor(request.method, request.params)?;
+        self.catalog.refresh_stale().await;
+        Ok(self
+            .catalog
+            .session_view(request.handle.session())
+            .list_result(kind)
+            .clone())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::{
+    hub::tests::test_hub,
+    model::ids::ClientName,
+    sessions::{ClientHandle, ClientScope},
+};
+
+#[test]
+fn each_method_has_one_row() {
+    let names: BTreeSet<_> = METHODS.iter().map(|method| method.name).collect();
+    assert_eq!(names.len(), METHODS.len());
+}
+
+#[test]
+fn a_method_without_a_row_in_the_era_of_the_client_is_refused() {
+    for (name, legacy, modern) in [
+        ("ping", true, false),
+        ("server/discover", false, true),
+        ("tools/call", true, true),
+        ("tasks/result", true, false),
+        ("notifications/cancelled", false, false),
+        ("tools/delete", false, false),
+    ] {
+        for (era, is_known) in [(Era::Legacy, legacy), (Era::Modern, modern)] {
+            let found = find_request(name, era);
+            assert_eq!(found.is_ok(), is_known, "{name}, {era:?}");
+            if let Err(error) = found {
+                assert_eq!(error.code, code::METHOD_NOT_FOUND);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_calls_require_permission_and_are_recorded() {
+    let recorded: Vec<_> = METHODS
+        .iter()
+        .filter(|method| method.is_recorded || method.decision == Permission)
+        .map(|method| method.name)
+        .collect();
+    assert_eq!(recorded, ["tools/call"]);
+}
+
+#[tokio::test]
+async fn a_new_method_is_one_row() {
+    static ROW: Method = method(
+        "test/name",
+        BOTH,
+        NotPaused,
+        Request(|_, request| {
+            Box::pin(async move { Ok(Json::new(format!("{:?}", request.method))) })
+        }),
+    );
+    let test_hub = test_hub().await;
+    let hub = &test_hub.hub;
+    let session = hub.sessions.open(
+        ClientName::new("c"),
+        crate::hub::tests::client_info(),
+        ClientScope::All,
+    );
+    let handle = ClientHandle::for_session(session);
+    let request = ClientRequest {
+        handle: &handle,
+        method: ROW.name,
+        params: None,
+    };
+    let reply = ROW.answer(hub, request).await;
+    assert_eq!(reply.expect("a result").get(), r#""test/name""#);
+    hub.drawbridge.pause().await.expect("paused");
+    let refused = ROW.answer(hub, request).await.expect_err("paused");
+    assert_eq!(refused.message, PAUSED);
+}
