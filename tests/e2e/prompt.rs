@@ -254,7 +254,7 @@ fn a_call_runs_with_the_edited_arguments() {
         "the editor starts with the client's arguments"
     );
     driver.fill("edit-text", "{\"path\": \"/tmp/notes\",\n \"n\": }");
-    driver.wait_for_text("edit-fault", "Line 2");
+    driver.wait_for_text("edit-error", "Line 2");
     assert!(
         !driver.is_enabled("approve-edited"),
         "invalid JSON cannot be approved"

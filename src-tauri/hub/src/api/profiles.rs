@@ -66,7 +66,7 @@ impl Verb for ListProfiles {
             let has_profile = |client: &ClientName| {
                 profiles
                     .client_profile(client)
-                    .is_some_and(|profile| profile.name == profile.name)
+                    .is_some_and(|assigned| assigned.name == profile.name)
             };
             let lists = snapshot.client_view(&ClientScope::All, Some(&profile));
             let visible = || {
