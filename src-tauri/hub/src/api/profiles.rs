@@ -144,17 +144,7 @@ impl Verb for AssignProfile {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        if hub
-            .access
-            .clients()
-            .iter()
-            .all(|row| row.name != self.client)
-        {
-            return Err(ApiError::not_found(format!(
-                "there is no client '{}'",
-                self.client
-            )));
-        }
+        hub.access.check_known(&self.client)?;
         hub.catalog
             .profiles()
             .assign(&self.client, self.profile.as_deref())
