@@ -1,4 +1,4 @@
-//! A message of a client: the input itself, and JSON generated from it.
+//! Fuzzes the parser of a client's messages with the input itself, and with JSON generated from it.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A JSON object that is changed and written again: the input itself, and JSON generated from it.
+//! Fuzzes the changes of a raw JSON object, with the input itself and with JSON generated from it.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! The beginning of a legacy SSE stream, up to the endpoint event. The first four bytes of the
-//! input define how the rest is cut.
+//! Fuzzes the parser of the beginning of a legacy SSE stream, up to the endpoint event. The first
+//! four bytes of the input are the sizes of the pieces into which the rest is split.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The stdout of a server. The first four bytes of the input define how the rest is cut.
+//! Fuzzes the parser of a server's stdout. The first four bytes of the input are the sizes of the
+//! pieces into which the rest is split.
 
 #![no_main]
 

@@ -60,14 +60,14 @@ impl<S: Shell> Controller<S> {
         self.shell.refresh(self.generation);
         self.draw();
         loop {
-            let flush_at = self.throttle.flush_at();
+            let notify_at = self.throttle.notify_at();
             let step = tokio::select! {
                 input = inputs.recv() => match input {
                     Some(input) => self.on_input(input),
                     None => ControlFlow::Break(()),
                 },
                 Some(event) = events.recv() => self.on_event(&event),
-                () = sleep_until(flush_at.unwrap_or_else(Instant::now)), if flush_at.is_some() => self.on_flush(),
+                () = sleep_until(notify_at.unwrap_or_else(Instant::now)), if notify_at.is_some() => self.notify_lagged(),
             };
             if step.is_break() {
                 return;
@@ -212,8 +212,8 @@ impl<S: Shell> Controller<S> {
         }
     }
 
-    fn on_flush(&mut self) -> ControlFlow<()> {
-        self.throttle.flushed(Instant::now());
+    fn notify_lagged(&mut self) -> ControlFlow<()> {
+        self.throttle.record_notified(Instant::now());
         self.shell.send_event(&Event::Lagged);
         ControlFlow::Continue(())
     }

@@ -13,7 +13,7 @@ pub(crate) const QUIT: &str = "Quit Drawbridge";
 pub(crate) const PAUSE_ALL_CALLS: &str = "Pause all calls";
 pub(crate) const RESUME_CALLS: &str = "Resume calls";
 pub(crate) const ALL_CALLS_PAUSED: &str = "All calls are paused";
-pub(crate) const NO_PENDING_CALLS: &str = "No pending calls";
+pub(crate) const NO_CALLS_WAIT: &str = "No calls wait for you";
 
 pub(crate) const APPROVE_ONCE: &str = "Approve once";
 pub(crate) const DENY: &str = "Deny";
@@ -22,7 +22,7 @@ pub(crate) const SHOW: &str = "Show";
 /// The menu item that opens the approvals.
 pub(crate) const SHOW_CALL: &str = "Show…";
 
-pub(crate) const HAS_EXTRA_PARAMS: &str = "The call has more parameters";
+pub(crate) const HAS_EXTRA_PARAMS: &str = "The call has parameters besides its name and arguments";
 pub(crate) const CHANGED_SINCE_ALLOWED: &str =
     "The tool or its server changed since you allowed it";
 pub(crate) const CHANGED_SINCE_ACCEPTED: &str = "The tool changed since you accepted it";
@@ -34,7 +34,7 @@ pub(crate) const OPEN_TO_SEE_ARGUMENTS: &str = "Open to see the arguments";
 
 pub(crate) fn calls_wait(count: usize) -> String {
     match count {
-        0 => NO_PENDING_CALLS.to_owned(),
+        0 => NO_CALLS_WAIT.to_owned(),
         1 => "1 call waits for you".to_owned(),
         count => format!("{count} calls wait for you"),
     }
@@ -51,7 +51,7 @@ pub(crate) fn trouble(trouble: &Trouble) -> String {
 }
 
 /// Names a waiting call in the menu.
-pub(crate) fn call(client: &str, server: &str, tool: &str) -> String {
+pub(crate) fn call_label(client: &str, server: &str, tool: &str) -> String {
     format!("{client} → {server} · {tool}")
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn argument_length(characters: usize) -> String {
     format!("{characters} characters of arguments")
 }
 
-pub(crate) fn more(count: usize) -> String {
+pub(crate) fn more_servers(count: usize) -> String {
     format!("{count} more")
 }
 
@@ -77,6 +77,6 @@ pub(crate) fn client_wants_to_call(client: &str, server: &str, tool: &str) -> St
 }
 
 /// Asks about a result that a rule holds.
-pub(crate) fn show_result_to_client(client: &str, server: &str, tool: &str) -> String {
+pub(crate) fn ask_to_show_result(client: &str, server: &str, tool: &str) -> String {
     format!("Show the result of {tool} of {server} to {client}?")
 }

@@ -25,8 +25,8 @@ impl Throttle {
         }
     }
 
-    /// Returns whether the event may be sent. Events that control the popup or concern the
-    /// drawbridge are always sent.
+    /// Returns whether the event may be sent. Events that control the popup, report a pause of all
+    /// calls, or are [`Event::Lagged`] are always sent.
     pub(crate) fn admit(&mut self, now: Instant, event: &Event) -> bool {
         if now >= self.period_start + PERIOD && !self.dropped {
             (self.period_start, self.sent) = (now, 0);
@@ -52,14 +52,13 @@ impl Throttle {
         }
     }
 
-    /// Returns when the windows have to be notified that events were dropped, or `None` if none
-    /// was.
-    pub(crate) fn flush_at(&self) -> Option<Instant> {
+    /// Returns when to send [`Event::Lagged`] to the windows, or `None` if no event was dropped.
+    pub(crate) fn notify_at(&self) -> Option<Instant> {
         self.dropped.then(|| self.period_start + PERIOD)
     }
 
     /// Records that the windows were notified.
-    pub(crate) fn flushed(&mut self, now: Instant) {
+    pub(crate) fn record_notified(&mut self, now: Instant) {
         *self = Self::new(now);
     }
 }

@@ -187,7 +187,7 @@ pub fn nested_object(depth: usize, choices: &mut Choices<'_>) -> String {
     text
 }
 
-/// Cuts the bytes into pieces of `size + 1` bytes, with the sizes repeated as needed. Returns a
+/// Splits the bytes into pieces of `size + 1` bytes, with the sizes repeated as needed. Returns a
 /// single piece if there are no sizes.
 pub fn split_bytes<'a>(mut bytes: &'a [u8], sizes: &[u8]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();

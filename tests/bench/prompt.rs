@@ -2,8 +2,8 @@
 //! xtask bench prompt`. Prints measurements; asserts nothing. Uses the real app in a real window,
 //! and a real server.
 //!
-//! A call counts as seen when its card is painted in the popup, two frames after the card was in a
-//! visible page, and as sent on when the server reports the call. For comparison, a rule allows the
+//! A call counts as seen when the popup has painted its card, two frames after the card is added to
+//! the visible page, and as received when the server reports it. For comparison, a rule allows the
 //! same call.
 
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]

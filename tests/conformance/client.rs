@@ -210,8 +210,8 @@ fn remove_time(folder: &str) -> String {
 fn render_docs_part() -> String {
     let version = paths::npm_version(OF_2025_11_25.package);
     let mut part = format!(
-        "## Conformance suites\n\nThe official conformance suite (version {version}) tests servers and clients. To \
-         test a client,\nthe suite starts servers and authorization servers for it. As the client, Drawbridge passes:\n\n"
+        "## Conformance suites\n\nThe official conformance suite (version {version}) tests servers and clients. It is \
+         used here\nto test Drawbridge as a client: the suite starts servers and authorization servers for it. Drawbridge passes:\n\n"
     );
     for suite in [OF_2025_11_25, OF_2026_07_28] {
         let count = suite.client_scenarios;
@@ -220,12 +220,22 @@ fn render_docs_part() -> String {
             suite.name
         );
     }
-    part += "\nIn these scenarios, Drawbridge deliberately behaves differently:\n\n";
-    for ClientDifference {
-        scenario, reason, ..
-    } in DIFFERENCES
-    {
-        part += &format!("- `{scenario}`: {reason}\n");
-    }
-    part
+    part += "\nIn these scenarios, which are counted above, Drawbridge deliberately fails one check:\n\n";
+    part += &render_differences(|difference| difference.check != EVERY_CHECK);
+    part += "\nThese scenarios are not counted above, because Drawbridge deliberately does not support what \
+             they test:\n\n";
+    part + &render_differences(|difference| difference.check == EVERY_CHECK)
+}
+
+/// Returns a list of the differences that `is_listed` selects.
+fn render_differences(is_listed: impl Fn(&ClientDifference) -> bool) -> String {
+    DIFFERENCES
+        .iter()
+        .filter(|difference| is_listed(difference))
+        .map(
+            |ClientDifference {
+                 scenario, reason, ..
+             }| format!("- `{scenario}`: {reason}\n"),
+        )
+        .collect()
 }

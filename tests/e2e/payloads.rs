@@ -364,7 +364,7 @@ fn visit_prompt(place: &str) -> Vec<Value> {
     ]);
     steps.push(json!({"do": "click_all", "part": "condition-argument", "most": 12}));
     steps.extend(check_plain_text(&format!("{place}: for longer")));
-    steps.extend([click("approve-always"), steps::wait_for("preview-rule")]);
+    steps.extend([click("approve-always"), steps::wait_for("dry-run-rule")]);
     steps.extend(check_plain_text(&format!("{place}: always")));
     steps
 }

@@ -206,11 +206,11 @@ fn always_shows_its_rule_and_a_dry_run() {
         "the confirm button appears only after a click on \"Always\""
     );
     driver.click("approve-always");
-    driver.wait_for_text("preview-rule", "allow echo of probe for keen");
-    driver.wait_for_text("preview-matched", "matched 2 of 2 past calls");
+    driver.wait_for_text("dry-run-rule", "allow echo of probe for keen");
+    driver.wait_for_text("dry-run-matched", "matched 2 of 2 past calls");
     driver.tick_checkbox("condition-argument[data-key=n]");
-    driver.wait_for_text("preview-rule", "if /n is 2");
-    driver.wait_for_text("preview-matched", "matched 1 of 2 past calls");
+    driver.wait_for_text("dry-run-rule", "if /n is 2");
+    driver.wait_for_text("dry-run-matched", "matched 1 of 2 past calls");
     driver.save_screenshot("prompt-always");
     assert_eq!(
         prompt.list_rules("keen"),
@@ -254,7 +254,7 @@ fn a_call_runs_with_the_edited_arguments() {
         "the editor starts with the client's arguments"
     );
     driver.fill("edit-text", "{\"path\": \"/tmp/notes\",\n \"n\": }");
-    driver.wait_for_text("edit-fault", "Line 2");
+    driver.wait_for_text("edit-error", "Line 2");
     assert!(
         !driver.is_enabled("approve-edited"),
         "invalid JSON cannot be approved"
@@ -576,7 +576,7 @@ fn a_person_releases_or_withholds_a_held_result() {
     let call = prompt.begin_call(&client, "curious", r#"{"n":1}"#);
     driver.wait_for_text("result", r#"{"n":1}"#);
     driver.save_screenshot("prompt-held");
-    driver.click("result-pass");
+    driver.click("result-show");
     assert_ran(call, r#"{"n":1}"#);
     prompt.app.wait_until_popup_hides();
     let call = prompt.begin_call(&client, "curious", r#"{"n":2}"#);

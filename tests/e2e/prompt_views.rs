@@ -335,7 +335,7 @@ fn a_rule_is_shown_before_it_is_created() {
         &[
             select_folder,
             click("approve-always"),
-            wait_for_text("preview-rule", &condition),
+            wait_for_text("dry-run-rule", &condition),
             wait_until_enabled("approve-always-confirm"),
         ],
     ]
@@ -506,7 +506,7 @@ fn keyboard_steps(note: &str) -> Vec<Value> {
         press_key("Enter"),
     ]);
     steps.extend([
-        wait_for_text("preview-rule", "/path is in "),
+        wait_for_text("dry-run-rule", "/path is in "),
         wait_until_enabled("approve-always-confirm"),
     ]);
     steps.push(json!({"do": "record_focus_order", "where": "the preview of a rule"}));

@@ -54,8 +54,8 @@ const fn invalid_call(
         eras,
         entry: request,
         answer_part: "This call was not run: its arguments do not match the schema",
-        reason: "Drawbridge does not send a call whose arguments do not match the tool's schema. Its error names the argument \
-                  and the rule of the schema.",
+        reason: "Drawbridge does not send a call whose arguments do not match the tool's schema. Drawbridge's error names the \
+                  argument and the violated schema keyword.",
     }
 }
 

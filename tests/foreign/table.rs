@@ -33,8 +33,8 @@ pub(crate) fn render() -> String {
             .count();
         let result = match difference_count {
             0 => "identical".to_owned(),
-            1 => "identical except for 1".to_owned(),
-            count => format!("identical except for {count}"),
+            1 => "identical, except 1 answer".to_owned(),
+            count => format!("identical, except {count} answers"),
         };
         part += &format!(
             "| {} | {} | {} | {} | {} | {result} |\n",

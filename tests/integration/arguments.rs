@@ -68,7 +68,7 @@ fn arguments_that_a_server_coerces_are_forwarded_unchanged() {
         .call("thinking__plan", r#"{"thoughtNumber":"two"}"#)
         .text();
     assert!(
-        rejection.contains("/thoughtNumber: ") && rejection.contains("rule 'type'"),
+        rejection.contains("/thoughtNumber: ") && rejection.contains("schema keyword 'type'"),
         "{rejection}"
     );
     set_field(&home, "thinking", "validate=strict");

@@ -27,7 +27,7 @@ const NEIGHBOUR_CALLS: usize = 20;
 
 /// Returns timeouts of calls that are longer than any test. If a call is answered all the same, the
 /// hub has noticed the fault itself.
-fn endless_timeouts() -> Value {
+fn long_timeouts() -> Value {
     json!({"call_ms": 600_000})
 }
 

@@ -44,7 +44,7 @@ fn a_locked_keyring_is_distinguished_from_an_absent_one() {
     assert_eq!(failure, "");
     desktop.keyring().lock();
     let (failure, listed) = store_and_list(&desktop, 0);
-    assert!(failure.contains("The keyring is locked"), "{failure}");
+    assert!(failure.contains("the keyring is locked"), "{failure}");
     let is_unknown = listed
         .as_array()
         .is_some_and(|rows| rows.iter().all(|row| row["present"] == Value::Null));
@@ -54,7 +54,7 @@ fn a_locked_keyring_is_distinguished_from_an_absent_one() {
     );
     let (failure, _) = store_and_list(&Home::new(), 0);
     assert!(
-        failure.contains("The keyring cannot be used") && !failure.contains("locked"),
+        failure.contains("the keyring cannot be used") && !failure.contains("locked"),
         "{failure}"
     );
 }

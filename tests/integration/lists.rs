@@ -91,7 +91,7 @@ fn each_excluded_entry_is_shown_with_its_reason_wherever_the_server_is_shown() {
         (
             "tools",
             "remote",
-            "'https://example.com/t.json', which Drawbridge would have to fetch",
+            "'https://example.com/t.json', which is a remote document; Drawbridge does not fetch schemas",
         ),
         ("tools", "good", "an earlier tool has the same 'name'"),
         (

@@ -53,7 +53,7 @@ fn split_tests(code: &str) -> Vec<&str> {
 fn find_clock_uses(code: &str) -> Vec<&str> {
     let parts = split_tests(code);
     let is_paused = |part: &&str| part.starts_with(PAUSED);
-    let all_paused = parts.len() > 1 && parts[1..].iter().all(|part| is_paused(part));
+    let all_paused = parts.len() > 1 && parts[1..].iter().all(is_paused);
     let parts = parts
         .iter()
         .enumerate()

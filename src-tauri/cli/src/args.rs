@@ -34,7 +34,7 @@ pub(crate) enum Command {
     /// Manage MCP servers
     #[command(subcommand)]
     Servers(Servers),
-    /// Manage client tokens
+    /// Manage clients, their tokens and profiles
     #[command(subcommand)]
     Clients(Clients),
     /// Manage the policy: which calls are allowed, denied or asked about

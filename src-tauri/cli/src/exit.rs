@@ -58,13 +58,15 @@ pub(crate) enum Failure {
     AuditNotIntact { seq: u32, reason: String },
     #[error("the preset ask-all takes no --server, because it asks about every server")]
     NeedlessServer,
+    #[error("the preset ask-listed needs at least one --server")]
+    MissingServer,
     #[error("the value of a secret must not be empty")]
     EmptySecret,
     #[error("the server was not added: '{label}' needs more inputs")]
     MissingInputs { label: String },
     #[error("'{server}' has no new or changed tool '{tool}'")]
     NoToolToAccept { server: ServerId, tool: String },
-    #[error("the tool reported an error")]
+    #[error("the call failed; see the text above")]
     ToolFailed,
 }
 
@@ -104,5 +106,45 @@ pub(crate) fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
 
 /// Prints one line to stderr.
 pub(crate) fn print_stderr(message: &str) {
-    let _ = writeln!(io::stderr(), "drawbridge: {}", escape(message));
+    let message = escape(&lowercase_first(message));
+    let _ = writeln!(io::stderr(), "drawbridge: {message}");
+}
+
+/// Makes the first letter lower-case, because the message follows `drawbridge:`. Leaves the
+/// product's name and a word with other upper-case letters, such as an abbreviation.
+fn lowercase_first(message: &str) -> String {
+    let word = message
+        .split(|c: char| !c.is_alphanumeric())
+        .next()
+        .unwrap_or_default();
+    let mut chars = message.chars();
+    match chars.next() {
+        Some(first)
+            if word != "Drawbridge"
+                && first.is_ascii_uppercase()
+                && word.chars().skip(1).all(char::is_lowercase) =>
+        {
+            format!("{}{}", first.to_ascii_lowercase(), chars.as_str())
+        }
+        _ => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lowercase_first;
+
+    #[test]
+    fn a_message_begins_with_a_lower_case_letter_unless_it_begins_with_a_name() {
+        for (message, printed) in [
+            ("The server was stopped", "the server was stopped"),
+            ("Drawbridge cannot connect", "Drawbridge cannot connect"),
+            ("OAuth error: x", "OAuth error: x"),
+            ("HTTP 500", "HTTP 500"),
+            ("'X' is unknown", "'X' is unknown"),
+            ("", ""),
+        ] {
+            assert_eq!(lowercase_first(message), printed);
+        }
+    }
 }

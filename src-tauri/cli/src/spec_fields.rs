@@ -1,6 +1,7 @@
 //! Changes single fields of a server's spec, named as in its file, for `drawbridge servers set`.
 
 use drawbridge_hub::model::spec::ServerSpec;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// The error if a field of a spec cannot be set.
@@ -12,6 +13,11 @@ pub(crate) enum FieldError {
     NotInObject { path: String },
     #[error("a spec has no field '{field}'. See docs/servers.md.")]
     Unknown { field: String },
+    #[error("cannot set '{path}': {source}")]
+    InvalidValue {
+        path: String,
+        source: serde_json::Error,
+    },
     #[error("the spec would be invalid: {0}")]
     InvalidSpec(#[source] serde_json::Error),
 }
@@ -22,15 +28,32 @@ pub(crate) enum FieldError {
 /// Returns an error if a field does not exist or has an invalid value.
 pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, FieldError> {
     let mut members = serde_json::to_value(spec).map_err(FieldError::InvalidSpec)?;
+    // The first field since which the spec is invalid. A later field may make it valid again.
+    let mut invalid = None;
     for field in fields {
-        let (path, value) = field.split_once('=').ok_or_else(|| FieldError::Syntax {
-            field: field.clone(),
-        })?;
+        let (path, value) = field
+            .split_once('=')
+            .filter(|(path, _)| !path.is_empty())
+            .ok_or_else(|| FieldError::Syntax {
+                field: field.clone(),
+            })?;
         set_value(&mut members, path, parse_value(value)).ok_or_else(|| {
             FieldError::NotInObject {
                 path: path.to_owned(),
             }
         })?;
+        match ServerSpec::deserialize(&members) {
+            Ok(_) => invalid = None,
+            Err(source) => {
+                invalid.get_or_insert(FieldError::InvalidValue {
+                    path: path.to_owned(),
+                    source,
+                });
+            }
+        }
+    }
+    if let Some(error) = invalid {
+        return Err(error);
     }
     let default_spec = ServerSpec::default();
     let spec: ServerSpec = serde_json::from_value(members).map_err(FieldError::InvalidSpec)?;
@@ -125,6 +148,8 @@ mod tests {
     fn unknown_fields_and_invalid_values_are_reported() {
         for (field, expected) in [
             ("visibility", "FIELD=VALUE"),
+            ("=x", "FIELD=VALUE"),
+            ("timeouts.call_ms=abc", "cannot set 'timeouts.call_ms'"),
             ("visibilty=deferred", "no field 'visibilty'"),
             ("visibility=hidden", "hidden"),
             ("command.x=1", "not an object"),

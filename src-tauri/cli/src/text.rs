@@ -4,9 +4,9 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
-use drawbridge_hub::model::hidden::is_hidden;
+use drawbridge_hub::model::invisible_chars::is_hidden;
 
 /// Escapes every character that a terminal would interpret, hide or reorder.
 pub(crate) fn escape(text: &str) -> String {
@@ -85,6 +85,20 @@ pub(crate) fn indent_json(json: &str) -> String {
         }
     }
     out
+}
+
+/// Returns a number with its noun, such as `1 call` or `2 calls`.
+pub(crate) fn format_count<N: Display + PartialEq + From<u8>>(
+    number: N,
+    singular: &str,
+    plural: &str,
+) -> String {
+    let noun = if number == N::from(1) {
+        singular
+    } else {
+        plural
+    };
+    format!("{number} {noun}")
 }
 
 /// Returns the name of an enum's variant as in the API. The variant must not have fields.

@@ -12,13 +12,12 @@ mod tests;
 /// The longest duration that a person may give.
 const MAX_DAYS: u64 = 36_500;
 
-/// The reason why a text is not a duration that a person may give.
+/// The error if a text is not a duration that a person may give.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ParseDurationError {
-    #[error("expected a duration such as 90s, 15m, 1h30m or 2d")]
-    Syntax(#[source] jiff::Error),
-    #[error("a duration is at least 1 second and at most {MAX_DAYS} days")]
-    OutOfRange,
+#[error("expected a duration from 1s to {MAX_DAYS}d, such as 90s, 15m, 1h30m or 2d")]
+pub(crate) struct ParseDurationError {
+    /// `None` if the duration is out of range.
+    source: Option<jiff::Error>,
 }
 
 /// The reason why a text is not a time.
@@ -37,14 +36,17 @@ pub(crate) enum ParseTimeError {
 /// Returns an error if the text is not a duration, or if the duration is shorter than a second or
 /// longer than a hundred years.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, ParseDurationError> {
-    let span: Span = text.parse().map_err(ParseDurationError::Syntax)?;
+    let wrong_syntax = |error| ParseDurationError {
+        source: Some(error),
+    };
+    let span: Span = text.parse().map_err(wrong_syntax)?;
     let duration = span
         .to_duration(SpanRelativeTo::days_are_24_hours())
-        .map_err(ParseDurationError::Syntax)?;
+        .map_err(wrong_syntax)?;
     Duration::try_from(duration)
         .ok()
         .filter(|duration| (1..=MAX_DAYS * 86_400).contains(&duration.as_secs()))
-        .ok_or(ParseDurationError::OutOfRange)
+        .ok_or(ParseDurationError { source: None })
 }
 
 /// Parses a day (`2026-11-21`), a local time (`2026-11-21 03:18`), a time with a UTC offset

@@ -45,7 +45,7 @@ impl ApiClient {
     pub fn local(data_dir: &Path) -> Result<Self, ApiError> {
         drawbridge_hub::install_tls();
         Ok(Self {
-            http: build_http_client(local::connect(data_dir)?)?,
+            http: build_http_client(local::client_builder(data_dir)?)?,
             base_url: "http://localhost".to_owned(),
             admin_token: None,
         })

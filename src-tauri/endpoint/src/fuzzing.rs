@@ -5,7 +5,7 @@ use crate::{client::events, wire};
 
 /// Checks a message of a client.
 pub fn message(text: &[u8]) {
-    wire::properties::check_message_is_unchanged(text);
+    wire::properties::check_message(text);
     wire::properties::check_deep_nesting_is_rejected(text);
 }
 

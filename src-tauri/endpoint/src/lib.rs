@@ -1,6 +1,6 @@
 //! The endpoint: serves HTTP to MCP clients, the web UI and scripts, over TCP and a local socket.
 //! Also holds the two clients of the endpoint: the API client and the stdio bridge. No other crate
-//! names axum.
+//! of the product uses axum.
 
 mod activity;
 mod auth;

@@ -6,12 +6,12 @@ use crate::listener::BindError;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub(crate) use unix::{bind, connect};
+pub(crate) use unix::{bind, client_builder};
 
 #[cfg(not(unix))]
 mod unsupported;
 #[cfg(not(unix))]
-pub(crate) use unsupported::{bind, connect};
+pub(crate) use unsupported::{bind, client_builder};
 
 /// The attempt to bind the local socket.
 pub(crate) struct Bound<L> {

@@ -87,6 +87,18 @@ impl Access {
         })
     }
 
+    /// Checks that a client with this name was added, even if it has been revoked.
+    ///
+    /// # Errors
+    /// Returns [`AccessError::Unknown`] if there is no such client.
+    pub fn check_known(&self, name: &ClientName) -> Result<(), AccessError> {
+        if self.lock().contains_key(name) {
+            Ok(())
+        } else {
+            Err(AccessError::Unknown(name.clone()))
+        }
+    }
+
     /// Returns the client that owns the token, or `None` if the token is unknown or revoked.
     pub fn find_client(&self, token: &str) -> Option<ClientName> {
         let hmac = self.key.hmac(token);

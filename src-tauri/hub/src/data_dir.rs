@@ -9,7 +9,9 @@ use std::{
 /// Why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
-    #[error("Drawbridge already uses {folder} (process {pid})")]
+    #[error(
+        "Drawbridge already runs with the data folder {folder} (process {pid}). Stop it, or choose another folder with --data-dir."
+    )]
     InUse { folder: String, pid: String },
     #[error("the data folder {folder} cannot be used: {source}")]
     Io {

@@ -264,7 +264,7 @@ impl Hub {
                 Ok(server) if self.registry.may_run(&server) => {}
                 Ok(_) => {
                     self.pool
-                        .remove(id, "the server was turned off or changed")
+                        .remove(id, "the server was disabled or changed")
                         .await
                 }
                 Err(_) => self.pool.remove(id, "the server was removed").await,

@@ -1,5 +1,5 @@
-//! The nouns of Drawbridge as types: ids, names, specs, calls, outcomes, events. There is no I/O
-//! here.
+//! The domain types of Drawbridge: ids, names, specs, calls, outcomes, events. This module performs
+//! no I/O.
 
 pub mod acceptance;
 pub mod approval;
@@ -9,8 +9,8 @@ pub mod capability;
 pub mod cause;
 pub mod digest;
 pub mod event;
-pub mod hidden;
 pub mod ids;
+pub mod invisible_chars;
 pub mod json;
 mod labels;
 pub mod listener;

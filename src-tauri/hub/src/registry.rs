@@ -51,7 +51,7 @@ pub enum RegistryError {
     Taken(ServerId),
     #[error("there is no server with the id '{0}'")]
     Unknown(ServerId),
-    #[error("the server '{0}' is turned off or not accepted")]
+    #[error("the server '{0}' is disabled or not accepted")]
     MayNotRun(ServerId),
     #[error(
         "another program changed the spec file of '{0}' at the same moment; check it, then try again"

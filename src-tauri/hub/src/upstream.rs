@@ -290,7 +290,7 @@ impl Pool {
         sessions.by_key.iter().filter_map(pid).collect()
     }
 
-    /// Returns the connector, which can also verify a server apart from its session.
+    /// Returns the connector, which can also verify a server in a separate session.
     pub fn connector(&self) -> &Connector {
         &self.connector
     }

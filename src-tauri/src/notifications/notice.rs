@@ -56,7 +56,7 @@ impl Notice {
         let call = CallRef::new(request);
         if request.result.is_some() {
             return Self {
-                title: texts::show_result_to_client(&client, &server, &tool),
+                title: texts::ask_to_show_result(&client, &server, &tool),
                 body: texts::OPEN_TO_SEE_RESULT.to_owned(),
                 actions: Actions::ShowOrDeny(call),
             };
@@ -76,8 +76,8 @@ impl Notice {
     }
 }
 
-/// Returns whether the text is drawn unchanged. Some desktops read the body as markup, in which a
-/// tag is invisible and changes the look of the text inside it.
+/// Returns whether the text has no markup characters. Some desktops interpret the body as markup
+/// and would hide its tags.
 fn has_no_markup(line: &str) -> bool {
     !line.contains(['<', '>', '&'])
 }
@@ -101,8 +101,8 @@ impl Actions {
 }
 
 impl Button {
-    /// The sets of buttons, by [`Actions::id`]. "Show" is the first, because a desktop with a
-    /// single button uses the first action for it.
+    /// The sets of buttons, by [`Actions::id`]. "Show" is the first, because a desktop that offers
+    /// only one button uses the first action.
     pub(crate) const SETS: [(&'static str, &'static [Self]); 3] = [
         ("show", &[Self::Show]),
         ("show-deny", &[Self::Show, Self::Deny]),

@@ -10,7 +10,7 @@ fn a_few_events_pass_and_no_flush_is_due() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
     assert!((0..MAX_EVENTS).all(|_| throttle.admit(now, &Event::PolicyChanged)));
-    assert_eq!(throttle.flush_at(), None);
+    assert_eq!(throttle.notify_at(), None);
 }
 
 #[test]
@@ -21,10 +21,10 @@ fn a_flood_is_dropped_until_the_windows_were_notified() {
         .filter(|_| throttle.admit(now, &Event::PolicyChanged))
         .count();
     assert_eq!(passed, MAX_EVENTS as usize);
-    assert_eq!(throttle.flush_at(), Some(now + PERIOD));
-    throttle.flushed(now + PERIOD);
+    assert_eq!(throttle.notify_at(), Some(now + PERIOD));
+    throttle.record_notified(now + PERIOD);
     assert!(throttle.admit(now + PERIOD, &Event::PolicyChanged));
-    assert_eq!(throttle.flush_at(), None);
+    assert_eq!(throttle.notify_at(), None);
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn approval_submenu(request: &ApprovalRequest) -> Item {
             texts::APPROVE_ONCE,
         ));
     }
-    Item::Menu(texts::call(&client, &server, &tool), items)
+    Item::Menu(texts::call_label(&client, &server, &tool), items)
 }
 
 fn detail_lines(request: &ApprovalRequest) -> Vec<String> {
@@ -162,7 +162,7 @@ fn server_items(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
     first
         .into_iter()
         .chain(lines)
-        .chain((more > 0).then(|| Item::Line(texts::more(more))))
+        .chain((more > 0).then(|| Item::Line(texts::more_servers(more))))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Steps: one command each, run in the repository, with one clear line if the command fails.
+//! Runs commands in the repository and describes a failure in one line.
 
 use std::{
     ffi::OsStr,
@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-/// The result of a step. The error is one line with the cause and the remedy.
+/// The result of a step. The error is one line for the terminal.
 pub(crate) type Outcome = Result<(), String>;
 
 /// Returns the root of the repository.
@@ -26,7 +26,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command
     command
 }
 
-/// Returns a command of the cargo that runs this program.
+/// Returns a Cargo command. Uses the Cargo that started this program, if any.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command(
         std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
@@ -48,7 +48,8 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// Returns the output of a command, or `None` if the command cannot be started or fails.
+/// Returns the trimmed stdout of a command, or `None` if the command cannot be started, fails, or
+/// prints invalid UTF-8.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command
         .output()

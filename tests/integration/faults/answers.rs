@@ -3,9 +3,9 @@
 use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, mcp::Answer};
 use serde_json::json;
 
-use super::endless_timeouts;
+use super::long_timeouts;
 
-/// Lets the server write a line instead of its answer. `$ID` stands for the id of the call.
+/// Makes the server write `line` instead of its response. `$ID` is replaced by the id of the call.
 fn answer_with_line(client: &McpClient, line: &str) -> Answer {
     client.call("faulty__say", &json!({ "line": line }).to_string())
 }
@@ -14,9 +14,9 @@ fn answer_with_line(client: &McpClient, line: &str) -> Answer {
 fn a_malformed_answer_is_an_error_before_the_timeout_and_names_the_violation() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let _faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &[]).wait_until_synced();
+    let _faulty = FaultyServer::add(&hub, "faulty", &long_timeouts(), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
-    for (line, rule) in [
+    for (line, expected_text) in [
         (
             r#"{"id":$ID,"result":{"content":[]}}"#,
             r#"has no "jsonrpc":"2.0""#,
@@ -40,7 +40,7 @@ fn a_malformed_answer_is_an_error_before_the_timeout_and_names_the_violation() {
     ] {
         let answer = answer_with_line(&client, line);
         assert!(
-            answer.is_error() && answer.text().contains(rule),
+            answer.is_error() && answer.text().contains(expected_text),
             "{line}: {}",
             answer.raw
         );
@@ -56,7 +56,7 @@ fn a_malformed_answer_is_an_error_before_the_timeout_and_names_the_violation() {
 fn an_answer_on_a_line_with_other_text_arrives() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &[]).wait_until_synced();
+    let faulty = FaultyServer::add(&hub, "faulty", &long_timeouts(), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
     let message =
         r#"{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"here"}]}}"#;

@@ -3,7 +3,7 @@
 use drawbridge_tests::{Bridge, FaultyServer, Home, Hub, wait::some_if, wait_until};
 use serde_json::json;
 
-use super::{endless_timeouts, read_outcomes};
+use super::{long_timeouts, read_outcomes};
 
 /// Waits until the server has received `calls` hanging calls.
 #[track_caller]
@@ -39,7 +39,7 @@ fn assert_cancelled_once(faulty: &FaultyServer<'_>, calls: usize) {
 fn a_call_is_cancelled_however_its_client_disconnects() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &[]).wait_until_synced();
+    let faulty = FaultyServer::add(&hub, "faulty", &long_timeouts(), &[]).wait_until_synced();
     let call = |id: u64| {
         json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
         "params": {"name": "faulty__hang", "arguments": {}}})

@@ -7,7 +7,7 @@ use drawbridge_tests::{
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use super::{add_neighbour, endless_timeouts, read_outcomes};
+use super::{add_neighbour, long_timeouts, read_outcomes};
 
 /// Checks that the error names the server and reports the outcome as unknown.
 #[track_caller]
@@ -24,7 +24,7 @@ fn assert_outcome_unknown(answer: &Answer, server: &str) {
 fn each_call_in_flight_at_a_dying_server_fails_before_its_timeout_and_is_not_retried() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &[]).wait_until_synced();
+    let faulty = FaultyServer::add(&hub, "faulty", &long_timeouts(), &[]).wait_until_synced();
     let client = hub.connect_client("desk");
     let calls: Vec<_> = (0..8)
         .map(|number| client.spawn_call("faulty__hang", &json!({"n": number}).to_string()))
@@ -62,7 +62,7 @@ fn each_call_in_flight_at_a_dying_server_fails_before_its_timeout_and_is_not_ret
 fn a_call_fails_while_an_escaped_process_still_holds_the_stdout() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let faulty = FaultyServer::add(&hub, "faulty", &endless_timeouts(), &["--escaped-child"])
+    let faulty = FaultyServer::add(&hub, "faulty", &long_timeouts(), &["--escaped-child"])
         .wait_until_synced();
     let answer = hub.connect_client("desk").call("faulty__die", "{}");
     assert_outcome_unknown(&answer, "faulty");
@@ -85,7 +85,7 @@ fn a_public_server_killed_during_a_call_fails_it_and_restarts_with_the_next() {
         "@modelcontextprotocol/server-everything/dist/index.js",
     ));
     let spec = json!({"name": "everything", "command": "node", "args": [everything],
-        "timeouts": endless_timeouts()});
+        "timeouts": long_timeouts()});
     hub.run_verb("servers.add", &json!({"spec": spec}));
     hub.wait_until_synced("everything");
     hub.set_policy("everything", "allow");

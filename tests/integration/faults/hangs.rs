@@ -5,7 +5,7 @@ use std::path::Path;
 use drawbridge_tests::{FaultyServer, Home, Hub, paths, wait::some_if, wait_until};
 use serde_json::json;
 
-use super::{add_neighbour, call_neighbour_during, endless_timeouts, read_outcomes};
+use super::{add_neighbour, call_neighbour_during, long_timeouts, read_outcomes};
 
 #[test]
 fn a_server_that_hangs_at_its_start_fails_and_its_process_tree_is_killed() {
@@ -87,7 +87,7 @@ fn a_hanging_call_times_out_is_cancelled_once_and_its_late_answer_is_dropped() {
         "a slow answer before the timeout arrives"
     );
     let other_server =
-        FaultyServer::add(&hub, "patient", &endless_timeouts(), &[]).wait_until_synced();
+        FaultyServer::add(&hub, "patient", &long_timeouts(), &[]).wait_until_synced();
     let other_call = client
         .begin_call("patient__echo", r#"{"ms":600000}"#)
         .expect("a connection");

@@ -204,7 +204,7 @@ fn deeply_nested_server_json_is_harmless() {
         client
             .call("faulty__non_jsonrpc_lines", &arguments.to_string())
             .text(),
-        "after the noise"
+        "after the lines"
     );
     assert_eq!(faulty.count_starts(), 1, "the server was not restarted");
     assert!(
@@ -302,7 +302,7 @@ fn an_endless_line_is_dropped_in_bounded_memory_and_the_next_one_is_read() {
     });
     let growth_mib = memory.peak_growth_mib();
     println!("the hub grew by {growth_mib} MiB");
-    assert_eq!(answer.text(), "after the noise");
+    assert_eq!(answer.text(), "after the lines");
     assert!(
         growth_mib <= MAX_GROWTH_MIB,
         "the hub grew by {growth_mib} MiB"

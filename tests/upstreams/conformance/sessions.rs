@@ -1,4 +1,4 @@
-//! The SDK's sessions, with one addition: a call of `test_reconnection` gets only the beginning of
+//! The SDK's sessions, with one addition: a call of `test_reconnection` gets only the first event of
 //! its stream, so that the client must resume the stream.
 
 use std::time::Duration;
@@ -26,8 +26,8 @@ impl Sessions {
     }
 }
 
-/// A stream of the SDK, with the result type of the trait.
-type Events<S> = Result<S, LocalSessionManagerError>;
+/// The result of a method that opens a stream.
+type StreamResult<S> = Result<S, LocalSessionManagerError>;
 
 impl SessionManager for Sessions {
     type Error = LocalSessionManagerError;
@@ -57,13 +57,13 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Events<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
-        let events = if is_reconnection(&message) {
+    ) -> StreamResult<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+        let max_events = if calls_test_reconnection(&message) {
             1
         } else {
             usize::MAX
         };
-        Ok(self.0.create_stream(id, message).await?.take(events))
+        Ok(self.0.create_stream(id, message).await?.take(max_events))
     }
 
     async fn accept_message(
@@ -77,7 +77,7 @@ impl SessionManager for Sessions {
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Events<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+    ) -> StreamResult<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         self.0.create_standalone_stream(id).await
     }
 
@@ -85,12 +85,12 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Events<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
+    ) -> StreamResult<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         self.0.resume(id, last_event_id).await
     }
 }
 
-fn is_reconnection(message: &ClientJsonRpcMessage) -> bool {
+fn calls_test_reconnection(message: &ClientJsonRpcMessage) -> bool {
     let ClientJsonRpcMessage::Request(JsonRpcRequest {
         request: ClientRequest::CallToolRequest(call),
         ..

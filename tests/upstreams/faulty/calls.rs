@@ -72,7 +72,7 @@ impl Server {
             }
             "non_jsonrpc_lines" => {
                 floods::write_non_jsonrpc_lines(&arguments);
-                answer(id, &text_result("after the noise"));
+                answer(id, &text_result("after the lines"));
             }
             // Answers with a text of `bytes` bytes, whose end follows when the file that `until`
             // names exists.

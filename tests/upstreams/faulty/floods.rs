@@ -71,7 +71,7 @@ pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
         "asking" => {
             r#"{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}"#.to_owned()
         }
-        other => panic!("no flood of {other}"),
+        other => panic!("there is no kind of flood {other}"),
     };
     let line = format!("{message}\n");
     write_repeated(
@@ -105,7 +105,7 @@ pub(crate) fn write_non_jsonrpc_lines(arguments: &Value) {
                 write_line("");
             }
             "deep" => write_line("[".repeat(number(arguments, "levels"))),
-            other => panic!("no noise of {other}"),
+            other => panic!("there is no kind of line {other}"),
         }
     }
     if arguments["bom_before_answer"] == true {

@@ -16,8 +16,8 @@ identity: string, };
 export type AcceptTools = { id: ServerId, tools: Array<ShownTool>, };
 
 /**
- * Whether a person has accepted what is there now: a server's identity, which is what it starts or
- * connects to, or a tool's definition.
+ * Whether a person has accepted the current definition of a tool, or the current identity of a
+ * server (its command or URL).
  */
 export type AcceptanceState = "accepted" | "new" | "changed";
 
@@ -609,7 +609,7 @@ before: unknown,
 after: unknown, };
 
 /**
- * `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing. An input
+ * `servers.fill_manifest`: builds a spec from one choice of a manifest. Saves nothing. An input
  * that is missing or invalid is an error that names the input.
  */
 export type FillManifest = { source: ManifestSource, 
@@ -622,9 +622,8 @@ choice: number,
  */
 name: string | null, 
 /**
- * The values by the names of their inputs, including those of secrets. If an input takes
- * several values, each is on its own line. An empty value is omitted, and an absent one is
- * replaced by the default.
+ * Maps each input's name to its value, including secrets. An input with several values has one
+ * per line. A missing entry uses the default; an empty entry leaves the input unset.
  */
 values: { [key in string]: string }, 
 /**
@@ -633,7 +632,8 @@ values: { [key in string]: string },
 secrets: { [key in string]: string }, };
 
 /**
- * The spec that a manifest's choice and a person's values make, as `servers.add` takes it.
+ * A spec built from a manifest's choice and the entered values, with its secrets, ready for
+ * `servers.add`.
  */
 export type FilledManifest = { spec: ServerSpec, secrets: SecretValues, };
 
@@ -867,7 +867,7 @@ label: string,
  */
 preview: string, 
 /**
- * The program that starts the package, if Drawbridge checks for it.
+ * The runtime that starts the package, if it is one that Drawbridge knows.
  */
 runtime: Runtime | null, inputs: Array<ManifestInput>, 
 /**
@@ -926,7 +926,7 @@ export type ManifestView = {
  */
 name: string, 
 /**
- * The server's name, unless the person chooses another.
+ * The default name of the server in Drawbridge.
  */
 title: string, description: string, version: string, 
 /**
@@ -1022,9 +1022,9 @@ export type PresetView = { id: string, title: string,
  */
 description: string, choice: ManifestChoice, 
 /**
- * Whether the server's runtime was found on this machine; none if the server needs no runtime.
+ * The status of the server's runtime on this machine; `None` if it needs no runtime.
  */
-runtime: RuntimeFound | null, };
+runtime: RuntimeStatus | null, };
 
 /**
  * `policy.preview`: a dry run of a rule on past calls. Nothing is saved.
@@ -1199,7 +1199,7 @@ export type Runtime = "npx" | "uvx" | "docker" | "node" | "python" | "dnx";
 /**
  * A runtime as it was found in the environment that servers start in.
  */
-export type RuntimeFound = { runtime: Runtime, 
+export type RuntimeStatus = { runtime: Runtime, 
 /**
  * The path of the program, if it is installed.
  */
@@ -1792,7 +1792,7 @@ duration_ms: number, };
 export type VerifyAudit = Record<symbol, never>;
 
 /**
- * `servers.verify`: connects to a saved server apart from its session, lists its tools, and ends
+ * `servers.verify`: connects to a saved server in a separate session, lists its tools, and ends
  * the connection.
  */
 export type VerifyServer = { id: ServerId, };
@@ -1853,7 +1853,7 @@ export interface Verbs {
   "servers.await_sign_in": { params: AwaitSignIn; answer: SignIn };
   "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
   "servers.capabilities": { params: ShowCapabilities; answer: CapabilitiesView };
-  "servers.check_runtimes": { params: CheckRuntimes; answer: Array<RuntimeFound> };
+  "servers.check_runtimes": { params: CheckRuntimes; answer: Array<RuntimeStatus> };
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.fill_manifest": { params: FillManifest; answer: FilledManifest };
   "servers.list": { params: ListServers; answer: ServersView };

@@ -10,7 +10,7 @@ import {
   type VerdictPreview,
 } from "../ipc";
 import { texts } from "../texts";
-import { Reader } from "./reader";
+import { Reloader } from "./reloader";
 
 const t = texts.state.batch;
 
@@ -20,18 +20,18 @@ const GRACE_MS = 1500;
 const STATUS_MS = 20_000;
 
 /** A request with its deadline on this page's clock, because the hub's clock may differ. */
-export interface WaitingCall {
+export interface RequestWithDeadline {
   request: ApprovalRequest;
   /** In milliseconds since the time origin of `performance.now()`. */
   deadline: number;
 }
 
 export class Approvals {
-  waiting = $state.raw<WaitingCall[]>([]);
+  waiting = $state.raw<RequestWithDeadline[]>([]);
   loaded = $state(false);
   /** The outcome of the last batch; empty after a while. */
   status = $state("");
-  private readonly reader = new Reader(
+  private readonly reloader = new Reloader(
     () => this.read(),
     (event) => this.apply(event),
   );
@@ -41,11 +41,11 @@ export class Approvals {
   constructor(private readonly ipc: Ipc) {}
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   on(event: Event): void {
-    this.reader.on(event);
+    this.reloader.on(event);
   }
 
   /** Decides the request exactly as it was shown. If the hub refuses, the queue is read again. */
@@ -126,7 +126,7 @@ export class Approvals {
     this.set(this.waiting.filter((w) => w.request.id !== id));
   }
 
-  private set(waiting: WaitingCall[]): void {
+  private set(waiting: RequestWithDeadline[]): void {
     this.waiting = waiting.toSorted((a, b) => a.request.asked_at - b.request.asked_at);
     this.scheduleExpiry();
   }
@@ -162,6 +162,6 @@ function describeBatch(
 }
 
 /** Converts the time left into a deadline on this page's clock. */
-export function withDeadline(request: ApprovalRequest): WaitingCall {
+export function withDeadline(request: ApprovalRequest): RequestWithDeadline {
   return { request, deadline: performance.now() + request.remaining_ms };
 }

@@ -1,7 +1,7 @@
 /** The calls that reached a decision, newest first. */
 
 import type { Call, Event, Ipc } from "../ipc";
-import { Reader } from "./reader";
+import { Reloader } from "./reloader";
 
 export const MAX_CALLS = 1000;
 const MAX_ASKED_CALLS = 200;
@@ -10,7 +10,7 @@ export class Calls {
   list = $state.raw<Call[]>([]);
   loaded = $state(false);
   private readonly limit: number;
-  private readonly reader = new Reader(
+  private readonly reloader = new Reloader(
     () => this.read(),
     (event) => this.apply(event),
   );
@@ -24,11 +24,11 @@ export class Calls {
   }
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   on(event: Event): void {
-    this.reader.on(event);
+    this.reloader.on(event);
   }
 
   private apply(event: Event): void {

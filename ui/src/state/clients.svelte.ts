@@ -1,18 +1,18 @@
 /** The clients. */
 
 import type { ClientAdded, ClientView, Event, Ipc } from "../ipc";
-import { Reader } from "./reader";
+import { Reloader } from "./reloader";
 
 export class Clients {
   list = $state.raw<ClientView[]>([]);
   loaded = $state(false);
   readonly current = $derived(this.list.filter((client) => client.revoked_at === null));
-  private readonly reader = new Reader(() => this.read());
+  private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   on(event: Event): void {

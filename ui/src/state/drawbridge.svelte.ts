@@ -1,11 +1,11 @@
 /** Whether all calls are paused. */
 
 import type { Event, Ipc } from "../ipc";
-import { Reader } from "./reader";
+import { Reloader } from "./reloader";
 
 export class Drawbridge {
   paused = $state(false);
-  private readonly reader = new Reader(
+  private readonly reloader = new Reloader(
     () => this.read(),
     (event) => this.apply(event),
   );
@@ -13,11 +13,11 @@ export class Drawbridge {
   constructor(private readonly ipc: Ipc) {}
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   on(event: Event): void {
-    this.reader.on(event);
+    this.reloader.on(event);
   }
 
   async pause(): Promise<void> {

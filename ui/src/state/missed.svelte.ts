@@ -1,23 +1,23 @@
-/** The missed calls, as long as an identical retry of them can be allowed. */
+/** The missed calls for which an identical retry can still be allowed. */
 
 import type { Event, Ipc } from "../ipc";
 import { texts } from "../texts";
-import { withDeadline, type WaitingCall } from "./approvals.svelte";
-import { Reader } from "./reader";
+import { withDeadline, type RequestWithDeadline } from "./approvals.svelte";
+import { Reloader } from "./reloader";
 
 export class Missed {
   /** Newest first. */
-  list = $state.raw<WaitingCall[]>([]);
-  /** The retry that was allowed last; empty if there is none. */
+  list = $state.raw<RequestWithDeadline[]>([]);
+  /** A message about the last allowed retry; empty once that permission has expired. */
   status = $state("");
-  private readonly reader = new Reader(() => this.read());
+  private readonly reloader = new Reloader(() => this.read());
   private timer: ReturnType<typeof setTimeout> | undefined;
   private statusTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly ipc: Ipc) {}
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   on(event: Event): void {
@@ -27,7 +27,7 @@ export class Missed {
   }
 
   /** Allows an identical call if the client sends it again. Runs nothing by itself. */
-  async allowRetry({ request }: WaitingCall): Promise<void> {
+  async allowRetry({ request }: RequestWithDeadline): Promise<void> {
     const { seconds } = await this.ipc.call("approvals.allow_retry", {
       id: request.id,
       digest: request.digest,
@@ -47,14 +47,14 @@ export class Missed {
     this.set((await this.ipc.call("approvals.missed", {})).map(withDeadline));
   }
 
-  private set(list: WaitingCall[]): void {
+  private set(list: RequestWithDeadline[]): void {
     const now = performance.now();
     this.list = list
-      .filter((call) => call.deadline > now)
+      .filter(({ deadline }) => deadline > now)
       .toSorted((a, b) => b.request.asked_at - a.request.asked_at);
     clearTimeout(this.timer);
     if (this.list.length === 0) return;
-    const nextDeadline = Math.min(...this.list.map((call) => call.deadline));
+    const nextDeadline = Math.min(...this.list.map(({ deadline }) => deadline));
     this.timer = setTimeout(() => this.set(this.list), Math.max(0, nextDeadline - now) + 1);
   }
 }

@@ -11,17 +11,17 @@ import type {
   RuleSpec,
   RuleView,
 } from "../ipc";
-import { Reader } from "./reader";
+import { Reloader } from "./reloader";
 
 export class Policy {
   view = $state.raw<PolicyView>({ default: "ask", rules: [] });
   loaded = $state(false);
-  private readonly reader = new Reader(() => this.read());
+  private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   on(event: Event): void {
@@ -50,7 +50,7 @@ export class Policy {
   }
 
   /** Returns the past calls that a rule would have matched. Saves nothing. */
-  preview(rule: RuleSpec): Promise<DryRun> {
+  dryRun(rule: RuleSpec): Promise<DryRun> {
     return this.ipc.call("policy.preview", { rule });
   }
 

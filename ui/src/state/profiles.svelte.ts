@@ -1,17 +1,17 @@
 /** The profiles: which servers and tools a client sees. */
 
 import type { Event, Ipc, Profile, ProfileView } from "../ipc";
-import { Reader } from "./reader";
+import { Reloader } from "./reloader";
 
 export class Profiles {
   list = $state.raw<ProfileView[]>([]);
   loaded = $state(false);
-  private readonly reader = new Reader(() => this.read());
+  private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   /** Also follows servers and clients: a profile shows the cost of its tools, and its clients. */

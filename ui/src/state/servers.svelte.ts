@@ -19,7 +19,7 @@ import type {
   ToolView,
   VerifiedView,
 } from "../ipc";
-import { Reader } from "./reader";
+import { Reloader } from "./reloader";
 
 export class Servers {
   list = $state.raw<ServerView[]>([]);
@@ -29,12 +29,12 @@ export class Servers {
   readonly needsAttention = $derived(this.list.filter(needsPerson).length + this.broken.length);
   /** The estimated cost of all tools for a client that sees all of them, in tokens. */
   readonly tokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
-  private readonly reader = new Reader(() => this.read());
+  private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   on(event: Event): void {

@@ -1,17 +1,17 @@
 /** The hub's settings and health. */
 
-import type { ChangeSettings, Event, HealthView, Ipc, RuntimeFound, SettingsView } from "../ipc";
-import { Reader } from "./reader";
+import type { ChangeSettings, Event, HealthView, Ipc, RuntimeStatus, SettingsView } from "../ipc";
+import { Reloader } from "./reloader";
 
 export class Settings {
   view = $state.raw<SettingsView | null>(null);
   health = $state.raw<HealthView | null>(null);
-  private readonly reader = new Reader(() => this.read());
+  private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
 
   load(): Promise<void> {
-    return this.reader.run();
+    return this.reloader.run();
   }
 
   on(event: Event): void {
@@ -30,7 +30,7 @@ export class Settings {
   }
 
   /** Checks the programs that start packages. Takes a second or two. */
-  checkRuntimes(): Promise<RuntimeFound[]> {
+  checkRuntimes(): Promise<RuntimeStatus[]> {
     return this.ipc.call("servers.check_runtimes", {});
   }
 

@@ -89,8 +89,8 @@ describe("the stores", () => {
 
 describe("approval requests", () => {
   it("appear oldest first, and disappear when they are decided elsewhere", async () => {
-    const first = hub.ask();
-    const second = hub.ask();
+    const first = hub.addApproval();
+    const second = hub.addApproval();
     expect(stores.approvals.waiting.map((w) => w.request.id)).toEqual([first.id, second.id]);
     await hub.call("approvals.decide", {
       id: first.id,
@@ -106,7 +106,7 @@ describe("approval requests", () => {
   });
 
   it("disappear at their deadline", async () => {
-    hub.ask({ timeout_ms: 5000 });
+    hub.addApproval({ timeout_ms: 5000 });
     await vi.advanceTimersByTimeAsync(4999);
     expect(stores.approvals.waiting).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
@@ -117,7 +117,7 @@ describe("approval requests", () => {
   it("disappear after their deadline even if the event of their end was lost", async () => {
     hub.emit({
       kind: "approval_requested",
-      request: { ...hub.ask({ timeout_ms: 60_000 }), id: "ghost", remaining_ms: 1000 },
+      request: { ...hub.addApproval({ timeout_ms: 60_000 }), id: "ghost", remaining_ms: 1000 },
     });
     expect(stores.approvals.waiting).toHaveLength(2);
     await vi.advanceTimersByTimeAsync(3000);
@@ -125,7 +125,7 @@ describe("approval requests", () => {
   });
 
   it("are read again when a decision is refused", async () => {
-    const request = hub.ask();
+    const request = hub.addApproval();
     hub.waiting = [];
     await expect(
       stores.approvals.decide(request, { kind: "approve_once", arguments: null }),
@@ -135,7 +135,7 @@ describe("approval requests", () => {
   });
 
   it("keep their objects when the list is read again", async () => {
-    hub.ask();
+    hub.addApproval();
     const before = stores.approvals.waiting[0];
     await stores.approvals.load();
     expect(stores.approvals.waiting[0]).toBe(before);
@@ -144,12 +144,12 @@ describe("approval requests", () => {
 
 describe("an event during a read", () => {
   it("is not lost if the answer is older", async () => {
-    const early = hub.ask();
+    const early = hub.addApproval();
     hub.delay = 100;
     const reading = stores.approvals.load();
     const snapshot = [...hub.waiting];
     await vi.advanceTimersByTimeAsync(50);
-    const laterRequest = hub.ask();
+    const laterRequest = hub.addApproval();
     hub.emit({ kind: "approval_ended", id: early.id });
     hub.waiting = snapshot;
     await vi.advanceTimersByTimeAsync(100);

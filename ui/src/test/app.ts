@@ -21,7 +21,7 @@ export function withFakeTime(): void {
   });
 }
 
-export async function passTime(ms: number): Promise<void> {
+export async function advanceTime(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
@@ -33,7 +33,7 @@ export async function open(
   change(hub);
   location.hash = hash;
   render(App, { ipc: hub });
-  await passTime(1);
+  await advanceTime(1);
   return hub;
 }
 

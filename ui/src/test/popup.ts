@@ -5,18 +5,21 @@ import { vi } from "vitest";
 import { FakeHub } from "../ipc/fake";
 import type { Verbs } from "../ipc";
 import Popup from "../views/Popup.svelte";
-import { listParams, passTime } from "./app";
+import { listParams, advanceTime } from "./app";
 
 /** How long buttons stay disabled after the card has appeared. */
-export const GUARD = 500;
+export const CLICK_GUARD_MS = 500;
 
-/** Opens the popup with the requests that `ask` makes, and waits until its buttons are enabled. */
-export async function openPopup(ask: (hub: FakeHub) => void, empty = true): Promise<FakeHub> {
+/** Opens the popup with the approvals that `addApprovals` adds, and waits until its buttons are enabled. */
+export async function openPopup(
+  addApprovals: (hub: FakeHub) => void,
+  empty = true,
+): Promise<FakeHub> {
   const hub = new FakeHub(empty);
-  ask(hub);
+  addApprovals(hub);
   render(Popup, { ipc: hub });
-  await passTime(1);
-  await passTime(GUARD);
+  await advanceTime(1);
+  await advanceTime(CLICK_GUARD_MS);
   return hub;
 }
 

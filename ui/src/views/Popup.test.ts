@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FakeHub } from "../ipc/fake";
 import Popup from "./Popup.svelte";
 
-const GUARD = 500;
+const CLICK_GUARD_MS = 500;
 let hub: FakeHub;
 const user = userEvent.setup({ advanceTimers: (ms) => vi.advanceTimersByTime(ms) });
 
@@ -21,10 +21,10 @@ afterEach(() => {
 
 async function open() {
   render(Popup, { ipc: hub });
-  await passTime(1);
+  await advanceTime(1);
 }
 
-async function passTime(ms: number) {
+async function advanceTime(ms: number) {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
@@ -45,18 +45,18 @@ describe("the approval popup", () => {
   });
 
   it("uses only the verbs that its window may use", async () => {
-    hub.ask();
+    hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(button("approve-once"));
-    await passTime(1);
+    await advanceTime(1);
     expect(new Set(hub.verbCalls.map((call) => call.verb))).toEqual(
       new Set(["approvals.list", "approvals.decide", "drawbridge.show"]),
     );
   });
 
   it("says in one sentence which client wants to call which tool, with hidden characters revealed", async () => {
-    hub.ask({ tool: "delete\u202e_file", description: "Safe.\u200b Really." });
+    hub.addApproval({ tool: "delete\u202e_file", description: "Safe.\u200b Really." });
     await open();
     expect(
       screen.getByTestId("approval-card").querySelector(".sentence")?.textContent?.trim(),
@@ -65,7 +65,7 @@ describe("the approval popup", () => {
   });
 
   it("shows every argument as it was written", async () => {
-    hub.ask({ arguments: '{"n":1.50,"path":"/a","path":"/b","deep":{"list":[null,"x"]}}' });
+    hub.addApproval({ arguments: '{"n":1.50,"path":"/a","path":"/b","deep":{"list":[null,"x"]}}' });
     await open();
     const text = screen.getByTestId("arguments").textContent;
     for (const part of ["1.50", "/a", "/b", "duplicate key", "deep", "null", "x"])
@@ -77,50 +77,50 @@ describe("the approval popup", () => {
   });
 
   it("shows malformed arguments unchanged", async () => {
-    hub.ask({ arguments: "{broken" });
+    hub.addApproval({ arguments: "{broken" });
     await open();
     expect(screen.getByTestId("arguments").textContent.trim()).toBe("{broken");
   });
 
   it("takes no decision in the first half second", async () => {
-    hub.ask();
+    hub.addApproval();
     await open();
     for (const id of ["deny", "approve-more", "approve-once"])
       expect(button(id).disabled).toBe(true);
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     for (const id of ["deny", "approve-more", "approve-once"])
       expect(button(id).disabled).toBe(false);
   });
 
   it("starts the half second again for the next request", async () => {
-    hub.ask();
-    hub.ask();
+    hub.addApproval();
+    hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(button("approve-once"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("popup-position").textContent).toBe("1 of 1");
     expect(button("approve-once").disabled).toBe(true);
     expect(decisions()).toHaveLength(1);
   });
 
   it("starts the half second again when the window becomes visible", async () => {
-    hub.ask();
+    hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await fireEvent(document, new Event("visibilitychange"));
     expect(button("approve-once").disabled).toBe(true);
   });
 
   it("decides exactly what was shown", async () => {
-    const { id, digest } = hub.ask();
+    const { id, digest } = hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(button("approve-once"));
     expect(decisions()).toEqual([
       { id, digest, verdict: { kind: "approve_once", arguments: null } },
     ]);
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("popup-empty")).toBeTruthy();
   });
 
@@ -130,18 +130,18 @@ describe("the approval popup", () => {
     ["approve-10-calls", { kind: "approve_calls", count: 10, conditions: [] }],
     ["approve-session", { kind: "approve_session", conditions: [] }],
   ])("approves for longer by %s", async (choice, verdict) => {
-    const { id, digest } = hub.ask();
+    const { id, digest } = hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(button("approve-more"));
     await user.click(button(choice));
     expect(decisions()).toEqual([{ id, digest, verdict }]);
   });
 
   it("denies with a reason", async () => {
-    const { id, digest } = hub.ask();
+    const { id, digest } = hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(button("deny"));
     await user.type(screen.getByTestId("deny-reason"), "Not this file. ");
     await user.click(button("deny-confirm"));
@@ -151,9 +151,9 @@ describe("the approval popup", () => {
   });
 
   it("ignores Enter until a button was reached with Tab", async () => {
-    hub.ask();
+    hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.keyboard("{Enter}");
     button("approve-once").focus();
     await user.keyboard("{Enter} ");
@@ -169,33 +169,33 @@ describe("the approval popup", () => {
   });
 
   it("focuses no button at first", async () => {
-    hub.ask();
+    hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     expect(document.activeElement).toBe(document.body);
   });
 
   it("counts down, and shows the next request after the deadline", async () => {
-    hub.ask({ timeout_ms: 5000 });
-    hub.ask({ timeout_ms: 50_000, tool: "write_file" });
+    hub.addApproval({ timeout_ms: 5000 });
+    hub.addApproval({ timeout_ms: 50_000, tool: "write_file" });
     await open();
     expect(screen.getByTestId("countdown").textContent).toBe("5 s");
-    await passTime(2000);
+    await advanceTime(2000);
     expect(screen.getByTestId("countdown").textContent).toBe("3 s");
-    await passTime(3000);
+    await advanceTime(3000);
     expect(screen.getByTestId("approval-card").textContent).toContain("write_file");
     expect(decisions()).toEqual([]);
   });
 
   it("moves between requests, and stays on its request when another arrives", async () => {
-    const first = hub.ask();
-    const second = hub.ask({ tool: "write_file" });
+    const first = hub.addApproval();
+    const second = hub.addApproval({ tool: "write_file" });
     await open();
     expect(screen.getByTestId("popup-position").textContent).toBe("1 of 2");
     expect(screen.getByTestId("popup-more").textContent).toBe("1 more waits");
     await user.click(button("popup-next"));
-    hub.ask({ tool: "move_file" });
-    await passTime(1);
+    hub.addApproval({ tool: "move_file" });
+    await advanceTime(1);
     expect(screen.getByTestId("popup-position").textContent).toBe("2 of 3");
     expect(screen.getByTestId("popup-more").textContent).toBe("2 more wait");
     expect(screen.getByTestId("approval-card").dataset["id"]).toBe(second.id);
@@ -206,9 +206,9 @@ describe("the approval popup", () => {
   it("locks approval until long arguments were scrolled to their end", async () => {
     vi.spyOn(HTMLElement.prototype, "scrollHeight", "get").mockReturnValue(900);
     vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(300);
-    hub.ask();
+    hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     expect(button("approve-once").disabled).toBe(true);
     expect(button("approve-more").disabled).toBe(true);
     expect(button("deny").disabled).toBe(false);
@@ -226,9 +226,9 @@ describe("the approval popup", () => {
   });
 
   it("shows why a decision was refused", async () => {
-    hub.ask();
+    hub.addApproval();
     await open();
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     const [waiting] = hub.waiting;
     if (waiting) waiting.digest = "another";
     hub.emit({ kind: "clients_changed" });
@@ -239,7 +239,7 @@ describe("the approval popup", () => {
     });
     list.mockReturnValue(new Promise(() => undefined) as never);
     await user.click(button("approve-once"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("approval-error").textContent).toContain("Nothing was decided.");
   });
 });

@@ -1,6 +1,6 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
-import { listParams, open, passTime, user, withFakeTime } from "../test/app";
+import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -22,7 +22,7 @@ describe("the advanced part of a server", () => {
       ),
     );
     await user.click(screen.getByTestId("server-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.update")).toMatchObject([
       {
         id: "filesystem",
@@ -55,7 +55,7 @@ describe("the advanced part of a server", () => {
     await user.type(screen.getByTestId("tool-time-seconds"), "90");
     await user.type(screen.getByTestId("server-cache-results"), "60");
     await user.click(screen.getByTestId("server-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.update")).toMatchObject([
       {
         id: "filesystem",

@@ -1,30 +1,31 @@
 import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { FakeHub } from "../ipc/fake";
-import { open, passTime, user, withFakeTime } from "../test/app";
-import { button, decisions, GUARD, openPopup, mockOverflow } from "../test/popup";
+import { open, advanceTime, user, withFakeTime } from "../test/app";
+import { button, decisions, CLICK_GUARD_MS, openPopup, mockOverflow } from "../test/popup";
 
 withFakeTime();
 afterEach(() => vi.restoreAllMocks());
 
-const ask = (hub: FakeHub, path: string) => hub.ask({ arguments: JSON.stringify({ path }) });
+const addCall = (hub: FakeHub, path: string) =>
+  hub.addApproval({ arguments: JSON.stringify({ path }) });
 
 async function openBatch(paths: string[]) {
-  const hub = await openPopup((fake) => paths.forEach((path) => ask(fake, path)));
+  const hub = await openPopup((fake) => paths.forEach((path) => addCall(fake, path)));
   const shown = [...hub.waiting];
   await user.click(button("batch-open"));
-  await passTime(GUARD);
+  await advanceTime(CLICK_GUARD_MS);
   return { hub, shown };
 }
 
 describe("similar calls", () => {
   it("share a card with a counter, but not with calls of another tool, another client or a changed tool", async () => {
     await openPopup((hub) => {
-      ask(hub, "/a");
-      ask(hub, "/b");
-      hub.ask({ tool: "write_file" });
-      hub.ask({ client: "cursor" });
-      hub.ask({ definition: "another" });
+      addCall(hub, "/a");
+      addCall(hub, "/b");
+      hub.addApproval({ tool: "write_file" });
+      hub.addApproval({ client: "cursor" });
+      hub.addApproval({ definition: "another" });
     });
     expect(screen.getByTestId("approval-card").textContent).toContain("1 of 2 similar calls");
     expect(screen.getByTestId("popup-position").textContent).toBe("1 of 4");
@@ -42,11 +43,11 @@ describe("similar calls", () => {
 
   it("are decided exactly as they were shown, without later calls", async () => {
     const { hub, shown } = await openBatch(["/a", "/b"]);
-    const laterCall = ask(hub, "/late");
-    await passTime(1);
+    const laterCall = addCall(hub, "/late");
+    await advanceTime(1);
     expect(screen.getByTestId("batch-list").textContent).not.toContain("/late");
     await user.click(button("batch-approve"));
-    await passTime(1);
+    await advanceTime(1);
     expect(decisions(hub)).toEqual(
       shown.map(({ id, digest }) => ({
         id,
@@ -63,7 +64,7 @@ describe("similar calls", () => {
     const { hub, shown } = await openBatch(["/a", "/b", "/c"]);
     hub.waiting = hub.waiting.filter((request) => request.id !== shown[1]?.id);
     await user.click(button("batch-approve"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("approvals-status").textContent).toBe(
       "2 calls approved. 1 call had ended already: decided elsewhere or missed.",
     );
@@ -72,7 +73,7 @@ describe("similar calls", () => {
   it("stay on screen when the oldest ends while they are read", async () => {
     const { hub, shown } = await openBatch(["/a", "/b"]);
     hub.emit({ kind: "approval_ended", id: shown[0]?.id ?? "" });
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("batch-list").textContent).toContain("/a");
     expect(screen.getByTestId("approval-card").textContent).toContain(
       "1 of these calls has already ended.",
@@ -84,7 +85,7 @@ describe("similar calls", () => {
     await user.click(button("batch-deny"));
     await user.type(screen.getByTestId("deny-reason"), "Not now.");
     await user.click(button("deny-confirm"));
-    await passTime(1);
+    await advanceTime(1);
     expect(decisions(hub).map((decision) => decision.verdict)).toEqual([
       { kind: "deny", reason: "Not now." },
       { kind: "deny", reason: "Not now." },
@@ -94,10 +95,10 @@ describe("similar calls", () => {
 
   it("are approved only after the list was scrolled to its end, but can be denied at once", async () => {
     mockOverflow();
-    const hub = await openPopup((fake) => ["/a", "/b"].forEach((path) => ask(fake, path)));
+    const hub = await openPopup((fake) => ["/a", "/b"].forEach((path) => addCall(fake, path)));
     await user.click(button("batch-open"));
     expect(button("batch-deny").disabled).toBe(true);
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     expect(button("batch-deny").disabled).toBe(false);
     expect(button("batch-approve").disabled).toBe(true);
     const list = screen.getByTestId("batch-list");
@@ -110,9 +111,9 @@ describe("similar calls", () => {
   });
 
   it("share a card in the main window too", async () => {
-    await open("#/approvals", (hub) => ["/a", "/b"].forEach((path) => ask(hub, path)));
+    await open("#/approvals", (hub) => ["/a", "/b"].forEach((path) => addCall(hub, path)));
     expect(screen.getAllByTestId("approval-card")).toHaveLength(1);
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(button("batch-open"));
     expect(screen.getByTestId("batch-approve").textContent.trim()).toBe("Approve 2 calls");
   });

@@ -1,7 +1,7 @@
 import { fireEvent, screen } from "@testing-library/svelte";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { passTime, user, withFakeTime } from "../test/app";
-import { button, decisions, GUARD, openPopup, mockOverflow } from "../test/popup";
+import { advanceTime, user, withFakeTime } from "../test/app";
+import { button, decisions, CLICK_GUARD_MS, openPopup, mockOverflow } from "../test/popup";
 
 withFakeTime();
 afterEach(() => vi.restoreAllMocks());
@@ -9,9 +9,9 @@ afterEach(() => vi.restoreAllMocks());
 const text = () => screen.getByTestId<HTMLTextAreaElement>("edit-text");
 
 async function openEdit(arguments_: string) {
-  const hub = await openPopup((fake) => fake.ask({ arguments: arguments_ }));
+  const hub = await openPopup((fake) => fake.addApproval({ arguments: arguments_ }));
   await user.click(button("edit"));
-  await passTime(GUARD);
+  await advanceTime(CLICK_GUARD_MS);
   return hub;
 }
 
@@ -50,7 +50,7 @@ describe("arguments that are edited", () => {
     const hub = await openEdit('{"path":"/a"}');
     await fireEvent.input(text(), { target: { value: '{"path":"/etc/passwd"}' } });
     await user.click(button("approve-edited"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("approval-error").textContent).toContain(
       "A rule denies these arguments",
     );
@@ -59,10 +59,10 @@ describe("arguments that are edited", () => {
   });
 
   it("cannot be approved in the first half second, nor by a key before Tab was used", async () => {
-    const hub = await openPopup((fake) => fake.ask());
+    const hub = await openPopup((fake) => fake.addApproval());
     await user.click(button("edit"));
     expect(button("approve-edited").disabled).toBe(true);
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     expect(button("approve-edited").disabled).toBe(false);
     button("approve-edited").focus();
     await user.keyboard("{Enter} ");
@@ -75,7 +75,7 @@ describe("arguments that are edited", () => {
 
   it("cannot be edited before the client's arguments were read", async () => {
     mockOverflow();
-    await openPopup((fake) => fake.ask());
+    await openPopup((fake) => fake.addApproval());
     expect(button("edit").disabled).toBe(true);
   });
 });

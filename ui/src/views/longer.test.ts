@@ -2,8 +2,8 @@ import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
 import { suspended } from "../ipc/fake/data";
-import { listParams, passTime, user, withFakeTime } from "../test/app";
-import { button, decisions, GUARD, openPopup } from "../test/popup";
+import { listParams, advanceTime, user, withFakeTime } from "../test/app";
+import { button, decisions, CLICK_GUARD_MS, openPopup } from "../test/popup";
 
 withFakeTime();
 
@@ -14,7 +14,7 @@ const option = (key: string) =>
 
 describe("an approval for longer", () => {
   it("depends on the ticked arguments, and on no others", async () => {
-    const hub = await openPopup((fake) => fake.ask());
+    const hub = await openPopup((fake) => fake.addApproval());
     await user.click(button("approve-more"));
     await user.click(within(option("force")).getByRole("checkbox"));
     await user.selectOptions(within(option("path")).getByRole("combobox"), "in /home/ada/Projects");
@@ -31,14 +31,14 @@ describe("an approval for longer", () => {
   });
 
   it("keeps waiting if the hub refuses it", async () => {
-    const hub = await openPopup((fake) => fake.ask());
+    const hub = await openPopup((fake) => fake.addApproval());
     await user.click(button("approve-more"));
     hub.failures.set(
       "approvals.decide",
       new IpcError("invalid", "the rule must match the call that it approves"),
     );
     await user.click(button("approve-10-calls"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("approval-error").textContent).toContain("must match the call");
     expect(hub.waiting).toHaveLength(1);
   });
@@ -48,7 +48,7 @@ describe("an approval for always", () => {
   async function always(empty = true) {
     const hub = await openPopup(
       (fake) =>
-        fake.ask({
+        fake.addApproval({
           tool: "list_directory",
           arguments: '{"path":"/home/ada/Projects/drawbridge/x"}',
         }),
@@ -62,36 +62,36 @@ describe("an approval for always", () => {
   it("shows the rule and its past matches before it can be confirmed", async () => {
     const hub = await always(false);
     expect(button("approve-always-confirm").disabled).toBe(true);
-    await passTime(1);
-    expect(screen.getByTestId("preview-rule").textContent).toBe(
+    await advanceTime(1);
+    expect(screen.getByTestId("dry-run-rule").textContent).toBe(
       "allow list_directory of filesystem for claude-code",
     );
-    expect(screen.getByTestId("preview-matched").textContent).toContain(
+    expect(screen.getByTestId("dry-run-matched").textContent).toContain(
       "It would have matched 4 of 4 past calls.",
     );
     expect(
-      within(screen.getByTestId("preview-matched")).getAllByRole("listitem")[0]?.textContent,
+      within(screen.getByTestId("dry-run-matched")).getAllByRole("listitem")[0]?.textContent,
     ).toContain("Allowed");
     await user.click(button("approve-always-confirm"));
     expect(decisions(hub)).toEqual([]);
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(button("approve-always-confirm"));
     expect(decisions(hub)[0]?.verdict).toEqual({ kind: "approve_always", conditions: [] });
   });
 
-  it("reads the preview again when a condition changes, and approves exactly what it shows", async () => {
+  it("repeats the dry run when a condition changes, and approves exactly what it shows", async () => {
     const hub = await always(false);
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(within(option("path")).getByRole("checkbox"));
     expect(button("approve-always-confirm").disabled).toBe(true);
-    await passTime(1);
-    expect(screen.getByTestId("preview-rule").textContent).toContain(
+    await advanceTime(1);
+    expect(screen.getByTestId("dry-run-rule").textContent).toContain(
       'if /path is "/home/ada/Projects/drawbridge/x"',
     );
-    expect(screen.getByTestId("preview-matched").textContent).toContain(
+    expect(screen.getByTestId("dry-run-matched").textContent).toContain(
       "It would have matched 0 of 4 past calls",
     );
-    await passTime(GUARD);
+    await advanceTime(CLICK_GUARD_MS);
     await user.click(button("approve-always-confirm"));
     expect(decisions(hub)[0]?.verdict).toEqual({
       kind: "approve_always",
@@ -99,23 +99,23 @@ describe("an approval for always", () => {
     });
   });
 
-  it("is not given without its preview", async () => {
-    const hub = await openPopup((fake) => fake.ask());
+  it("is not given without a dry run", async () => {
+    const hub = await openPopup((fake) => fake.addApproval());
     await user.click(button("approve-more"));
     hub.failures.set("approvals.preview", new IpcError("internal", "The store cannot be read."));
     await user.click(button("approve-always"));
-    await passTime(GUARD * 2);
-    expect(screen.getByTestId("preview-error").textContent).toBe("The store cannot be read.");
+    await advanceTime(CLICK_GUARD_MS * 2);
+    expect(screen.getByTestId("dry-run-error").textContent).toBe("The store cannot be read.");
     expect(button("approve-always-confirm").disabled).toBe(true);
     await user.click(screen.getByText("Try again"));
-    await passTime(GUARD * 2);
+    await advanceTime(CLICK_GUARD_MS * 2);
     expect(button("approve-always-confirm").disabled).toBe(false);
     expect(listParams(hub, "approvals.preview")).toHaveLength(2);
   });
 
   it("is not given by a key before Tab was used", async () => {
     const hub = await always();
-    await passTime(GUARD * 2);
+    await advanceTime(CLICK_GUARD_MS * 2);
     button("approve-always-confirm").focus();
     await user.keyboard("{Enter} ");
     expect(decisions(hub)).toEqual([]);
@@ -128,13 +128,13 @@ describe("an approval for always", () => {
 
 describe("a waiting call", () => {
   it("says that its client has never called the tool", async () => {
-    await openPopup((hub) => hub.ask({ is_first: true }));
+    await openPopup((hub) => hub.addApproval({ is_first: true }));
     expect(screen.getByText("New to this client")).toBeTruthy();
     expect(screen.queryByText("Changed")).toBeNull();
   });
 
   it("shows the suspended rule and the differences since", async () => {
-    await openPopup((hub) => hub.ask({ suspended: suspended() }));
+    await openPopup((hub) => hub.addApproval({ suspended: suspended() }));
     expect(screen.getByTestId("changed").textContent).toContain(
       "It was allowed by “allow browser_navigate of browser for cursor”. Since then the tool has changed, so you are asked.",
     );
@@ -147,7 +147,7 @@ describe("a waiting call", () => {
   });
 
   it("of a changed tool can only be approved once", async () => {
-    await openPopup((hub) => hub.ask({ changed: suspended().definitions }));
+    await openPopup((hub) => hub.addApproval({ changed: suspended().definitions }));
     expect(screen.getByTestId("changed").textContent).toContain(
       "The tool has changed since you accepted it, so you are asked. Clients still see the accepted definition.",
     );
@@ -160,7 +160,9 @@ describe("a waiting call", () => {
 
   it("says that its server has changed, even if no definitions can be compared", async () => {
     await openPopup((hub) =>
-      hub.ask({ suspended: { ...suspended(), is_server_changed: true, definitions: null } }),
+      hub.addApproval({
+        suspended: { ...suspended(), is_server_changed: true, definitions: null },
+      }),
     );
     expect(screen.getByTestId("changed").textContent).toContain(
       "Since then the server's command or URL has changed, so you are asked",

@@ -1,7 +1,7 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { listParams, open, passTime, user, withFakeTime } from "../test/app";
+import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -17,7 +17,7 @@ const input = (name: string) =>
 async function openTab(tab: string) {
   const hub = await open("#/servers/+add");
   await user.click(screen.getByTestId(tab));
-  await passTime(1);
+  await advanceTime(1);
   return hub;
 }
 
@@ -42,7 +42,7 @@ describe("a well-known server", () => {
 
     await user.type(input("folder"), "/home/ada/a\n/home/ada/b");
     await user.click(screen.getByTestId("server-verify"));
-    await passTime(1000);
+    await advanceTime(1000);
     expect(screen.getByTestId("verify-result").textContent).toContain("The server works.");
     expect(listParams(hub, "servers.fill_manifest")).toEqual([
       {
@@ -57,7 +57,7 @@ describe("a well-known server", () => {
     await user.clear(screen.getByTestId("manifest-name"));
     await user.type(screen.getByTestId("manifest-name"), "notes");
     await user.click(screen.getByTestId("preset-add"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.add")).toMatchObject([
       {
         pending: false,
@@ -78,7 +78,7 @@ describe("a well-known server", () => {
     await user.clear(screen.getByTestId("manifest-name"));
     await user.type(screen.getByTestId("manifest-name"), "gh");
     await user.click(screen.getByTestId("preset-add"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.add")).toMatchObject([
       { spec: { headers: {} }, secrets: { headers: { token: "ghp_123" } } },
     ]);
@@ -98,7 +98,7 @@ describe("a well-known server", () => {
       new IpcError("invalid", "'browser' must be one of chrome, firefox."),
     );
     await user.click(screen.getByTestId("preset-add"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.fill_manifest")).toMatchObject([
       { values: { browser: "", headless: "true" } },
     ]);
@@ -115,14 +115,14 @@ describe("a manifest", () => {
     const hub = await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
     await user.click(screen.getByTestId("manifest-read"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.read_manifest")).toEqual([
       { source: { path: "/home/ada/server.json" } },
     ]);
     await user.type(input("SHOP_KEY"), "s3cret");
     await user.selectOptions(input("region"), "us");
     await user.click(screen.getByTestId("preset-add"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.fill_manifest")).toMatchObject([
       { choice: 0, values: { SHOP_KEY: "s3cret", region: "us", LIMIT: "", verbose: "" } },
     ]);
@@ -136,7 +136,7 @@ describe("a manifest", () => {
     await user.click(screen.getByTestId("manifest-text"));
     await user.paste('{"name":"io.github.ada/shop"}');
     await user.click(screen.getByTestId("manifest-read"));
-    await passTime(1);
+    await advanceTime(1);
     await user.click(screen.getAllByTestId("manifest-choice")[1] as HTMLElement);
     expect(screen.getByTestId("manifest-problem").textContent).toContain("it is a bundle (MCPB)");
     await user.click(screen.getByTestId("preset-add"));
@@ -147,7 +147,7 @@ describe("a manifest", () => {
     await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "nonsense");
     await user.click(screen.getByTestId("manifest-read"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("This is not JSON");
     expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
   });
@@ -156,7 +156,7 @@ describe("a manifest", () => {
     await openTab("server-manifest-tab");
     await user.type(screen.getByTestId("manifest-text"), "/home/ada/server.json");
     await user.click(screen.getByTestId("manifest-read"));
-    await passTime(1);
+    await advanceTime(1);
     await user.type(input("SHOP_KEY"), "k");
     await user.click(screen.getByTestId("server-form-tab"));
     await user.click(screen.getByTestId("server-manifest-tab"));

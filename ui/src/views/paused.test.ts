@@ -1,23 +1,23 @@
 import { screen } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { listParams, open, passTime, user, withFakeTime } from "../test/app";
+import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 import { openPopup } from "../test/popup";
 
 withFakeTime();
 
 describe("a pause of all calls", () => {
   it("is set by one switch, is shown on every screen, and is ended by one button", async () => {
-    const hub = await open("#/servers", (fake) => fake.ask());
+    const hub = await open("#/servers", (fake) => fake.addApproval());
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     await user.click(screen.getByTestId("pause-calls"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain("All calls are paused.");
     expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(true);
     expect(hub.waiting).toEqual([]);
     expect(hub.calls[0]?.decision).toBe("paused");
     await user.click(screen.getByTestId("resume-calls"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     expect(listParams(hub, "drawbridge.resume")).toHaveLength(1);
   });
@@ -26,7 +26,7 @@ describe("a pause of all calls", () => {
     const hub = await open("#/logs", (fake) => (fake.paused = true));
     expect(screen.getByTestId("paused-banner")).toBeTruthy();
     hub.emit({ kind: "drawbridge_changed", paused: false });
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     expect(screen.getByTestId<HTMLInputElement>("pause-calls").checked).toBe(false);
   });
@@ -35,7 +35,7 @@ describe("a pause of all calls", () => {
     const hub = await open("#/approvals", (fake) => (fake.paused = true));
     hub.failures.set("drawbridge.resume", new IpcError("internal", "The store cannot be written."));
     await user.click(screen.getByTestId("resume-calls"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain(
       "The store cannot be written.",
     );
@@ -47,7 +47,7 @@ describe("a pause of all calls", () => {
     );
     expect(screen.queryByTestId("paused-banner")).toBeNull();
     hub.emit({ kind: "drawbridge_changed", paused: true });
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("paused-banner").textContent).toContain(
       "Resume calls in the main window",
     );
@@ -57,19 +57,19 @@ describe("a pause of all calls", () => {
 describe("missed calls", () => {
   it("can be allowed for a retry in time", async () => {
     const hub = await open("#/approvals", (fake) =>
-      fake.ask({ timeout_ms: 5000, tool: "write_file" }),
+      fake.addApproval({ timeout_ms: 5000, tool: "write_file" }),
     );
     expect(screen.queryByTestId("missed")).toBeNull();
-    await passTime(5001);
+    await advanceTime(5001);
     const [missed] = hub.missed;
     expect(screen.getByTestId("missed").textContent).toContain(
       "You missed these calls, so they were denied",
     );
     expect(screen.getByTestId("missed-row").textContent).toContain("120 s");
-    await passTime(10_000);
+    await advanceTime(10_000);
     expect(screen.getByTestId("missed-row").textContent).toContain("110 s");
     await user.click(screen.getByTestId("allow-retry"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "approvals.allow_retry")).toEqual([
       { id: missed?.id, digest: missed?.digest },
     ]);
@@ -80,22 +80,22 @@ describe("missed calls", () => {
   });
 
   it("disappear when no retry can be allowed any more", async () => {
-    await open("#/approvals", (fake) => fake.ask({ timeout_ms: 5000 }));
-    await passTime(5001);
+    await open("#/approvals", (fake) => fake.addApproval({ timeout_ms: 5000 }));
+    await advanceTime(5001);
     expect(screen.getByTestId("missed-row")).toBeTruthy();
-    await passTime(120_001);
+    await advanceTime(120_001);
     expect(screen.queryByTestId("missed")).toBeNull();
   });
 
   it("say why a retry could not be allowed", async () => {
-    const hub = await open("#/approvals", (fake) => fake.ask({ timeout_ms: 5000 }));
-    await passTime(5001);
+    const hub = await open("#/approvals", (fake) => fake.addApproval({ timeout_ms: 5000 }));
+    await advanceTime(5001);
     hub.failures.set(
       "approvals.allow_retry",
       new IpcError("not_found", "It is not remembered any more."),
     );
     await user.click(screen.getByTestId("allow-retry"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("missed-error").textContent).toBe("It is not remembered any more.");
   });
 });

@@ -1,19 +1,19 @@
 import { fireEvent, screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { listParams, open, passTime, user, withFakeTime } from "../test/app";
+import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
 /** Longer than the debounce of the dry run. */
-const DEBOUNCE = 301;
+const PAST_DEBOUNCE_MS = 301;
 const rows = () => screen.getAllByTestId("rule-row");
 const select = (id: string, value: string) => user.selectOptions(screen.getByTestId(id), value);
 const write = (id: string, value: string) =>
   fireEvent.input(screen.getByTestId(id), { target: { value } });
 
-describe("the rules", () => {
-  it("show their effect, their lifetime and their note", async () => {
+describe("the list of rules", () => {
+  it("shows each rule with its effect, its lifetime and its note", async () => {
     await open("#/policy");
     expect(rows()).toHaveLength(4);
     expect(rows()[1]?.textContent).toContain("deny delete_file of filesystem");
@@ -23,31 +23,30 @@ describe("the rules", () => {
     expect(rows()[3]?.textContent).toContain("Suspended");
   });
 
-  it("are deleted one by one", async () => {
+  it("deletes a rule", async () => {
     const hub = await open("#/policy");
+    const { id } = hub.rules[1] ?? {};
     await user.click(within(rows()[1] as HTMLElement).getByTestId("rule-delete"));
-    await passTime(1);
-    expect(listParams(hub, "policy.delete_rule")).toEqual([
-      { id: rows()[0]?.dataset["rule"]?.replace(/\d+$/, (n) => String(Number(n) + 1)) },
-    ]);
+    await advanceTime(1);
+    expect(listParams(hub, "policy.delete_rule")).toEqual([{ id }]);
     expect(rows()).toHaveLength(3);
   });
 
-  it("are marked by a link from a call", async () => {
+  it("highlights the rule that a link names", async () => {
     const hub = await open("#/policy");
     const { id = "" } = hub.rules[2] ?? {};
     location.hash = `#/policy/${id}`;
     window.dispatchEvent(new HashChangeEvent("hashchange"));
-    await passTime(1);
+    await advanceTime(1);
     expect(rows().find((row) => row.getAttribute("aria-current") === "true")?.dataset["rule"]).toBe(
       id,
     );
   });
 
-  it("have a default that can be changed", async () => {
+  it("changes the default", async () => {
     const hub = await open("#/policy");
     await select("setting-default-policy", "deny");
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "policy.set_default")).toEqual([{ effect: "deny" }]);
   });
 });
@@ -68,12 +67,12 @@ describe("a rule's form", () => {
     await select("rule-lifetime", "calls");
     await write("rule-calls", "5");
     await write("rule-note", "Only my own.");
-    await passTime(DEBOUNCE);
-    expect(screen.getByTestId("preview-matched").textContent).toContain(
+    await advanceTime(PAST_DEBOUNCE_MS);
+    expect(screen.getByTestId("dry-run-matched").textContent).toContain(
       "It would have matched 4 of 4 past calls.",
     );
     await user.click(screen.getByTestId("rule-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "policy.save")).toEqual([
       {
         id: null,
@@ -99,7 +98,7 @@ describe("a rule's form", () => {
     const rule = hub.rules[3];
     await user.click(within(rows()[3] as HTMLElement).getByTestId("rule-edit"));
     await user.click(screen.getByTestId("rule-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "policy.save")).toEqual([
       {
         id: rule?.id,
@@ -128,7 +127,7 @@ describe("a rule's form", () => {
     expect(screen.getByTestId("condition").textContent).toContain("Start with /, such as /path.");
     expect(screen.getByText("Choose an effect on the call or on the result.")).toBeTruthy();
     expect(listParams(hub, "policy.save")).toEqual([]);
-    await passTime(DEBOUNCE);
+    await advanceTime(PAST_DEBOUNCE_MS);
     expect(listParams(hub, "policy.preview").length).toBeLessThanOrEqual(1);
   });
 
@@ -143,12 +142,12 @@ describe("a rule's form", () => {
       ),
     );
     await user.click(screen.getByTestId("rule-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain("unclosed group");
     await select("rule-server", "github");
     hub.failures.set("policy.preview", new IpcError("invalid", "'lifetime.at' is in the past"));
-    await passTime(DEBOUNCE);
-    expect(screen.getByTestId("preview-error").textContent).toContain("is in the past");
+    await advanceTime(PAST_DEBOUNCE_MS);
+    expect(screen.getByTestId("dry-run-error").textContent).toContain("is in the past");
   });
 });
 
@@ -163,7 +162,7 @@ describe("a preset", () => {
     );
     expect(listParams(hub, "policy.apply_preset")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "policy.apply_preset")).toEqual([
       { preset: { kind: "ask_writes", trusted: ["filesystem"] } },
     ]);
@@ -171,22 +170,22 @@ describe("a preset", () => {
   });
 });
 
-describe("a file of rules", () => {
-  it("is shown on export", async () => {
+describe("import and export", () => {
+  it("shows the exported rules", async () => {
     await open("#/policy");
     await user.click(screen.getByTestId("rules-export"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("export-text").textContent).toContain('"tool": "delete_file"');
   });
 
   const FILE = '{"default":"deny","rules":[{"effect":"deny","server":"github"}]}';
 
-  it("is added to the current rules", async () => {
+  it("adds the imported rules to the current rules", async () => {
     const hub = await open("#/policy");
     await user.click(screen.getByTestId("rules-import"));
     await write("import-text", FILE);
     await user.click(screen.getByTestId("import-submit"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "policy.import")).toEqual([{ text: FILE, replace: false }]);
     expect(rows()).toHaveLength(5);
     expect(screen.getByText("Imported 1 rule.")).toBeTruthy();
@@ -203,17 +202,17 @@ describe("a file of rules", () => {
       "deletes all 4 current rules",
     );
     await user.click(screen.getByTestId("import-submit"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "policy.import")).toEqual([{ text: FILE, replace: true }]);
     expect(rows()).toHaveLength(1);
   });
 
-  it("that is not a policy file is refused with the reason", async () => {
+  it("rejects text that is not a policy file, with the reason", async () => {
     await open("#/policy");
     await user.click(screen.getByTestId("rules-import"));
     await write("import-text", "[]");
     await user.click(screen.getByTestId("import-submit"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toContain(
       "this is not a valid policy file",
     );
@@ -236,10 +235,10 @@ describe("how often a person is asked", () => {
   it("suggests rules, each added by one click", async () => {
     const hub = await open("#/policy");
     expect(screen.getAllByTestId("suggestion")[0]?.textContent).toContain(
-      "You approved 12 such calls. The rule would have matched 14 calls so far.",
+      "You approved 12 calls that this rule matches. It would have matched 14 past calls in all.",
     );
     await user.click(screen.getAllByTestId("suggestion-add")[0] as HTMLElement);
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "policy.save")).toMatchObject([
       {
         id: null,

@@ -1,7 +1,7 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { listParams, open, passTime, user, withFakeTime } from "../test/app";
+import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -21,13 +21,13 @@ describe("a client's profile", () => {
         .map((element) => element.textContent),
     ).toEqual(["Everything", "reviews", "writing"]);
     await user.selectOptions(select(), "writing");
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "profiles.assign")).toEqual([
       { client: "claude-code", profile: "writing" },
     ]);
     expect(part("profile-row", "profile", "writing").textContent).toContain("claude-code");
     await user.selectOptions(select(), "Everything");
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "profiles.assign").at(-1)).toEqual({
       client: "claude-code",
       profile: null,
@@ -39,7 +39,7 @@ describe("a client's profile", () => {
     hub.failures.set("profiles.assign", new IpcError("not_found", "there is no profile 'writing'"));
     const row = part("client-row", "client", "cursor");
     await user.selectOptions(within(row).getByTestId("client-profile"), "writing");
-    await passTime(1);
+    await advanceTime(1);
     expect(row.textContent).toContain("there is no profile 'writing'");
     expect(
       within(row).getByTestId<HTMLSelectElement>("client-profile").selectedOptions[0]?.textContent,
@@ -68,7 +68,7 @@ describe("a profile", () => {
     );
     expect(sum()).toBe("5 tools, about 900 tokens");
     await user.click(screen.getByTestId("profile-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "profiles.put")).toEqual([
       {
         profile: {
@@ -93,7 +93,7 @@ describe("a profile", () => {
       within(part("profile-server", "server", "github")).getByTestId("profile-server-in"),
     );
     await user.click(screen.getByTestId("profile-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "profiles.put")).toEqual([
       { profile: { name: "reviews", servers: { filesystem: ["read_text_file"] } } },
     ]);
@@ -109,7 +109,7 @@ describe("a profile", () => {
     );
     expect(listParams(hub, "profiles.remove")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "profiles.remove")).toEqual([{ name: "reviews" }]);
     expect(
       within(part("client-row", "client", "cursor")).getByTestId<HTMLSelectElement>(
@@ -127,7 +127,7 @@ describe("the runtimes", () => {
     expect(within(screen.getByTestId("runtimes")).getByRole("status").textContent).toContain(
       "Checking the version of each runtime",
     );
-    await passTime(1000);
+    await advanceTime(1000);
     expect(part("runtime-row", "runtime", "npx").textContent).toContain("10.8.2");
     expect(part("runtime-row", "runtime", "docker").textContent).toContain(
       "Start Docker, then look again.",

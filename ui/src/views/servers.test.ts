@@ -22,10 +22,10 @@ async function open(hash: string, empty = false) {
   hub = new FakeHub(empty);
   location.hash = hash;
   render(App, { ipc: hub });
-  await passTime(1);
+  await advanceTime(1);
 }
 
-async function passTime(ms: number) {
+async function advanceTime(ms: number) {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
@@ -49,7 +49,7 @@ describe("adding a server", () => {
   it("verifies it, saves it, and sends its secret apart from its spec", async () => {
     await open("#/servers", true);
     await user.click(screen.getByTestId("add-server"));
-    await passTime(1);
+    await advanceTime(1);
     await user.type(screen.getByTestId("server-name"), "search");
     await user.type(screen.getByTestId("server-command"), `npx -y search "/my files"`);
     await user.click(screen.getByTestId("env-add"));
@@ -60,11 +60,11 @@ describe("adding a server", () => {
 
     await user.click(screen.getByTestId("server-verify"));
     expect(screen.getByText("Connecting to the server and listing its tools…")).toBeTruthy();
-    await passTime(1000);
+    await advanceTime(1000);
     expect(screen.getByTestId("verify-result").textContent).toContain("everything 1.4.0");
 
     await user.click(screen.getByTestId("server-save"));
-    await passTime(1);
+    await advanceTime(1);
     const [added] = listParams("servers.add");
     expect(added).toMatchObject({
       pending: false,
@@ -75,7 +75,7 @@ describe("adding a server", () => {
       secrets: { env: { API_KEY: "sk-123" } },
     });
     expect(location.hash).toBe("#/servers/search");
-    await passTime(1000);
+    await advanceTime(1000);
     expect(screen.getByTestId("server-row").dataset).toMatchObject({
       server: "search",
       state: "active",
@@ -87,10 +87,10 @@ describe("adding a server", () => {
     await user.type(screen.getByTestId("server-name"), "x");
     await user.type(screen.getByTestId("server-command"), "nowhere");
     await user.click(screen.getByTestId("server-verify"));
-    await passTime(1000);
+    await advanceTime(1000);
     expect(screen.getByTestId("dialog-error").textContent).toContain("no such file in PATH");
     await user.click(screen.getByTestId("server-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("servers.add")).toHaveLength(1);
   });
 
@@ -108,7 +108,7 @@ describe("adding a server", () => {
     await user.click(screen.getByTestId("server-kind-remote"));
     await user.type(screen.getByTestId("server-url"), "https://example.org/mcp");
     await user.click(screen.getByTestId("server-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("dialog-error").textContent).toBe(
       "There is a server named x already.",
     );
@@ -127,7 +127,7 @@ describe("adding a server", () => {
       }),
     );
     await user.click(screen.getByTestId("paste-read"));
-    await passTime(1);
+    await advanceTime(1);
     const [slack, bad] = screen.getAllByTestId("paste-entry");
     expect(bad?.textContent).toContain("neither a command nor a url");
     expect(
@@ -136,7 +136,7 @@ describe("adding a server", () => {
         .map((i) => i.checked),
     ).toEqual([true, false]);
     await user.click(screen.getByTestId("server-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("servers.add")).toMatchObject([
       { spec: { name: "slack", env: { TEAM: "T1" } }, secrets: { env: { SLACK_TOKEN: "xoxb" } } },
     ]);
@@ -152,7 +152,7 @@ describe("a server", () => {
     await user.click(screen.getByTestId("env-replace"));
     await user.type(screen.getByTestId("env-value"), "Bearer new");
     await user.click(screen.getByTestId("server-save"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("servers.update")).toMatchObject([
       {
         id: "github",
@@ -170,7 +170,7 @@ describe("a server", () => {
     expect(screen.getByTestId("server-sync").getAttribute("aria-disabled")).toBe("true");
     expect(screen.getByTestId("server-sync").getAttribute("aria-describedby")).toBeTruthy();
     await user.click(screen.getByTestId("server-accept"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("servers.accept")).toEqual([{ id: "browser", identity: "1d-browser" }]);
     expect(screen.queryByTestId("server-accept")).toBeNull();
   });
@@ -180,7 +180,7 @@ describe("a server", () => {
     await user.click(screen.getByTestId("server-remove"));
     expect(listParams("servers.remove")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("servers.remove")).toEqual([{ id: "weather" }]);
     expect(location.hash).toBe("#/servers");
   });
@@ -191,7 +191,7 @@ describe("a server", () => {
       .getAllByTestId("tool-row")
       .find((r) => r.dataset["tool"] === "write_file") as HTMLElement;
     await user.selectOptions(within(row).getByTestId("tool-policy"), "allow");
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("policy.set")).toEqual([
       { effect: "allow", server: "filesystem", tool: "write_file", client: null },
     ]);
@@ -210,7 +210,7 @@ describe("a server that requires a sign-in", () => {
     await open("#/servers/tickets");
     expect(screen.getByTestId("server-detail").textContent).toContain("Needs sign-in");
     await user.click(screen.getByTestId("sign-in"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("servers.sign_in")).toEqual([{ id: "tickets" }]);
     expect(card().dataset["state"]).toBe("waiting_for_browser");
     const link = screen.getByTestId<HTMLAnchorElement>("sign-in-link");
@@ -219,18 +219,18 @@ describe("a server that requires a sign-in", () => {
       "noopener noreferrer",
     ]);
     hub.signIn("tickets", { kind: "exchanging" });
-    await passTime(1);
+    await advanceTime(1);
     expect(
       within(card()).getByText("Drawbridge gets the token…").getAttribute("aria-current"),
     ).toBe("step");
     hub.signIn("tickets", { kind: "done" });
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.queryByTestId("sign-in-card")).toBeNull();
     expect(screen.getByTestId("signed-in").textContent).toContain(
       "with https://auth.example.com; the token expires in 60 min",
     );
     await user.click(screen.getByTestId("sign-out"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("servers.sign_out")).toEqual([{ id: "tickets" }]);
     expect(screen.getByTestId("sign-in")).toBeTruthy();
   });
@@ -238,17 +238,17 @@ describe("a server that requires a sign-in", () => {
   it("shows why an attempt failed, and can be tried again or cancelled", async () => {
     await open("#/servers/tickets");
     await user.click(screen.getByTestId("sign-in"));
-    await passTime(1);
+    await advanceTime(1);
     hub.signIn("tickets", {
       kind: "failed",
       reason: "the authorization server refused: access_denied",
     });
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("sign-in-failed").textContent).toContain("access_denied");
     await user.click(screen.getByTestId("sign-in"));
-    await passTime(1);
+    await advanceTime(1);
     await user.click(screen.getByTestId("sign-in-cancel"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams("servers.cancel_sign_in")).toEqual([{ id: "tickets" }]);
     expect(card().dataset["state"]).toBe("none");
   });
@@ -257,7 +257,7 @@ describe("a server that requires a sign-in", () => {
     await open("#/servers/tickets");
     hub.opensBrowser = true;
     await user.click(screen.getByTestId("sign-in"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("sign-in-again")).toBeTruthy();
     cleanup();
     await open("#/servers/tickets");
@@ -265,7 +265,7 @@ describe("a server that requires a sign-in", () => {
       signing_in: { id: "x", url: "javascript:alert(1)", state: { kind: "waiting_for_browser" } },
     });
     hub.emit({ kind: "server_changed", id: "tickets" });
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.queryByTestId("sign-in-link")).toBeNull();
   });
 });
@@ -274,17 +274,17 @@ describe("a client", () => {
   it("gets its token once, and JSON to paste", async () => {
     await open("#/clients", true);
     await user.click(screen.getByTestId("add-client"));
-    await passTime(1);
+    await advanceTime(1);
     await user.type(screen.getByTestId("client-name"), "zed");
     await user.click(screen.getByTestId("client-create"));
-    await passTime(1);
+    await advanceTime(1);
     const token = screen.getByTestId("client-token").textContent;
     expect(screen.getByTestId("client-config").textContent).toContain(`Bearer ${token}`);
     expect(screen.getByTestId("client-url").textContent).toBe("http://127.0.0.1:8765/mcp");
     await user.click(screen.getByTestId("client-stdio-tab"));
     expect(screen.getByTestId("client-stdio-config").textContent).not.toContain(token);
     await user.click(screen.getByTestId("client-done"));
-    await passTime(1);
+    await advanceTime(1);
     expect(document.body.textContent).not.toContain(token);
     expect(screen.getByTestId("client-row").textContent).toContain("zed");
   });
@@ -295,7 +295,7 @@ describe("a page without access to the hub", () => {
     hub = new FakeHub(true);
     hub.failures.set("approvals.list", new IpcError("signed_out", ""));
     render(App, { ipc: hub });
-    await passTime(1);
+    await advanceTime(1);
     expect(document.body.textContent).toContain(
       "This browser is not signed in. To get a sign-in link, start the Drawbridge app or run this command in a terminal: drawbridge open",
     );
@@ -304,12 +304,12 @@ describe("a page without access to the hub", () => {
   it("shows a banner while the hub is not reachable", async () => {
     await open("#/logs");
     hub.connect(false);
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("not-reachable").textContent).toBe(
       "Drawbridge is not reachable. Trying again…",
     );
     hub.connect(true);
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.queryByTestId("not-reachable")).toBeNull();
   });
 });

@@ -2,7 +2,7 @@ import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
 import { OFFERED_DELETE_DIGEST, OFFERED_MERGE_DIGEST } from "../ipc/fake/definitions";
-import { listParams, open, passTime, user, withFakeTime } from "../test/app";
+import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
@@ -38,9 +38,9 @@ describe("tools that need acceptance", () => {
     const hub = await open("#/servers/github");
     await user.click(screen.getByTestId("accept-tools"));
     expect(listParams(hub, "servers.accept_tools")).toEqual([]);
-    await passTime(600);
+    await advanceTime(600);
     await user.click(screen.getByTestId("accept-tools"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.accept_tools")).toEqual([
       {
         id: "github",
@@ -55,18 +55,18 @@ describe("tools that need acceptance", () => {
 
   it("are accepted one by one, and a failure is shown", async () => {
     const hub = await open("#/servers/github");
-    await passTime(600);
+    await advanceTime(600);
     hub.failures.set(
       "servers.accept_tools",
       new IpcError("conflict", "It changed again since it was shown."),
     );
     await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-tool"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("server-error").textContent).toBe(
       "It changed again since it was shown.",
     );
     await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-tool"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.accept_tools").at(-1)).toEqual({
       id: "github",
       tools: [{ name: "delete_repository", digest: OFFERED_DELETE_DIGEST }],
@@ -76,19 +76,19 @@ describe("tools that need acceptance", () => {
 
   it("cannot be accepted at once after they changed on the screen", async () => {
     const hub = await open("#/servers/github");
-    await passTime(600);
+    await advanceTime(600);
     const tool = hub.servers
       .find((s) => s.id === "github")
       ?.tools.find((t) => t.name === "delete_repository");
     Object.assign(tool ?? {}, { digest: "f0".repeat(32), description: "Delete everything." });
     hub.emit({ kind: "server_changed", id: "github" });
-    await passTime(10);
+    await advanceTime(10);
     expect(tools()[1]?.textContent).toContain("Delete everything.");
     await user.click(screen.getByTestId("accept-tools"));
     expect(listParams(hub, "servers.accept_tools")).toEqual([]);
-    await passTime(600);
+    await advanceTime(600);
     await user.click(screen.getByTestId("accept-tools"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.accept_tools")[0]?.tools[1]?.digest).toBe("f0".repeat(32));
   });
 
@@ -99,10 +99,10 @@ describe("tools that need acceptance", () => {
         new IpcError("internal", "The store cannot be read."),
       ),
     );
-    await passTime(600);
+    await advanceTime(600);
     expect(tools()[0]?.textContent).toContain("The store cannot be read.");
     await user.click(screen.getByTestId("accept-tools"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.accept_tools")[0]?.tools.map((tool) => tool.name)).toEqual([
       "delete_repository",
     ]);
@@ -116,7 +116,7 @@ describe("a tool's history", () => {
     const row = toolRow("merge_pull_request");
     await user.click(within(row).getAllByRole("button")[0] as HTMLElement);
     await user.click(within(row).getByTestId("tool-history"));
-    await passTime(1);
+    await advanceTime(1);
     expect(listParams(hub, "servers.tool_history")).toHaveLength(before + 1);
     const versions = within(row).getAllByTestId("tool-version");
     expect(versions).toHaveLength(2);
@@ -135,9 +135,9 @@ describe("the state of a server", () => {
     expect(screen.getByTestId("server-retry").textContent).toContain(
       "(1 min 35 s left). “Restart” tries now.",
     );
-    await passTime(65_000);
+    await advanceTime(65_000);
     expect(screen.getByTestId("server-retry").textContent).toContain("(30 s left)");
-    await passTime(31_000);
+    await advanceTime(31_000);
     expect(screen.getByTestId("server-retry").textContent).toBe(
       "The next call tries again. “Restart” tries now.",
     );
@@ -158,23 +158,23 @@ describe("the state of a server", () => {
   it("is shown with the reason of a slow start", async () => {
     await open("#/servers/filesystem");
     await user.click(screen.getByTestId("server-restart"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("server-reason").textContent).toContain(
       "npx may have to download it first.",
     );
     expect(screen.getByText("The server is starting…").getAttribute("role")).toBe("status");
-    await passTime(1000);
+    await advanceTime(1000);
     expect(screen.queryByTestId("server-reason")).toBeNull();
   });
 
   it("is shown with its usage, which is read only while the screen is open", async () => {
     const hub = await open("#/servers/filesystem");
     expect(screen.getByTestId("server-usage").textContent).toContain("2 processes");
-    await passTime(6100);
+    await advanceTime(6100);
     expect(listParams(hub, "servers.usage")).toHaveLength(4);
     location.hash = "#/logs";
     window.dispatchEvent(new HashChangeEvent("hashchange"));
-    await passTime(6100);
+    await advanceTime(6100);
     expect(listParams(hub, "servers.usage")).toHaveLength(4);
   });
 });
@@ -185,12 +185,12 @@ describe("a failed action", () => {
     const { reason = "" } = hub.servers.find((s) => s.id === "weather") ?? {};
     hub.failures.set("servers.restart", new IpcError("unavailable", `${reason} See its log.`));
     await user.click(screen.getByTestId("server-restart"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.queryByTestId("server-error")).toBeNull();
     expect(screen.getByTestId("server-reason").textContent).toBe(reason);
     hub.failures.set("servers.restart", new IpcError("internal", "The hub is shutting down."));
     await user.click(screen.getByTestId("server-restart"));
-    await passTime(1);
+    await advanceTime(1);
     expect(screen.getByTestId("server-error").textContent).toBe("The hub is shutting down.");
   });
 });

@@ -44,7 +44,12 @@ pub(crate) enum Approvals {
         /// The id, as shown by `approvals list`
         id: String,
         /// The reason, which the model receives
-        #[arg(long, value_name = "TEXT", default_value = "")]
+        #[arg(
+            long,
+            value_name = "TEXT",
+            default_value = "",
+            hide_default_value = true
+        )]
         reason: String,
     },
     /// Print pending approvals as they arrive

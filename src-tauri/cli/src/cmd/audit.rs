@@ -19,7 +19,7 @@ use crate::{
     context::Context,
     exit::Failure,
     output,
-    text::{enum_text, escape, escape_json},
+    text::{enum_text, escape, escape_json, format_count},
     time::{format_time, format_utc, parse_time},
 };
 
@@ -93,7 +93,8 @@ impl Audit {
                 let answer = serde_json::json!({ "calls": count, "file": file });
                 output::print_answer(context.json, &answer, |_| {
                     format!(
-                        "Exported {count} calls to {}.",
+                        "Exported {} to {}.",
+                        format_count(count, "call", "calls"),
                         escape(&file.display().to_string())
                     )
                 })
@@ -119,8 +120,8 @@ async fn verify(context: &Context) -> Result<(), Failure> {
 fn format_report(report: &AuditReport) -> String {
     match (report.from, report.to) {
         (Some(from), Some(to)) => format!(
-            "Verified {} entries from {} to {}.",
-            report.entries,
+            "Verified {} from {} to {}.",
+            format_count(report.entries, "entry", "entries"),
             format_time(from),
             format_time(to)
         ),

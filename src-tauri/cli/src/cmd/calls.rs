@@ -47,8 +47,8 @@ pub(crate) enum Calls {
         /// Only calls before this time
         #[arg(long, value_name = "TIME", value_parser = parse_time)]
         until: Option<Timestamp>,
-        /// The maximum number of calls
-        #[arg(long, value_name = "N")]
+        /// The maximum number of calls, at most 1000 [default: 200]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
         limit: Option<u32>,
     },
     /// Show a call with its arguments

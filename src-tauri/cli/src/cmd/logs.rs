@@ -33,8 +33,8 @@ pub(crate) struct Logs {
     /// Only lines that contain this text
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// The maximum number of lines
-    #[arg(long, value_name = "N")]
+    /// The maximum number of lines, at most 5000 [default: 500]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5000))]
     limit: Option<u32>,
 }
 
@@ -71,9 +71,7 @@ impl Logs {
             return follow(context, filter).await;
         }
         context
-            .run_and_print(filter, |lines| {
-                lines.iter().map(format_line).collect::<Vec<_>>().join("\n")
-            })
+            .run_and_print(filter, |lines| format_lines(lines))
             .await
     }
 }
@@ -117,6 +115,13 @@ fn matches_filter(filter: &ListLogs, line: &LogLine) -> bool {
         .is_none_or(|server| line.server.as_ref() == Some(server))
         && filter.level.is_none_or(|level| line.level >= level)
         && filter.text.as_ref().is_none_or(has)
+}
+
+fn format_lines(lines: &[LogLine]) -> String {
+    if lines.is_empty() {
+        return "No log lines match.".to_owned();
+    }
+    lines.iter().map(format_line).collect::<Vec<_>>().join("\n")
 }
 
 fn format_line(line: &LogLine) -> String {

@@ -29,7 +29,7 @@ use crate::{
     exit::Failure,
     output,
     table::Table,
-    text::{escape, escape_json},
+    text::{escape, escape_json, format_count},
     time::{format_time, format_utc_day},
 };
 use rule::RuleArgs;
@@ -55,7 +55,7 @@ pub(crate) enum Policy {
     Remove {
         /// SERVER, SERVER/TOOL, or * for all servers
         target: Target,
-        /// Only calls of this client
+        /// Only the rules for this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
     },
@@ -101,8 +101,8 @@ pub(crate) enum Policy {
     /// Show how many calls were asked about and how they were decided, and suggest rules
     #[command(alias = "figures")]
     Stats {
-        /// The number of days to include
-        #[arg(long, value_name = "N", default_value_t = 14)]
+        /// The number of days to include, at most 90
+        #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..))]
         days: u32,
     },
 }
@@ -187,10 +187,13 @@ impl Policy {
                     .await
             }
             Self::Preset { preset, servers } => {
+                let name = preset.name();
                 let preset =
                     preset.into_preset(servers.into_iter().map(ServerId::new).collect())?;
                 context
-                    .run_and_print(ApplyPreset { preset }, |_| "Preset applied.".to_owned())
+                    .run_and_print(ApplyPreset { preset }, |_| {
+                        format!("Preset '{name}' applied. See `drawbridge policy list`.")
+                    })
                     .await
             }
             Self::Export => {
@@ -208,10 +211,7 @@ impl Policy {
                 let text = read_file(&file)?;
                 context
                     .run_and_print(ImportPolicy { text, replace }, |result| {
-                        match result.rules {
-                            1 => "1 rule imported.".to_owned(),
-                            rules => format!("{rules} rules imported."),
-                        }
+                        format!("{} imported.", format_count(result.rules, "rule", "rules"))
                     })
                     .await
             }
@@ -330,11 +330,17 @@ pub(crate) enum PresetArg {
 }
 
 impl PresetArg {
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("no preset is hidden");
+        value.get_name().to_owned()
+    }
+
     fn into_preset(self, servers: Vec<ServerId>) -> Result<PolicyPreset, Failure> {
         match self {
             Self::All if !servers.is_empty() => Err(Failure::NeedlessServer),
             Self::All => Ok(PolicyPreset::AskAll),
             Self::Writes => Ok(PolicyPreset::AskWrites { trusted: servers }),
+            Self::Listed if servers.is_empty() => Err(Failure::MissingServer),
             Self::Listed => Ok(PolicyPreset::AskListed { listed: servers }),
         }
     }
@@ -348,9 +354,11 @@ fn format_policy(policy: &PolicyView) -> String {
             Lifetime::UntilDeleted => "-".to_owned(),
             Lifetime::Until { at } => format_time(*at),
             Lifetime::Session { session } => format!("session {session}"),
-            Lifetime::Calls { .. } => {
-                format!("{} more calls", rule.remaining.unwrap_or_default())
-            }
+            Lifetime::Calls { .. } => format_count(
+                rule.remaining.unwrap_or_default(),
+                "more call",
+                "more calls",
+            ),
         };
         let effect = match (rule.effect, rule.result) {
             (Some(effect), None) => effect.label().to_owned(),
@@ -420,14 +428,15 @@ fn format_dry_run(past: &DryRun) -> String {
         ]);
     }
     let mut summary = format!(
-        "This rule would have matched {} of {} past calls.",
-        past.matched, past.examined
+        "This rule would have matched {} of {}.",
+        past.matched,
+        format_count(past.examined, "past call", "past calls")
     );
     if past.unknown > 0 {
         summary.push_str(&format!(
-            " {} calls could not be checked, because their arguments were not stored or their \
-             server was removed.",
-            past.unknown
+            " {} could not be checked, because the arguments were not stored or the server was \
+             removed.",
+            format_count(past.unknown, "call", "calls")
         ));
     }
     if past.newest.is_empty() {
@@ -454,9 +463,9 @@ fn format_stats(stats: &PolicyStats) -> String {
     let mut sections = vec![table.format_or("No call was asked about.")];
     for suggestion in &stats.suggestions {
         sections.push(format!(
-            "Suggested rule: {}. You approved {} calls like this.",
+            "Suggested rule: {}. You approved {} like this.",
             escape(&suggestion.words),
-            suggestion.approved
+            format_count(suggestion.approved, "call", "calls")
         ));
     }
     sections.join("\n\n")

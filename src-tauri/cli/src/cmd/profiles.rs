@@ -19,8 +19,8 @@ pub(crate) enum Profiles {
         /// The profile's name
         name: String,
         /// A server with all its tools, or one tool of a server. May be repeated.
-        #[arg(value_name = "SERVER[/TOOL]", required = true)]
-        scope: Vec<String>,
+        #[arg(value_name = "SERVER[/TOOL]", required = true, value_parser = parse_entry)]
+        scope: Vec<ScopeEntry>,
     },
     /// Remove a profile. Its clients see everything again.
     Remove {
@@ -41,7 +41,7 @@ impl Profiles {
                 let lines = format!("Profile '{}' saved.", escape(&name));
                 let profile = Profile {
                     name,
-                    servers: parse_scope(&scope),
+                    servers: collect_scope(scope),
                 };
                 context
                     .run_and_print(PutProfile { profile }, |_| lines)
@@ -57,21 +57,44 @@ impl Profiles {
     }
 }
 
+/// A server with all its tools, or one tool of a server.
+#[derive(Debug, Clone)]
+pub(crate) struct ScopeEntry {
+    server: ServerId,
+    tool: Option<String>,
+}
+
+/// The error if a text is not a [`ScopeEntry`].
+#[derive(Debug, thiserror::Error)]
+#[error("expected SERVER or SERVER/TOOL, not '{entry}'")]
+struct ParseEntryError {
+    entry: String,
+}
+
+fn parse_entry(entry: &str) -> Result<ScopeEntry, ParseEntryError> {
+    // A server's id contains no slash, but a tool's name may.
+    let (server, tool) = entry
+        .split_once('/')
+        .map_or((entry, None), |(server, tool)| (server, Some(tool)));
+    if server.is_empty() || tool.is_some_and(str::is_empty) {
+        return Err(ParseEntryError {
+            entry: entry.to_owned(),
+        });
+    }
+    Ok(ScopeEntry {
+        server: ServerId::new(server),
+        tool: tool.map(str::to_owned),
+    })
+}
+
 /// Returns the tools of each server. A server named without a tool includes all its tools, even if
 /// single tools are named too.
-fn parse_scope(scope: &[String]) -> BTreeMap<ServerId, Option<Vec<String>>> {
+fn collect_scope(scope: Vec<ScopeEntry>) -> BTreeMap<ServerId, Option<Vec<String>>> {
     let mut servers: BTreeMap<ServerId, Option<Vec<String>>> = BTreeMap::new();
-    for entry in scope {
-        let (server, tool) = entry
-            .split_once('/')
-            .map_or((entry.as_str(), None), |(server, tool)| {
-                (server, Some(tool))
-            });
-        let tools = servers
-            .entry(ServerId::new(server))
-            .or_insert_with(|| Some(Vec::new()));
+    for ScopeEntry { server, tool } in scope {
+        let tools = servers.entry(server).or_insert_with(|| Some(Vec::new()));
         match (tool, tools.as_mut()) {
-            (Some(tool), Some(tools)) => tools.push(tool.to_owned()),
+            (Some(tool), Some(tools)) => tools.push(tool),
             (None, _) => *tools = None,
             (Some(_), None) => {}
         }
@@ -110,13 +133,23 @@ mod tests {
 
     #[test]
     fn a_server_includes_all_its_tools_and_a_tool_only_itself() {
-        let scope = ["a", "b/x", "b/y", "c/z", "c"].map(str::to_owned);
-        let servers = parse_scope(&scope);
+        let scope = ["a", "b/x", "b/y", "c/z", "c"].map(|entry| parse_entry(entry).expect(entry));
+        let servers = collect_scope(scope.into());
         assert_eq!(servers[&ServerId::new("a")], None);
         assert_eq!(
             servers[&ServerId::new("b")],
             Some(vec!["x".into(), "y".into()])
         );
         assert_eq!(servers[&ServerId::new("c")], None);
+    }
+
+    #[test]
+    fn an_entry_without_a_server_or_a_tool_is_rejected() {
+        for entry in ["", "/", "/x", "demo/"] {
+            assert_eq!(
+                parse_entry(entry).expect_err(entry).to_string(),
+                format!("expected SERVER or SERVER/TOOL, not '{entry}'")
+            );
+        }
     }
 }

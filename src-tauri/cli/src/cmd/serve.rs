@@ -97,18 +97,21 @@ async fn wait_until_unused(running: &RunningEndpoint, idle: Option<u32>) {
 async fn announce(context: &Context, hub: &Hub, running: &RunningEndpoint) -> Result<(), Failure> {
     for failure in running.failures() {
         print_stderr(&format!(
-            "cannot listen on {} ({}): {}",
-            failure.address, failure.name, failure.error
+            "the listener '{}' did not start: {}",
+            failure.name, failure.error
         ));
     }
     let Some(url) = running.url() else {
+        print_stderr(
+            "the hub runs without HTTP; only local commands and `drawbridge stdio` can reach it",
+        );
         return Ok(());
     };
     let ready = json!({ "url": url });
     output::print_answer(context.json, &ready, |_| format!("listening on {url}"))?;
     if let Ok(link) = (OpenScreen {}).run(hub).await {
         print_stderr(&format!(
-            "to open the screens, follow this link within a minute; it works once: {}",
+            "to open the web UI, follow this link within a minute; it works once: {}",
             link.url
         ));
     }

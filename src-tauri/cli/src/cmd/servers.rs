@@ -85,7 +85,7 @@ pub(crate) enum Servers {
     },
     /// Show processes, memory and CPU usage of the local servers that are running
     Usage,
-    /// Connect to a server apart from its session, and list its tools
+    /// Connect to a server in a separate session, and list its tools
     Verify {
         /// The server's id, as shown by `servers list`
         id: String,

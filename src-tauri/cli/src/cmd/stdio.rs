@@ -23,7 +23,8 @@ pub(crate) struct Stdio {
     /// The client's name, as used in rules and lists
     #[arg(long, value_name = "NAME", default_value = "stdio")]
     client: String,
-    /// Stop a hub that this command started after this many unused seconds; 0 for never
+    /// If this command starts the hub, stop that hub after this many seconds without a client,
+    /// screen or command; 0 for never
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     exit_when_idle: u32,
 }

@@ -25,7 +25,7 @@ pub(crate) enum Tools {
         /// The tool's exposed name, as shown by `tools list`
         name: String,
         /// The arguments, a JSON object
-        #[arg(long, default_value = "{}", value_name = "JSON", value_parser = parse_json)]
+        #[arg(long, default_value = "{}", value_name = "JSON", value_parser = parse_arguments)]
         args: Value,
     },
 }
@@ -72,8 +72,22 @@ impl Tools {
     }
 }
 
-fn parse_json(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text)
+/// The error if a text is not the arguments of a call.
+#[derive(Debug, thiserror::Error)]
+#[error("expected a JSON object, such as '{{\"path\": \"/tmp\"}}'")]
+struct ParseArgumentsError {
+    /// `None` if the text is JSON, but not an object.
+    source: Option<serde_json::Error>,
+}
+
+fn parse_arguments(text: &str) -> Result<Value, ParseArgumentsError> {
+    match serde_json::from_str(text) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err(ParseArgumentsError { source: None }),
+        Err(error) => Err(ParseArgumentsError {
+            source: Some(error),
+        }),
+    }
 }
 
 fn format_tools(tools: &[ToolView]) -> String {
@@ -87,7 +101,9 @@ fn format_tools(tools: &[ToolView]) -> String {
             first_line,
         ]);
     }
-    table.format_or("No tools.")
+    table.format_or(
+        "No tools. Add a server with `drawbridge servers add`, or see `drawbridge servers list`.",
+    )
 }
 
 /// Returns the text blocks of a result. Other blocks are named by their type.
@@ -103,4 +119,20 @@ fn format_result(result: &Value) -> String {
         .as_array()
         .map(|blocks| blocks.iter().map(block).collect::<Vec<_>>().join("\n"))
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_must_be_a_json_object() {
+        assert!(parse_arguments(r#"{"path":"/tmp"}"#).is_ok());
+        for wrong in ["", "path=/tmp", "[]", "1"] {
+            assert_eq!(
+                parse_arguments(wrong).expect_err(wrong).to_string(),
+                r#"expected a JSON object, such as '{"path": "/tmp"}'"#
+            );
+        }
+    }
 }

@@ -33,17 +33,12 @@ fn a_duration_has_units() {
 
 #[test]
 fn the_error_of_a_duration_says_what_is_expected() {
-    for wrong in ["", "m", "15", "15µ", "soon", "1mo", "1y"] {
+    let malformed = ["", "m", "15", "15µ", "soon", "1mo", "1y"];
+    let out_of_range = ["0m", "-1m", "1m ago", "999ms", "99999999999s", "36501d"];
+    for wrong in malformed.into_iter().chain(out_of_range) {
         let error = parse_duration(wrong).expect_err(wrong).to_string();
         assert_eq!(
-            error, "expected a duration such as 90s, 15m, 1h30m or 2d",
-            "{wrong}"
-        );
-    }
-    for wrong in ["0m", "-1m", "1m ago", "999ms", "99999999999s", "36501d"] {
-        let error = parse_duration(wrong).expect_err(wrong).to_string();
-        assert_eq!(
-            error, "a duration is at least 1 second and at most 36500 days",
+            error, "expected a duration from 1s to 36500d, such as 90s, 15m, 1h30m or 2d",
             "{wrong}"
         );
     }

@@ -1,5 +1,5 @@
-//! A Unix domain socket with mode 0600 in a folder that only its owner can write. Connections of
-//! other users are refused.
+//! A Unix domain socket with mode 0600 in a folder that only its owner can write. Refuses
+//! connections of other users, except root.
 
 #[cfg(test)]
 mod tests;
@@ -39,11 +39,11 @@ pub(crate) async fn bind(data_dir: &Path) -> Bound<OwnUserListener> {
     }
 }
 
-/// Returns a builder of HTTP clients for the hub of `data_dir`.
+/// Checks that the hub of `data_dir` listens, and returns a builder of HTTP clients for it.
 ///
 /// # Errors
-/// Returns `unavailable` if no hub listens.
-pub(crate) fn connect(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
+/// Returns an error if no hub listens, or if other users can write to the socket's folder.
+pub(crate) fn client_builder(data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
     let path = socket_path(data_dir);
     check_folder(folder_of(&path))
         .and_then(|()| BlockingStream::connect(&path).map_err(BindError::from))
@@ -100,8 +100,8 @@ fn listen(path: &Path) -> Result<UnixListener, BindError> {
 }
 
 /// Checks that other users cannot replace our socket. A data folder may belong to another user, for
-/// example if the hub runs as root in a container. This user's folder for sockets may not, because
-/// another user could have created it in a place that users share.
+/// example if the hub runs as root in a container. The folder from [`user_folder_name`] must belong
+/// to this user: its parent may be shared, so another user could have created it.
 fn check_folder(folder: &Path) -> Result<(), BindError> {
     let metadata = fs::symlink_metadata(folder)?;
     let owner_is_allowed = metadata.uid() == Uid::effective().as_raw()

@@ -15,6 +15,6 @@ pub(crate) async fn bind(data_dir: &Path) -> Bound<TcpListener> {
     }
 }
 
-pub(crate) fn connect(_data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
+pub(crate) fn client_builder(_data_dir: &Path) -> Result<reqwest::ClientBuilder, ApiError> {
     Err(ApiError::unavailable(BindError::NoLocalSockets.to_string()))
 }

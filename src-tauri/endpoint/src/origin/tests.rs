@@ -1,4 +1,4 @@
-//! `Host` × `Origin` × `Sec-Fetch-Site` × every route of the route table.
+//! Sends combinations of `Host`, `Origin` and `Sec-Fetch-Site` to every route.
 
 use std::sync::{
     Arc,
@@ -53,7 +53,7 @@ const BAD_ORIGINS: [&str; 12] = [
     "file://",
 ];
 
-/// The real checks before the real paths, with handlers that only count requests.
+/// The production checks and paths, with one handler that only counts requests.
 struct CheckedRoutes {
     router: CheckedRouter,
     reached: Arc<AtomicUsize>,
@@ -82,9 +82,9 @@ impl CheckedRoutes {
         }
     }
 
-    /// Sends a request with these headers to every route, and returns the status that all of them
-    /// answer with.
-    async fn status(&self, headers: &[(&str, &str)]) -> StatusCode {
+    /// Sends a request with these headers to every route, and returns the status of all responses.
+    /// Panics if they differ.
+    async fn request_every_route(&self, headers: &[(&str, &str)]) -> StatusCode {
         let mut statuses = Vec::new();
         for path in &self.paths {
             for method in ["GET", "POST", "DELETE", "OPTIONS", "PUT"] {
@@ -114,14 +114,16 @@ async fn every_route_accepts_the_hosts_and_origins_of_its_listener() {
     );
     for host in GOOD_HOSTS {
         assert_eq!(
-            routes.status(&[("host", host)]).await,
+            routes.request_every_route(&[("host", host)]).await,
             StatusCode::OK,
             "{host}"
         );
         for other in GOOD_HOSTS {
             let origin = format!("http://{other}");
             assert_eq!(
-                routes.status(&[("host", host), ("origin", &origin)]).await,
+                routes
+                    .request_every_route(&[("host", host), ("origin", &origin)])
+                    .await,
                 StatusCode::OK,
                 "{host} {origin}"
             );
@@ -129,7 +131,7 @@ async fn every_route_accepts_the_hosts_and_origins_of_its_listener() {
         for site in ["same-origin", "none"] {
             assert_eq!(
                 routes
-                    .status(&[("host", host), ("sec-fetch-site", site)])
+                    .request_every_route(&[("host", host), ("sec-fetch-site", site)])
                     .await,
                 StatusCode::OK,
                 "{site}"
@@ -143,24 +145,32 @@ async fn no_route_is_reached_under_another_host() {
     let routes = CheckedRoutes::new();
     for host in BAD_HOSTS {
         assert_eq!(
-            routes.status(&[("host", host)]).await,
+            routes.request_every_route(&[("host", host)]).await,
             StatusCode::FORBIDDEN,
             "{host}"
         );
         let origin = format!("http://{host}");
         assert_eq!(
-            routes.status(&[("host", host), ("origin", &origin)]).await,
+            routes
+                .request_every_route(&[("host", host), ("origin", &origin)])
+                .await,
             StatusCode::FORBIDDEN,
             "{host}"
         );
     }
-    assert_eq!(routes.status(&[]).await, StatusCode::BAD_REQUEST);
     assert_eq!(
-        routes.status(&[("host", "")]).await,
+        routes.request_every_route(&[]).await,
+        StatusCode::BAD_REQUEST
+    );
+    assert_eq!(
+        routes.request_every_route(&[("host", "")]).await,
         StatusCode::BAD_REQUEST
     );
     let twice = [("host", GOOD_HOSTS[0]), ("host", GOOD_HOSTS[0])];
-    assert_eq!(routes.status(&twice).await, StatusCode::BAD_REQUEST);
+    assert_eq!(
+        routes.request_every_route(&twice).await,
+        StatusCode::BAD_REQUEST
+    );
     assert_eq!(routes.reached.load(Ordering::SeqCst), 0);
 }
 
@@ -171,7 +181,7 @@ async fn no_route_is_reached_from_another_origin() {
         for origin in BAD_ORIGINS {
             let headers = [("host", host), ("origin", origin)];
             assert_eq!(
-                routes.status(&headers).await,
+                routes.request_every_route(&headers).await,
                 StatusCode::FORBIDDEN,
                 "{host} {origin}"
             );
@@ -181,11 +191,14 @@ async fn no_route_is_reached_from_another_origin() {
             ("origin", "http://127.0.0.1:8765"),
             ("origin", "http://127.0.0.1:8765"),
         ];
-        assert_eq!(routes.status(&twice).await, StatusCode::FORBIDDEN);
+        assert_eq!(
+            routes.request_every_route(&twice).await,
+            StatusCode::FORBIDDEN
+        );
         for site in ["cross-site", "same-site", "Same-Origin", ""] {
             let headers = [("host", host), ("sec-fetch-site", site)];
             assert_eq!(
-                routes.status(&headers).await,
+                routes.request_every_route(&headers).await,
                 StatusCode::FORBIDDEN,
                 "{site}"
             );
@@ -195,7 +208,7 @@ async fn no_route_is_reached_from_another_origin() {
 }
 
 #[tokio::test]
-async fn an_absolute_target_must_name_the_listener_too() {
+async fn an_absolute_form_target_must_name_the_listener_too() {
     let routes = CheckedRoutes::new();
     for (uri, expected) in [
         ("http://127.0.0.1:8765/health", StatusCode::OK),

@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use super::{Id, MAX_DEPTH, Message, encode_error, encode_result, is_answer_to, parse, read_reply};
 
-/// Checks that an accepted message has each key once and that its parts are unchanged. Checks that
-/// a rejected message is answered with JSON.
-pub(crate) fn check_message_is_unchanged(text: &[u8]) {
+/// Checks that parsing keeps each part of an accepted message byte for byte and rejects keys that
+/// differ only in case. Checks that the error response to a rejected message is valid JSON.
+pub(crate) fn check_message(text: &[u8]) {
     let message = match parse(text) {
         Ok(message) => message,
         Err(parse_error) => {
@@ -24,9 +24,9 @@ pub(crate) fn check_message_is_unchanged(text: &[u8]) {
                 "{}",
                 parse_error.error.code
             );
-            let answer = encode_error(parse_error.id, &parse_error.error);
-            let is_json = serde_json::from_slice::<&RawValue>(&answer).is_ok();
-            assert!(is_json, "{}", String::from_utf8_lossy(&answer));
+            let response = encode_error(parse_error.id, &parse_error.error);
+            let is_json = serde_json::from_slice::<&RawValue>(&response).is_ok();
+            assert!(is_json, "{}", String::from_utf8_lossy(&response));
             return;
         }
     };
@@ -36,7 +36,7 @@ pub(crate) fn check_message_is_unchanged(text: &[u8]) {
     let mut folded_keys = HashSet::new();
     assert!(
         object.keys().all(|key| folded_keys.insert(fold_key(key))),
-        "{raw} has a key that occurs twice"
+        "{raw} was accepted with two keys that differ only in case"
     );
     let has_member = |key: &str, part: &str| object.get(key).map(RawValue::get) == Some(part);
     match message {
@@ -52,7 +52,7 @@ pub(crate) fn check_message_is_unchanged(text: &[u8]) {
                 "{raw}"
             );
             assert!(has_member("id", id.as_str()), "{raw}");
-            check_answer(id, raw);
+            check_response(id, raw);
         }
         Message::Notification { method, params } => {
             assert_eq!(
@@ -72,39 +72,44 @@ pub(crate) fn check_message_is_unchanged(text: &[u8]) {
                 |error| has_member("error", error.get()),
                 |result| has_member("result", result.get())
             ));
-            if let (Ok(reply_read), Ok(sent)) = (read_reply(reply), reply) {
-                assert_eq!(reply_read.expect("a result").get(), sent.get());
+            if let (Ok(parsed), Ok(sent)) = (read_reply(reply), reply) {
+                assert_eq!(parsed.expect("a result").get(), sent.get());
             }
         }
     }
 }
 
-/// Checks that an answer belongs to this id and holds the value unchanged.
-fn check_answer(id: Id<'_>, value: &RawValue) {
-    let answer = encode_result(id, value);
+/// Checks that a response keeps the request's id and the result unchanged.
+fn check_response(id: Id<'_>, value: &RawValue) {
+    let response = encode_result(id, value);
     assert!(
-        is_answer_to(&answer, id.as_str()),
+        is_answer_to(&response, id.as_str()),
         "{}",
-        String::from_utf8_lossy(&answer)
+        String::from_utf8_lossy(&response)
     );
-    match parse(&answer) {
+    match parse(&response) {
         Ok(Message::Response {
-            id: answer_id,
+            id: response_id,
             reply: Ok(result),
         }) => {
-            assert_eq!((answer_id.get(), result.get()), (id.as_str(), value.get()));
+            assert_eq!(
+                (response_id.get(), result.get()),
+                (id.as_str(), value.get())
+            );
         }
-        // The envelope of the answer adds a level, so the nesting may exceed the limit.
-        Err(parse_error) => assert!(
-            parse_error.error.message.contains("nested deeper"),
+        // The envelope of the response adds a level, so the nesting may exceed the limit.
+        Err(parse_error) => assert_eq!(
+            parse_error.error.code,
+            code::INVALID_REQUEST,
             "{}",
             parse_error.error.message
         ),
-        other => panic!("an answer is read as {other:?}"),
+        other => panic!("a response was parsed as {other:?}"),
     }
 }
 
-/// Checks that nesting beyond the limit is rejected, whatever is between and behind the brackets.
+/// Checks that a message nested deeper than [`MAX_DEPTH`] is rejected, whatever values come before
+/// and inside the nesting.
 pub(crate) fn check_deep_nesting_is_rejected(text: &[u8]) {
     let Ok(raw) = serde_json::from_slice::<&RawValue>(text) else {
         return;
@@ -114,9 +119,9 @@ pub(crate) fn check_deep_nesting_is_rejected(text: &[u8]) {
         let message = format!(
             r#"{{"a":{raw},"jsonrpc":"2.0","id":1,"method":"x","params":{open}{raw}{close}}}"#
         );
-        let refused = parse(message.as_bytes()).err();
+        let rejected = parse(message.as_bytes()).err();
         assert_eq!(
-            refused.map(|parse_error| parse_error.error.code),
+            rejected.map(|parse_error| parse_error.error.code),
             Some(code::INVALID_REQUEST),
             "{message}"
         );

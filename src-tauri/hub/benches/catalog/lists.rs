@@ -114,18 +114,24 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
     };
     let used_snapshot = (merge(), &profiles[1]);
     vec![
-        ("first list", Time(time_median(merge, list))),
-        ("later list", Time(time_median(|| (), |()| list(&merged)))),
+        (
+            "first `tools/list` after a change",
+            Time(time_median(merge, list)),
+        ),
+        (
+            "later `tools/list`",
+            Time(time_median(|| (), |()| list(&merged))),
+        ),
         (
             "look up a name",
             Time(time_median(|| (), |()| look_up()) / LOOK_UPS),
         ),
         (
-            "first list with a profile of half the servers",
+            "first `tools/list` with a profile of half the servers",
             Time(time_median(|| (merge(), &profiles[0]), list_with_profile)),
         ),
         (
-            "later list with that profile",
+            "later `tools/list` with that profile",
             Time(time_median(|| (), |()| list_with_profile(&used_snapshot))),
         ),
     ]

@@ -278,8 +278,7 @@ impl Verb for ImportPolicy {
     async fn run(self, hub: &Hub) -> Result<ImportResult, ApiError> {
         let file: PolicyDocument = serde_json::from_str(&self.text).map_err(|e| {
             ApiError::invalid(format!(
-                "this is not a valid policy file, at line {}: {e}",
-                e.line()
+                "this is not a valid policy file: {e}. See `drawbridge policy export` for the format."
             ))
         })?;
         for (index, spec) in file.rules.iter().enumerate() {
@@ -344,7 +343,7 @@ impl Verb for SetDefaultPolicy {
 
 /// The content of a policy file.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with default and rules")]
 struct PolicyDocument {
     #[serde(default)]
     default: Option<Effect>,

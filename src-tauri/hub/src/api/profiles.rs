@@ -65,7 +65,7 @@ impl Verb for ListProfiles {
             let has_profile = |client: &ClientName| {
                 profiles
                     .client_profile(client)
-                    .is_some_and(|profile| profile.name == profile.name)
+                    .is_some_and(|assigned| assigned.name == profile.name)
             };
             let lists = snapshot.client_view(&ClientScope::All, Some(&profile));
             let visible = || {
@@ -140,17 +140,7 @@ impl Verb for AssignProfile {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        if hub
-            .access
-            .clients()
-            .iter()
-            .all(|row| row.name != self.client)
-        {
-            return Err(ApiError::not_found(format!(
-                "there is no client '{}'",
-                self.client
-            )));
-        }
+        hub.access.check_known(&self.client)?;
         hub.catalog
             .profiles()
             .assign(&self.client, self.profile.as_deref())

@@ -195,7 +195,7 @@ pub struct AcceptServer {
     pub identity: String,
 }
 
-/// `servers.verify`: connects to a saved server apart from its session, lists its tools, and ends
+/// `servers.verify`: connects to a saved server in a separate session, lists its tools, and ends
 /// the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

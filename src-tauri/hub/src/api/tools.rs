@@ -133,6 +133,9 @@ impl Verb for ExportTools {
     type Answer = Vec<FunctionTool>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<FunctionTool>, ApiError> {
+        if let Some(client) = &self.client {
+            hub.access.check_known(client)?;
+        }
         hub.catalog.refresh_stale().await;
         let lists = match &self.client {
             Some(client) => hub.catalog.client_view(client, &ClientScope::All),
@@ -224,7 +227,7 @@ fn hidden_reason(
             "changed since you accepted it; accept the change to show it".into()
         }
         AcceptanceState::Accepted if !hub.registry.may_run(server) => {
-            "the server is off or not accepted".into()
+            "the server is disabled or not accepted".into()
         }
         AcceptanceState::Accepted => left_out()
             .map(|exclusion| exclusion.entry.why.clone())

@@ -145,7 +145,7 @@ impl Definition {
         arguments: &RawValue,
         validate: Validate,
     ) -> Result<(), ArgumentsMismatch> {
-        let compile = || schema::compile(&self.name, &self.input_schema).map(Arc::new);
+        let compile = || schema::compile_validator(&self.name, &self.input_schema).map(Arc::new);
         let validator = self.validator.get_or_init(compile);
         validator.as_ref().map_or(Ok(()), |validator| {
             schema::check_arguments(validator, arguments, validate)

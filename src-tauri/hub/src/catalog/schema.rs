@@ -1,4 +1,4 @@
-//! Checks a tool's arguments against its JSON Schema. No reference of a schema is ever fetched.
+//! Checks a tool's arguments against its JSON Schema. Remote references are never fetched.
 
 use std::collections::HashSet;
 
@@ -11,57 +11,59 @@ use crate::model::spec::Validate;
 
 /// The maximum number of backtracking steps for a pattern. A text that needs more does not match.
 const MAX_BACKTRACKS: usize = 100_000;
-/// The number of faults that are reported.
+/// The number of violations that are reported.
 const MAX_REPORTED: usize = 3;
-const MAX_FAULT_CHARS: usize = 300;
+const MAX_VIOLATION_CHARS: usize = 300;
 
-/// A reference of a schema to something that would have to be fetched.
+/// The error if a schema refers to a remote document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("its schema refers to '{0}', which Drawbridge would have to fetch")]
+#[error(
+    "its schema refers to '{0}', which is a remote document; Drawbridge does not fetch schemas"
+)]
 pub struct RemoteReference(String);
 
 /// Arguments that do not match the schema of their tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}", .faults.join("; "), if *.has_more { "; and more" } else { "" })]
+#[error("{}{}", .violations.join("; "), if *.has_more { "; and more" } else { "" })]
 pub struct ArgumentsMismatch {
-    /// The first faults, each with its path and the rule of the schema.
-    faults: Vec<String>,
+    /// The first violations, each with its path and the schema keyword.
+    violations: Vec<String>,
     has_more: bool,
 }
 
-/// Checks whether a tool with this schema can be offered.
+/// Rejects a schema that refers to a remote document, because a tool with it cannot be offered.
 ///
 /// # Errors
-/// Returns an error if the schema refers to something that would have to be fetched.
+/// Returns an error if the schema refers to a remote document.
 pub(super) fn check_references(schema: &Value) -> Result<(), RemoteReference> {
-    let of_draft_4 = schema
+    let is_draft_4 = schema
         .get("$schema")
         .and_then(Value::as_str)
         .is_some_and(|draft| draft.contains("draft-04"));
     let mut references = References {
-        id_keyword: if of_draft_4 { "id" } else { "$id" },
+        id_keyword: if is_draft_4 { "id" } else { "$id" },
         ids: HashSet::new(),
         targets: Vec::new(),
     };
     // The base for the relative references of a schema without an id.
-    let nowhere = Url::parse("json-schema:///").expect("this URL is valid");
-    references.collect(schema, &nowhere);
+    let default_base = Url::parse("json-schema:///").expect("this URL is valid");
+    references.collect(schema, &default_base);
     let is_embedded = |url: &Url| references.ids.contains(url) || is_meta_schema(url);
-    // A dangling reference, for example to a URN that no part has, causes no request.
-    let is_fetched = |url: &Url| url.has_host() || url.scheme() == "file";
+    // An unresolvable reference that names no host, such as an unknown URN, causes no request.
+    let needs_fetch = |url: &Url| url.has_host() || url.scheme() == "file";
     match references
         .targets
         .iter()
-        .find(|(_, url)| is_fetched(url) && !is_embedded(url))
+        .find(|(_, url)| needs_fetch(url) && !is_embedded(url))
     {
         Some((to, _)) => Err(RemoteReference((*to).to_owned())),
         None => Ok(()),
     }
 }
 
-/// The ids of a schema's parts, and its references.
+/// The ids of a schema's subschemas, and its references.
 struct References<'a> {
-    /// The keyword that holds a part's id.
+    /// The keyword that holds a subschema's id.
     id_keyword: &'static str,
     ids: HashSet<Url>,
     /// Each reference as written, and its URL without the fragment.
@@ -72,7 +74,7 @@ impl<'a> References<'a> {
     fn collect(&mut self, schema: &'a Value, base: &Url) {
         let members = match schema {
             Value::Object(members) => members,
-            Value::Array(parts) => return parts.iter().for_each(|part| self.collect(part, base)),
+            Value::Array(items) => return items.iter().for_each(|item| self.collect(item, base)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return,
         };
         let own_id = members
@@ -95,7 +97,8 @@ impl<'a> References<'a> {
                     | "definitions",
                     Value::Object(all),
                 ) => {
-                    all.values().for_each(|part| self.collect(part, base));
+                    all.values()
+                        .for_each(|subschema| self.collect(subschema, base));
                 }
                 ("default" | "const" | "enum" | "examples", _) => {}
                 _ => self.collect(value, base),
@@ -129,7 +132,7 @@ fn is_meta_schema(url: &Url) -> bool {
 
 /// Returns the validator for arguments, or `None` if every object is valid or the schema cannot be
 /// used.
-pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
+pub(super) fn compile_validator(tool: &str, schema: &Value) -> Option<Validator> {
     if accepts_any_object(schema) {
         return None;
     }
@@ -149,13 +152,13 @@ pub(super) fn compile(tool: &str, schema: &Value) -> Option<Validator> {
     built
         .inspect_err(|e| {
             tracing::warn!(
-                "cannot compile the schema of '{tool}', so only its server checks arguments: {e}"
+                "cannot compile the schema of '{tool}', so Drawbridge does not check its arguments: {e}"
             )
         })
         .ok()
 }
 
-/// Returns true if every object fits. The check is quick and may miss some schemas.
+/// Returns true only if the schema accepts every object. May return false for such a schema.
 fn accepts_any_object(schema: &Value) -> bool {
     const ANNOTATIONS: [&str; 8] = [
         "type",
@@ -183,11 +186,11 @@ fn accepts_any_object(schema: &Value) -> bool {
         })
 }
 
-/// Checks arguments. If they cannot be parsed here, for example because a number is out of range,
-/// the server checks them.
+/// Checks arguments. Returns `Ok` if they cannot be parsed here, for example because a number is
+/// out of range; the server then checks them.
 ///
 /// # Errors
-/// Returns an error with the first faults in the arguments as they are sent.
+/// Returns an error that lists the first violations in the arguments as the client sent them.
 pub(super) fn check_arguments(
     validator: &Validator,
     arguments: &RawValue,
@@ -200,23 +203,28 @@ pub(super) fn check_arguments(
     let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else {
         return Ok(());
     };
-    let (faults, has_more) = {
+    let (violations, has_more) = {
         let mut errors = validator.iter_errors(&arguments);
-        let faults: Vec<_> = errors
+        let violations: Vec<_> = errors
             .by_ref()
             .take(MAX_REPORTED)
-            .map(|e| describe_fault(&e))
+            .map(|e| describe_violation(&e))
             .collect();
-        (faults, errors.next().is_some())
+        (violations, errors.next().is_some())
     };
     let may_convert = validate == Validate::Coercible && length <= coercion::MAX_BYTES;
-    if faults.is_empty() || (may_convert && coercion::fits_after_conversion(validator, arguments)) {
+    if violations.is_empty()
+        || (may_convert && coercion::fits_after_conversion(validator, arguments))
+    {
         return Ok(());
     }
-    Err(ArgumentsMismatch { faults, has_more })
+    Err(ArgumentsMismatch {
+        violations,
+        has_more,
+    })
 }
 
-fn describe_fault(error: &jsonschema::ValidationError<'_>) -> String {
+fn describe_violation(error: &jsonschema::ValidationError<'_>) -> String {
     let path = error.instance_path().to_string();
     let place = if path.is_empty() {
         "the arguments"
@@ -224,11 +232,14 @@ fn describe_fault(error: &jsonschema::ValidationError<'_>) -> String {
         path.as_str()
     };
     let mut message = error.to_string();
-    if let Some((end, _)) = message.char_indices().nth(MAX_FAULT_CHARS) {
+    if let Some((end, _)) = message.char_indices().nth(MAX_VIOLATION_CHARS) {
         message.truncate(end);
         message.push('…');
     }
-    format!("{place}: {message} (rule '{}')", error.kind().keyword())
+    format!(
+        "{place}: {message} (schema keyword '{}')",
+        error.kind().keyword()
+    )
 }
 
 #[cfg(test)]

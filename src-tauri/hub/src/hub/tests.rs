@@ -5,7 +5,7 @@ use crate::upstream::OutgoingRequest;
 use crate::{
     api::{
         ErrorCode, Verb, audit::*, clients::*, drawbridge, policy::*, secrets::*, servers::*,
-        settings::*,
+        settings::*, tools::ExportTools,
     },
     model::{
         acceptance::AcceptanceState,
@@ -57,6 +57,10 @@ fn spec(text: &str) -> ServerSpec {
 pub(super) fn client_info() -> ClientHello {
     let params = json::raw(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#.into());
     protocol::handshake::read_initialize(Some(&params)).expect("a hello")
+}
+
+fn message<T>(result: Result<T, ApiError>) -> String {
+    result.err().expect("rejected").message
 }
 
 fn code<T>(result: Result<T, ApiError>) -> Option<ErrorCode> {
@@ -358,6 +362,42 @@ async fn an_empty_scope_is_rejected() {
             Some(ErrorCode::Invalid)
         );
     }
+}
+
+#[tokio::test]
+async fn a_request_that_makes_no_sense_is_rejected_with_the_reason() {
+    let test = test_hub().await;
+    test.add(
+        r#"{"name":"local","command":"x"}"#,
+        SecretValues::default(),
+        true,
+    )
+    .await;
+    let sign_out = SignOutServer {
+        id: ServerId::new("local"),
+    };
+    assert_eq!(
+        message(test.run(sign_out).await),
+        "'local' is a local program, so there is nothing to sign out of"
+    );
+    let export = ExportTools {
+        client: Some(ClientName::new("ghost")),
+    };
+    assert_eq!(
+        message(test.run(export).await),
+        "there is no client named 'ghost'"
+    );
+    let import = ImportPolicy {
+        text: "[]".into(),
+        replace: false,
+    };
+    let error = message(test.run(import).await);
+    assert!(
+        error.starts_with("this is not a valid policy file: ")
+            && error.contains("expected an object with default and rules")
+            && error.ends_with(". See `drawbridge policy export` for the format."),
+        "{error}"
+    );
 }
 
 #[tokio::test]

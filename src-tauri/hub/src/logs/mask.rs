@@ -8,7 +8,7 @@ use base64::{
 };
 
 use crate::{
-    model::{hidden::is_hidden, json},
+    model::{invisible_chars::is_hidden, json},
     redact::MASK,
 };
 

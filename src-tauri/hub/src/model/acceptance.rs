@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a person has accepted what is there now: a server's identity, which is what it starts or
-/// connects to, or a tool's definition.
+/// Whether a person has accepted the current definition of a tool, or the current identity of a
+/// server (its command or URL).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -13,6 +13,6 @@ pub enum AcceptanceState {
     /// accepted is hidden.
     New,
     /// Differs from what was accepted: a changed server is not started, and a changed definition is
-    /// held back.
+    /// hidden until it is accepted, unless the spec says otherwise.
     Changed,
 }

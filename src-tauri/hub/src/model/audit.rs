@@ -19,7 +19,7 @@ pub enum AuditKind {
     PolicyChanged,
     ServerAccepted,
     /// A server offers a new tool, or a tool with another definition than the accepted one. The
-    /// tool is held back.
+    /// definition is hidden until it is accepted, unless the spec says otherwise.
     DefinitionChanged,
     DefinitionAccepted,
     /// All calls were paused.

@@ -63,7 +63,7 @@ impl Cause {
 }
 
 /// Returns an error and its sources, the outermost first.
-fn sources<'a>(
+pub fn sources<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| (**error).source())

@@ -214,15 +214,15 @@ impl fmt::Display for RuleSpec {
         let effect = match (self.effect, self.result) {
             (Some(Effect::Allow), None) => "allow",
             (Some(Effect::Deny), _) => "deny",
-            (Some(Effect::Ask), None) => "ask for",
+            (Some(Effect::Ask), None) => "ask about",
             (Some(Effect::Allow), Some(ResultEffect::Mask)) => {
                 "allow, and mask secrets in results of,"
             }
             (Some(Effect::Allow), Some(ResultEffect::Hold)) => "allow, and hold results of,",
             (Some(Effect::Ask), Some(ResultEffect::Mask)) => {
-                "ask for, and mask secrets in results of,"
+                "ask about, and mask secrets in results of,"
             }
-            (Some(Effect::Ask), Some(ResultEffect::Hold)) => "ask for, and hold results of,",
+            (Some(Effect::Ask), Some(ResultEffect::Hold)) => "ask about, and hold results of,",
             (None, Some(ResultEffect::Mask)) => "mask secrets in results of",
             (None, Some(ResultEffect::Hold)) => "hold results of",
             (None, None) => "no effect on",

@@ -87,7 +87,7 @@ impl Runtime {
 /// A runtime as it was found in the environment that servers start in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct RuntimeFound {
+pub struct RuntimeStatus {
     pub runtime: Runtime,
     /// The path of the program, if it is installed.
     pub path: Option<String>,

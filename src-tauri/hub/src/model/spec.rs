@@ -298,7 +298,7 @@ pub enum SpecError {
     #[error("'{0}' must be at least {1}")]
     TooSmall(&'static str, u32),
     #[error(
-        "'protocol_version' is '{found}', which this transport does not support; use {supported}"
+        "'protocol_version' is '{found}', which this transport does not support; use one of {supported}"
     )]
     UnknownRevision { found: String, supported: String },
     #[error("'fallback' contains '{0}' twice")]

@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 use crate::model::cause::MapText;
 
-const MAX_URL: usize = 8 * 1024;
+const MAX_URL_BYTES: usize = 8 * 1024;
 
 /// The addresses that the sign-in to one server may connect to.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub struct BrowserUrlError {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 enum BrowserUrlReason {
-    #[error("it is longer than {MAX_URL} bytes")]
+    #[error("it is longer than {MAX_URL_BYTES} bytes")]
     TooLong,
     #[error("it contains the character {0:?}")]
     Character(char),
@@ -146,7 +146,7 @@ pub fn check_browser_url(text: &str) -> Result<Url, BrowserUrlError> {
             reason,
         })
     };
-    if text.len() > MAX_URL {
+    if text.len() > MAX_URL_BYTES {
         return refused(BrowserUrlReason::TooLong);
     }
     if let Some(odd) = text

@@ -1,7 +1,7 @@
 //! Discovery of a server's authorization server. rmcp implements RFC 9728, RFC 8414 and OpenID
 //! Connect discovery; this module checks everything that rmcp found before it is used.
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetadata};
 use url::Url;
@@ -10,7 +10,7 @@ use super::{
     dial_policy::{BrowserUrlError, DialError, DialPolicy, check_browser_url, printable_excerpt},
     http::SignInHttpClient,
 };
-use crate::model::cause::{Cause, MapText};
+use crate::model::cause::{Cause, MapText, sources};
 
 /// An authorization server, discovered and checked.
 pub(super) struct Discovered {
@@ -28,6 +28,10 @@ pub enum DiscoveryError {
     Server(DialError),
     #[error("Drawbridge cannot make an HTTP client: {source}")]
     HttpClient { source: Cause },
+    #[error(
+        "Drawbridge cannot connect to {url}: {source}. Check the URL and whether the server runs."
+    )]
+    Unreachable { url: Url, source: Cause },
     #[error("{source}")]
     Protocol { source: Cause },
     #[error("The metadata that {server} names is not available or may not be used: {named}")]
@@ -46,6 +50,10 @@ impl DiscoveryError {
         match self {
             Self::Server(error) => Self::Server(error.map_text(change)),
             Self::HttpClient { source } => Self::HttpClient {
+                source: source.map_text(change),
+            },
+            Self::Unreachable { url, source } => Self::Unreachable {
+                url,
                 source: source.map_text(change),
             },
             Self::Protocol { source } => Self::Protocol {
@@ -68,10 +76,28 @@ impl DiscoveryError {
 
 impl From<AuthError> for DiscoveryError {
     fn from(error: AuthError) -> Self {
-        Self::Protocol {
-            source: Cause::chain(error),
+        match &error {
+            AuthError::DiscoveryRequestFailed { url, source }
+                if is_connection_failure(source.as_ref()) =>
+            {
+                Self::Unreachable {
+                    url: url.clone(),
+                    source: Cause::innermost(error),
+                }
+            }
+            _ => Self::Protocol {
+                source: Cause::chain(error),
+            },
         }
     }
+}
+
+/// Returns whether no connection was made, although the dial policy allowed one.
+fn is_connection_failure(error: &(dyn Error + 'static)) -> bool {
+    sources(error)
+        .filter_map(|error| error.downcast_ref::<reqwest::Error>())
+        .any(reqwest::Error::is_connect)
+        && !sources(error).any(|error| error.is::<DialError>())
 }
 
 /// Discovers the authorization server of `server`. `challenge` is the `WWW-Authenticate` header
@@ -134,5 +160,27 @@ impl Discovered {
             .get(member)
             .and_then(serde_json::Value::as_bool)
             .unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_does_not_run_is_named_with_a_remedy() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = free.local_addr().expect("an address");
+        drop(free);
+        let server = Url::parse(&format!("http://{address}/mcp")).expect("a URL");
+        let Err(error) = discover(&server, None).await else {
+            panic!("nothing listens at {server}")
+        };
+        let text = error.to_string();
+        assert!(
+            text.starts_with(&format!("Drawbridge cannot connect to http://{address}/"))
+                && text.ends_with(". Check the URL and whether the server runs."),
+            "{text}"
+        );
     }
 }

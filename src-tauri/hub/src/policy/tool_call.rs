@@ -75,7 +75,7 @@ impl ToolCall {
 /// The reason why a person's arguments may not replace the client's.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    #[error("the edited arguments are not a JSON object without duplicate keys: {0}")]
+    #[error("the edited arguments must be a JSON object without duplicate keys: {0}")]
     Malformed(#[from] serde_json::Error),
     #[error("the edited arguments do not match the tool's schema: {0}")]
     Mismatch(#[from] ArgumentsMismatch),

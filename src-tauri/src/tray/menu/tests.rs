@@ -29,12 +29,12 @@ fn action(choice: Choice, text: &str) -> Item {
 fn an_idle_tray_offers_to_open_and_to_quit() {
     let view = TrayView::new(&Overview::default());
     assert_eq!(view.state, TrayState::Idle);
-    assert_eq!(view.tooltip, "No pending calls");
+    assert_eq!(view.tooltip, "No calls wait for you");
     assert_eq!(view.title, None);
     assert_eq!(
         view.items,
         [
-            line("No pending calls"),
+            line("No calls wait for you"),
             Item::Separator,
             action(Choice::Open, "Open Drawbridge"),
             action(Choice::Pause, "Pause all calls"),
@@ -131,7 +131,10 @@ fn a_part_besides_the_arguments_is_mentioned_and_prevents_approval() {
     };
     assert_eq!(
         submenu(with_extra.clone())[..2],
-        [line("{}"), line("The call has more parameters")]
+        [
+            line("{}"),
+            line("The call has parameters besides its name and arguments")
+        ]
     );
     assert!(!can_be_approved(with_extra));
     let held_result = ApprovalRequest {

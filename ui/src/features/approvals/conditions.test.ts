@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { listOptions, toConditions } from "./conditions";
+import { listArgumentOptions, toConditions } from "./conditions";
 
 const firstOptions = (text: string) =>
-  listOptions(text)[0] ?? { key: "", pointer: "", choices: [], reason: "none" };
+  listArgumentOptions(text)[0] ?? { key: "", pointer: "", choices: [], unavailableReason: "none" };
 
 describe("a condition on an argument", () => {
   it("can be the exact value of a string, number, boolean or null", () => {
-    const parts = listOptions('{"branch":"main","n":1.50,"force":true,"none":null}');
+    const parts = listArgumentOptions('{"branch":"main","n":1.50,"force":true,"none":null}');
     expect(toConditions(parts, { "/branch": 0, "/n": 0, "/force": 0, "/none": 0 })).toEqual([
       { pointer: "/branch", is: { equals: "main" } },
       { pointer: "/n", is: { equals: 1.5 } },
@@ -17,23 +17,21 @@ describe("a condition on an argument", () => {
   });
 
   it("is absent if none is chosen", () => {
-    expect(toConditions(listOptions('{"a":1,"b":2}'), { "/b": 0 })).toEqual([
+    expect(toConditions(listArgumentOptions('{"a":1,"b":2}'), { "/b": 0 })).toEqual([
       { pointer: "/b", is: { equals: 2 } },
     ]);
-    expect(toConditions(listOptions('{"a":1}'), {})).toEqual([]);
+    expect(toConditions(listArgumentOptions('{"a":1}'), {})).toEqual([]);
   });
 
   it("is not offered for a number that would change", () => {
-    expect(firstOptions('{"id":12345678901234567891}').reason).toContain("more digits");
+    expect(firstOptions('{"id":12345678901234567891}').unavailableReason).toContain("more digits");
     expect(firstOptions('{"id":9007199254740992}').choices).toHaveLength(1);
   });
 
   it("is not offered for arrays, objects and duplicate keys", () => {
-    expect(listOptions('{"l":[1],"o":{},"p":1,"p":2}').map((part) => part.reason)).toEqual([
-      "The value is a list.",
-      "The value is an object.",
-      "The key is a duplicate.",
-    ]);
+    expect(
+      listArgumentOptions('{"l":[1],"o":{},"p":1,"p":2}').map((part) => part.unavailableReason),
+    ).toEqual(["The value is a list.", "The value is an object.", "The key is a duplicate."]);
   });
 
   it("can be each folder that contains an absolute path, nearest first", () => {
@@ -94,6 +92,7 @@ describe("a condition on an argument", () => {
   });
 
   it("is not offered without arguments", () => {
-    for (const text of ["{}", "[1]", "{broken", "null"]) expect(listOptions(text)).toEqual([]);
+    for (const text of ["{}", "[1]", "{broken", "null"])
+      expect(listArgumentOptions(text)).toEqual([]);
   });
 });

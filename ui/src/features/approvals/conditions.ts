@@ -1,4 +1,4 @@
-/** The conditions that a person can derive from the arguments of a call. */
+/** Derives from a call's arguments the conditions that a person can choose. */
 
 import type { Condition, Predicate } from "../../ipc";
 import { toValue } from "../../lib/literal";
@@ -8,7 +8,7 @@ import { texts } from "../../texts";
 
 const t = texts.approvals.conditions;
 
-/** A condition on a value. */
+/** A predicate that the value satisfies, with its label. */
 export interface Choice {
   label: string;
   is: Predicate;
@@ -20,17 +20,20 @@ export interface ArgumentOptions {
   pointer: string;
   /** The first choice is the exact value. */
   choices: Choice[];
-  /** Why there is no choice; empty if there is one. */
-  reason: string;
+  /** Why `choices` is empty; "" if it is not. */
+  unavailableReason: string;
 }
 
-/** The index of the choice by pointer. An argument without an entry may have any value. */
-export type Chosen = Record<string, number>;
+/**
+ * Maps an argument's pointer to the index in its choices. An argument without an entry may have any
+ * value.
+ */
+export type ChosenIndexes = Record<string, number>;
 
-export function listOptions(text: string): ArgumentOptions[] {
+export function listArgumentOptions(argumentsJson: string): ArgumentOptions[] {
   let node: JsonNode;
   try {
-    node = parseLossless(text);
+    node = parseLossless(argumentsJson);
   } catch {
     return [];
   }
@@ -41,12 +44,12 @@ export function listOptions(text: string): ArgumentOptions[] {
     return {
       key,
       pointer,
-      ...(duplicate ? { choices: [], reason: t.duplicateKey } : listChoices(value)),
+      ...(duplicate ? { choices: [], unavailableReason: t.duplicateKey } : listChoices(value)),
     };
   });
 }
 
-export function toConditions(options: ArgumentOptions[], chosen: Chosen): Condition[] {
+export function toConditions(options: ArgumentOptions[], chosen: ChosenIndexes): Condition[] {
   return options.flatMap(({ pointer, choices }) => {
     const choice = choices[chosen[pointer] ?? -1];
     return choice ? [{ pointer, is: choice.is }] : [];
@@ -58,22 +61,25 @@ export function toPointer(key: string): string {
   return `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-function listChoices(node: JsonNode): Pick<ArgumentOptions, "choices" | "reason"> {
-  if (node.kind === "array") return { choices: [], reason: t.isList };
-  if (node.kind === "object") return { choices: [], reason: t.isObject };
+function listChoices(node: JsonNode): Pick<ArgumentOptions, "choices" | "unavailableReason"> {
+  if (node.kind === "array") return { choices: [], unavailableReason: t.isList };
+  if (node.kind === "object") return { choices: [], unavailableReason: t.isObject };
   const literal = toValue(node);
-  if (literal.problem) return { choices: [], reason: t.tooPrecise };
+  if (literal.problem) return { choices: [], unavailableReason: t.tooPrecise };
   if (node.kind !== "string")
     return {
       choices: [{ label: t.exactly(node.lexeme), is: { equals: literal.value } }],
-      reason: "",
+      unavailableReason: "",
     };
   const exact: Choice = { label: t.exactText, is: { equals: node.value } };
-  return { choices: [exact, ...listFolders(node.value), ...listHosts(node.value)], reason: "" };
+  return {
+    choices: [exact, ...listFolderChoices(node.value), ...listHostChoices(node.value)],
+    unavailableReason: "",
+  };
 }
 
-/** Lists the folders that contain an absolute path, nearest first. */
-function listFolders(path: string): Choice[] {
+/** Lists the conditions on the folders that contain an absolute path, nearest first. */
+function listFolderChoices(path: string): Choice[] {
   const [, root, rest] = /^(\/|[A-Za-z]:[\\/])(.*)$/s.exec(path) ?? [];
   if (root === undefined || rest === undefined) return [];
   const separator = root.endsWith("\\") ? "\\" : "/";
@@ -91,9 +97,10 @@ function listFolders(path: string): Choice[] {
 }
 
 /**
- * Returns the host of a URL, or nothing if the URL has characters that parsers read differently.
+ * Lists the condition on the URL's host, or nothing if `text` is not an http(s) URL or parsers could
+ * disagree on its host.
  */
-function listHosts(text: string): Choice[] {
+function listHostChoices(text: string): Choice[] {
   if (!/^https?:\/\//i.test(text) || /[\\@\s]/.test(text) || !URL.canParse(text)) return [];
   const { hostname } = new URL(text);
   return hostname ? [{ label: t.onHost(hostname), is: { host: hostname } }] : [];

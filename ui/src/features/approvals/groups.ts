@@ -1,17 +1,17 @@
 /** Groups similar waiting calls: of one client, for the same version of a tool and its server. */
 
 import type { ApprovalRequest } from "../../ipc";
-import type { WaitingCall } from "../../state/approvals.svelte";
+import type { RequestWithDeadline } from "../../state/approvals.svelte";
 
 export interface Group {
   key: string;
   /** Oldest first; never empty. */
-  waiting: WaitingCall[];
-  first: WaitingCall;
+  waiting: RequestWithDeadline[];
+  first: RequestWithDeadline;
 }
 
 /** Groups calls, oldest group first. A waiting result is a group of its own. */
-export function groupCalls(waiting: WaitingCall[]): Group[] {
+export function groupCalls(waiting: RequestWithDeadline[]): Group[] {
   const groups = new Map<string, Group>();
   for (const call of waiting) {
     const key = toKey(call.request);
@@ -41,7 +41,7 @@ export interface Content {
   count: number;
 }
 
-export function groupByContent(waiting: WaitingCall[]): Content[] {
+export function groupByContent(waiting: RequestWithDeadline[]): Content[] {
   const contents = new Map<string, Content>();
   for (const { request } of waiting) {
     const key = JSON.stringify([request.arguments, request.extra]);

@@ -92,7 +92,10 @@ describe("a rule in a form", () => {
 
   it("drops fields that contradict each other", () => {
     expect(
-      toRule({ ...createForm(), effect: "deny", result: "hold", tool: "x", readOnly: true }, NOW),
+      toRule(
+        { ...createForm(), effect: "deny", result: "hold", tool: "x", readOnlyTools: true },
+        NOW,
+      ),
     ).toMatchObject({ effect: "deny", result: null, tool: null });
   });
 });

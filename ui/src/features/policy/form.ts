@@ -28,7 +28,7 @@ export interface RuleForm {
   client: string;
   server: string;
   tool: string;
-  readOnly: boolean;
+  readOnlyTools: boolean;
   /** Empty to leave the call to other rules. */
   effect: Effect | "";
   /** Empty to pass the result on unchanged. */
@@ -53,7 +53,7 @@ export function createForm(): RuleForm {
     client: "",
     server: "",
     tool: "",
-    readOnly: false,
+    readOnlyTools: false,
     effect: "allow",
     result: "",
     conditions: [],
@@ -77,7 +77,7 @@ export function toForm(rule: RuleView, now: number): RuleForm {
     client: rule.client ?? "",
     server: rule.server ?? "",
     tool: rule.tool ?? "",
-    readOnly: rule.read_only,
+    readOnlyTools: rule.read_only,
     effect: rule.effect ?? "",
     result: rule.result ?? "",
     conditions: rule.conditions.map(toConditionForm),
@@ -98,7 +98,7 @@ export function toRule(form: RuleForm, now: number): RuleSpec {
     client: form.client || null,
     server: form.server || null,
     tool: (form.server && form.tool) || null,
-    read_only: form.readOnly && !form.tool,
+    read_only: form.readOnlyTools && !form.tool,
     effect: form.effect || null,
     result: form.effect === "deny" ? null : form.result || null,
     conditions: form.conditions.map(({ pointer, ...predicate }) => ({

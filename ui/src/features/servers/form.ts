@@ -21,7 +21,7 @@ import {
   type OauthErrors,
   type OauthForm,
 } from "./oauth";
-import { readSecretName } from "./reference";
+import { parseSecretReference } from "./secretReference";
 
 /** The name and value of a variable or a header. */
 export interface Row {
@@ -209,7 +209,7 @@ function selectTransport(form: ServerForm, base: Partial<ServerSpec>): Transport
 
 function toRows(values: Record<string, string> | undefined, likelySecrets: string[]): Row[] {
   return Object.entries(values ?? {}).map(([key, value]) =>
-    readSecretName(value) === null
+    parseSecretReference(value) === null
       ? newRow({ key, value, secret: likelySecrets.includes(key) })
       : newRow({ key, secret: true, reference: value }),
   );

@@ -2,7 +2,7 @@
 
 import type { OauthClient, ServerSpec } from "../../ipc";
 import { texts } from "../../texts";
-import { readSecretName } from "./reference";
+import { parseSecretReference } from "./secretReference";
 
 export interface OauthForm {
   /** Empty if Drawbridge registers itself. */
@@ -18,7 +18,7 @@ export type OauthErrors = Partial<Record<"clientId" | "port", string>>;
 
 export function toOauthForm(spec: Partial<ServerSpec>): OauthForm {
   const { client_id: clientId = "", client_secret: secret, callback_port: port } = spec.oauth ?? {};
-  const reference = secret && readSecretName(secret) !== null ? secret : null;
+  const reference = secret && parseSecretReference(secret) !== null ? secret : null;
   return {
     clientId,
     secret: reference ? "" : (secret ?? ""),

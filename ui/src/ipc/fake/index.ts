@@ -120,7 +120,7 @@ export class FakeHub implements Ipc {
     for (const listener of this.connections) listener(connected);
   }
 
-  ask(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
+  addApproval(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     const request = data.request(part);
     this.recorded.set(request.id, request.arguments);
     if (this.paused) return this.denyPaused(request);
@@ -169,7 +169,7 @@ export class FakeHub implements Ipc {
   /** Makes requests and log lines at intervals, for development. */
   simulateUse(): void {
     this.delay = 60;
-    for (const request of data.requests()) this.ask(request);
+    for (const request of data.requests()) this.addApproval(request);
     setInterval(
       () =>
         this.log({
@@ -181,7 +181,7 @@ export class FakeHub implements Ipc {
     );
     setInterval(() => {
       if (this.waiting.length < 2)
-        this.ask({ ...data.requests()[this.logs.length % 3], remaining_ms: 50_000 });
+        this.addApproval({ ...data.requests()[this.logs.length % 3], remaining_ms: 50_000 });
     }, 9000);
   }
 
@@ -508,8 +508,8 @@ export class FakeHub implements Ipc {
       this.update(id, {
         state: enabled ? "idle" : "disabled",
         pid: null,
-        reason: enabled ? "" : "You turned it off.",
-        remedy: enabled ? "" : "Turn it on to use its tools.",
+        reason: "",
+        remedy: enabled ? "" : "Enable it to use its tools.",
       }),
     "servers.capabilities": ({ id }) => {
       const { sync_status, last_synced_at, tools } = this.server(id);

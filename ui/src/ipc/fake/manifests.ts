@@ -8,10 +8,10 @@ import type {
   ManifestSource,
   ManifestView,
   PresetView,
-  RuntimeFound,
+  RuntimeStatus,
 } from "../bindings";
 
-export const RUNTIMES: RuntimeFound[] = [
+export const RUNTIMES: RuntimeStatus[] = [
   { runtime: "npx", path: "/usr/bin/npx", version: "10.8.2", problem: "", remedy: "" },
   {
     runtime: "uvx",

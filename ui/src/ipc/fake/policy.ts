@@ -66,7 +66,7 @@ export function checkRule(text: RuleSpec): void {
   });
 }
 
-const VERBS: Record<Effect, string> = { allow: "allow", deny: "deny", ask: "ask for" };
+const VERBS: Record<Effect, string> = { allow: "allow", deny: "deny", ask: "ask about" };
 
 export function describeRule({
   effect,
@@ -261,10 +261,14 @@ export function parseRules(text: string): File {
   try {
     file = JSON.parse(text) as Partial<File>;
   } catch (thrown) {
-    throw invalid(`this is not a valid policy file, at line 1: ${(thrown as Error).message}`);
+    throw invalid(
+      `this is not a valid policy file: ${(thrown as Error).message}. See \`drawbridge policy export\` for the format.`,
+    );
   }
   if (!Array.isArray(file.rules))
-    throw invalid("this is not a valid policy file, at line 1: missing field `rules`");
+    throw invalid(
+      "this is not a valid policy file: missing field `rules` at line 1 column 2. See `drawbridge policy export` for the format.",
+    );
   const rules = file.rules.map((rule) => ({ ...EMPTY_RULE, ...rule }));
   rules.forEach((rule) => checkRule(rule));
   return { ...file, rules };

@@ -58,7 +58,7 @@ export const policy = {
       chosen: (label: string) => `${label}:`,
       noneChosen: "none",
       effect:
-        "Drawbridge keeps rules that deny, and rules for single tools or clients. It deletes other rules that allow or ask for a whole server.",
+        "Drawbridge keeps rules that deny, and rules for single tools or clients. It deletes other rules that allow or ask about a whole server.",
     },
   },
 
@@ -76,7 +76,7 @@ export const policy = {
     maximumPerDay: (count: number) => `maximum per day: ${count}`,
     suggestedRules: "Suggested rules",
     suggestionReason: (approved: number, matched: number) =>
-      `You approved ${plural(approved, "such call")}. The rule would have matched ${plural(matched, "call")} so far.`,
+      `You approved ${plural(approved, "call")} that this rule matches. It would have matched ${plural(matched, "past call")} in all.`,
     dismiss: "Dismiss",
     dismissNamed: (rule: string) => `Dismiss: ${rule}`,
     addRule: "Add rule",

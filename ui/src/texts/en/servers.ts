@@ -165,7 +165,7 @@ export const servers = {
   tool: {
     needsAcceptance: { new: "New: needs acceptance", changed: "Changed: needs acceptance" },
     tokens: (count: string) => `${count} tokens`,
-    costInList: (tokens: string) => `${tokens} in a client's list`,
+    tokensInList: (tokens: string) => `${tokens} in a client's tool list`,
     policyOf: "Policy of",
     defaultPolicy: (effect: string) => `Default (${effect.toLowerCase()})`,
     hidden: "Hidden from clients:",

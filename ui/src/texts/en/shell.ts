@@ -13,7 +13,7 @@ export const shell = {
     logs: "Logs",
     settings: "Settings",
   },
-  /** What the numbers beside the links count. A screen reader reads them after the number. */
+  /** The nouns for the counts beside the links, for screen readers. */
   counts: {
     approvals: "waiting",
     servers: (count: number, needAttention: number) => {

@@ -11,6 +11,8 @@ pub(crate) enum ParseConditionError {
          host HOST', 'POINTER between MIN MAX' or 'POINTER matches REGEX'"
     )]
     Syntax,
+    #[error("'one-of' must list at least one value")]
+    NoValues,
     #[error("'{text}' is not a JSON array: {source}")]
     NotArray {
         text: String,
@@ -65,6 +67,7 @@ fn parse_literal(text: &str) -> Result<Literal, ParseConditionError> {
 
 fn parse_literals(text: &str) -> Result<Vec<Literal>, ParseConditionError> {
     match serde_json::from_str::<Vec<Box<RawValue>>>(text) {
+        Ok(values) if values.is_empty() => Err(ParseConditionError::NoValues),
         Ok(values) => Ok(values
             .into_iter()
             .map(|value| Literal(value.get().to_owned()))

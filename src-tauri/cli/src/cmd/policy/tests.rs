@@ -2,7 +2,7 @@
 
 use drawbridge_hub::model::ids::ServerId;
 
-use super::{Target, parse_condition};
+use super::{PresetArg, Target, parse_condition};
 
 #[test]
 fn a_target_is_all_servers_or_one_or_one_tool() {
@@ -51,8 +51,25 @@ fn conditions_are_read_as_they_are_shown() {
         "/a is b",
         "/a was 1",
         "/a one-of 1",
+        "/a one-of []",
         "/a between 1",
     ] {
         assert!(parse_condition(wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn a_preset_has_the_servers_that_it_needs() {
+    let check = |preset: PresetArg, servers: &[&str]| {
+        let servers = servers.iter().map(|id| ServerId::new(*id)).collect();
+        preset.into_preset(servers).map_err(|e| e.to_string())
+    };
+    assert_eq!(
+        check(PresetArg::Listed, &[]),
+        Err("the preset ask-listed needs at least one --server".to_owned())
+    );
+    assert!(check(PresetArg::Listed, &["a"]).is_ok());
+    assert!(check(PresetArg::Writes, &[]).is_ok());
+    assert!(check(PresetArg::All, &["a"]).is_err());
+    assert_eq!(PresetArg::Listed.name(), "ask-listed");
 }

@@ -30,7 +30,7 @@ pub(crate) struct AddArgs {
     env: Vec<(String, String)>,
     /// An environment variable, or an input of a preset or manifest, whose value is stored in the
     /// keyring. May be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, conflicts_with = "url")]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair, allow_hyphen_values = true, conflicts_with = "url")]
     secret: Vec<(String, String)>,
     /// The working folder of the command
     #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "preset", "manifest"])]

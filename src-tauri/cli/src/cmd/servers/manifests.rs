@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use drawbridge_hub::{
     api::servers::{ManifestView, PresetView},
-    model::{manifest::ManifestInput, runtime::RuntimeFound},
+    model::{manifest::ManifestInput, runtime::RuntimeStatus},
 };
 
 use crate::{
@@ -49,7 +49,7 @@ pub(super) fn format_presets(presets: &[PresetView]) -> String {
     lines
 }
 
-pub(super) fn format_runtimes(runtimes: &[RuntimeFound]) -> String {
+pub(super) fn format_runtimes(runtimes: &[RuntimeStatus]) -> String {
     let mut table = Table::new(["RUNTIME", "VERSION", "PATH", "PROBLEM"]);
     for runtime in runtimes {
         let problem = [runtime.problem.as_str(), &runtime.remedy].join(". ");
@@ -148,7 +148,7 @@ mod tests {
             inputs: vec![input],
             problem: String::new(),
         };
-        let found = RuntimeFound {
+        let found = RuntimeStatus {
             runtime: Runtime::Uvx,
             path: None,
             version: None,

@@ -18,7 +18,7 @@ use drawbridge_hub::{
 use crate::{
     exit::Failure,
     table::Table,
-    text::{escape, escape_lines},
+    text::{escape, escape_lines, format_count},
     time::{format_time, format_time_or_dash},
 };
 
@@ -36,7 +36,11 @@ pub(super) fn format_servers(view: &ServersView) -> String {
     }
     let mut lines = table.format_or("No servers. Add one with `drawbridge servers add`.");
     for broken in &view.broken {
-        let position = format!("{}:{}:{}", broken.file, broken.line, broken.column);
+        let position = if broken.line == 0 {
+            broken.file.clone()
+        } else {
+            format!("{}:{}:{}", broken.file, broken.line, broken.column)
+        };
         let _ = write!(
             lines,
             "\nCannot read {}: {}",
@@ -185,7 +189,10 @@ pub(super) fn format_server(server: &ServerView) -> String {
     if server.non_jsonrpc_lines > 0 {
         line(
             "stdout",
-            &format!("{} lines that are not JSON-RPC", server.non_jsonrpc_lines),
+            &format!(
+                "{} not JSON-RPC",
+                format_count(server.non_jsonrpc_lines, "line that is", "lines that are")
+            ),
         );
     }
     if let Some(instructions) = &server.instructions {
@@ -225,11 +232,11 @@ pub(super) fn format_excluded(excluded: &ExcludedEntries) -> String {
     for entry in &excluded.entries {
         table.add_row([entry.kind.noun(), &entry.name, &entry.why]);
     }
-    let subject = if count == 1 {
-        "1 entry of this server's lists is".to_owned()
-    } else {
-        format!("{count} entries of this server's lists are")
-    };
+    let subject = format_count(
+        count,
+        "entry of this server's lists is",
+        "entries of this server's lists are",
+    );
     let more = if excluded.more > 0 {
         format!("\nand {} more", excluded.more)
     } else {

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{BindError, bind, connect, socket_path};
+use super::{BindError, bind, client_builder, socket_path};
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
@@ -36,7 +36,7 @@ fn the_socket_lies_in_the_data_folder_unless_its_path_were_too_long() {
 #[tokio::test]
 async fn the_socket_is_the_users_own_and_goes_with_its_listener() {
     let folder = folder();
-    assert!(connect(folder.path()).is_err());
+    assert!(client_builder(folder.path()).is_err());
     let bound = bind(folder.path()).await;
     let listener = bound.listener.expect("bound");
     let mode = fs::metadata(&bound.address).expect("the socket").mode();

@@ -201,7 +201,7 @@ pub(super) async fn verify_spec(
     verify_server(hub, &RegisteredServer::new(id, spec, PathBuf::new())).await
 }
 
-/// Connects apart from the session, lists the tools, and ends the connection.
+/// Connects in a separate session, lists the tools, and ends the connection.
 ///
 /// # Errors
 /// Returns an error if the server cannot be reached, or if its tools cannot be read.

@@ -1,5 +1,5 @@
-//! Servers from manifests and presets: the inputs that they ask for, and the spec that the values
-//! make. `servers.verify_spec` and `servers.add` take this spec like any other.
+//! Servers from manifests and presets: lists the inputs and builds a spec from their values.
+//! `servers.verify_spec` and `servers.add` accept this spec.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
     hub::Hub,
     model::{
         manifest::ManifestInput,
-        runtime::{Runtime, RuntimeFound},
+        runtime::{Runtime, RuntimeStatus},
     },
     registry::{
         manifest::{self, Choice, FillError, FilledSpec, Manifest, ManifestError},
@@ -40,7 +40,7 @@ pub enum ManifestSource {
 pub struct ManifestView {
     /// The name in the manifest, such as `io.github.owner/server`.
     pub name: String,
-    /// The server's name, unless the person chooses another.
+    /// The default name of the server in Drawbridge.
     pub title: String,
     pub description: String,
     pub version: String,
@@ -56,7 +56,7 @@ pub struct ManifestChoice {
     pub label: String,
     /// The whole command line or URL, with `<name>` in place of an input's value.
     pub preview: String,
-    /// The program that starts the package, if Drawbridge checks for it.
+    /// The runtime that starts the package, if it is one that Drawbridge knows.
     pub runtime: Option<Runtime>,
     pub inputs: Vec<ManifestInput>,
     /// Why the choice cannot be used, in plain words; empty if it can.
@@ -72,11 +72,12 @@ pub struct PresetView {
     /// The purpose of the server, in one sentence.
     pub description: String,
     pub choice: ManifestChoice,
-    /// Whether the server's runtime was found on this machine; none if the server needs no runtime.
-    pub runtime: Option<RuntimeFound>,
+    /// The status of the server's runtime on this machine; `None` if it needs no runtime.
+    pub runtime: Option<RuntimeStatus>,
 }
 
-/// The spec that a manifest's choice and a person's values make, as `servers.add` takes it.
+/// A spec built from a manifest's choice and the entered values, with its secrets, ready for
+/// `servers.add`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct FilledManifest {
@@ -101,7 +102,7 @@ pub struct ReadManifest {
     pub source: ManifestSource,
 }
 
-/// `servers.fill_manifest`: makes the spec of one of a manifest's choices. Saves nothing. An input
+/// `servers.fill_manifest`: builds a spec from one choice of a manifest. Saves nothing. An input
 /// that is missing or invalid is an error that names the input.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -113,9 +114,8 @@ pub struct FillManifest {
     /// The name of the server, if not the manifest's own.
     #[serde(default)]
     pub name: Option<String>,
-    /// The values by the names of their inputs, including those of secrets. If an input takes
-    /// several values, each is on its own line. An empty value is omitted, and an absent one is
-    /// replaced by the default.
+    /// Maps each input's name to its value, including secrets. An input with several values has one
+    /// per line. A missing entry uses the default; an empty entry leaves the input unset.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
     /// Further values, which go to the keyring although the manifest does not mark them as secrets.
@@ -151,9 +151,9 @@ impl Verb for ListPresets {
 }
 
 impl Verb for CheckRuntimes {
-    type Answer = Vec<RuntimeFound>;
+    type Answer = Vec<RuntimeStatus>;
 
-    async fn run(self, _: &Hub) -> Result<Vec<RuntimeFound>, ApiError> {
+    async fn run(self, _: &Hub) -> Result<Vec<RuntimeStatus>, ApiError> {
         Ok(runtime::check(&Runtime::ALL).await)
     }
 }
@@ -212,7 +212,7 @@ fn read(source: &ManifestSource) -> Result<Manifest, ApiError> {
         ManifestSource::Text(text) => Ok(manifest::read(text)?),
         ManifestSource::Path(path) if path.is_absolute() => Ok(manifest::read_path(path)?),
         ManifestSource::Path(path) => Err(ApiError::invalid(format!(
-            "the path must be absolute, for example /plugins/github: {}",
+            "the path '{}' is not absolute; use a path such as /plugins/github",
             path.display()
         ))),
         ManifestSource::Preset(id) => {
@@ -239,7 +239,7 @@ fn choice_view(choice: &Choice) -> ManifestChoice {
     }
 }
 
-fn preset_view(preset: &ServerPreset, found: &[RuntimeFound]) -> PresetView {
+fn preset_view(preset: &ServerPreset, found: &[RuntimeStatus]) -> PresetView {
     PresetView {
         id: preset.id.clone(),
         title: preset.title.clone(),

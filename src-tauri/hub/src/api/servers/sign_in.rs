@@ -85,6 +85,12 @@ impl Verb for SignOutServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
+        if server.spec.url.is_none() {
+            return Err(ApiError::conflict(format!(
+                "'{}' is a local program, so there is nothing to sign out of",
+                self.id
+            )));
+        }
         hub.authorizer.cancel(&self.id);
         hub.authorizer.sign_out(&server.spec).await?;
         // A new session finds out again whether the server demands a sign-in.

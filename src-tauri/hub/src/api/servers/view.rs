@@ -75,11 +75,8 @@ fn tokens(tools: &[ToolView]) -> u32 {
 pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState, String, String) {
     let status = |state, reason: &str, remedy: &str| (state, reason.to_owned(), remedy.to_owned());
     if !server.spec.enabled {
-        return status(
-            ServerState::Disabled,
-            "turned off",
-            "Turn it on to use its tools.",
-        );
+        // The state says why it does not run.
+        return status(ServerState::Disabled, "", "Enable it to use its tools.");
     }
     match hub.registry.acceptance(server) {
         AcceptanceState::Accepted => match hub.authorizer.sign_in_reason(&server.spec) {
@@ -91,12 +88,12 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
         },
         AcceptanceState::New => status(
             ServerState::NeedsAcceptance,
-            "new: not accepted yet, so it is not started",
+            "it is new and not accepted yet",
             "Check what it would start, then accept it.",
         ),
         AcceptanceState::Changed => status(
             ServerState::NeedsAcceptance,
-            "changed since you accepted it, so it is not started",
+            "it has changed since you accepted it",
             "Check what it would start now, then accept it.",
         ),
     }

@@ -9,30 +9,31 @@ fn check_default(schema: &Value, arguments: &Value) -> Result<(), String> {
 
 fn check_with(validate: Validate, schema: &Value, arguments: &Value) -> Result<(), String> {
     let arguments = serde_json::value::to_raw_value(arguments).expect("json");
-    compile("t", schema).map_or(Ok(()), |validator| {
+    compile_validator("t", schema).map_or(Ok(()), |validator| {
         check_arguments(&validator, &arguments, validate).map_err(|mismatch| mismatch.to_string())
     })
 }
 
 #[test]
-fn a_fault_names_the_path_and_the_rule() {
+fn a_violation_names_the_path_and_the_schema_keyword() {
     let schema = json!({"type":"object","required":["path"],"properties":{"path":{"type":"string"},
         "edits":{"type":"array","items":{"type":"object","properties":{"line":{"type":"integer","minimum":1}}}}}});
     assert_eq!(
         check_default(&schema, &json!({"path":"/a","edits":[{"line":1}]})),
         Ok(())
     );
-    let fault =
+    let violation =
         check_default(&schema, &json!({"path":"/a","edits":[{"line":0}]})).expect_err("too small");
     assert!(
-        fault.starts_with("/edits/0/line: ") && fault.ends_with("(rule 'minimum')"),
-        "{fault}"
+        violation.starts_with("/edits/0/line: ")
+            && violation.ends_with("(schema keyword 'minimum')"),
+        "{violation}"
     );
-    let fault = check_default(&schema, &json!({})).expect_err("a required property is missing");
+    let violation = check_default(&schema, &json!({})).expect_err("a required property is missing");
     assert!(
-        fault.starts_with("the arguments: ")
-            && fault.contains("path")
-            && fault.ends_with("(rule 'required')")
+        violation.starts_with("the arguments: ")
+            && violation.contains("path")
+            && violation.ends_with("(schema keyword 'required')")
     );
 }
 
@@ -103,8 +104,12 @@ fn a_pattern_is_given_up_after_too_many_steps() {
     // power of its length.
     let halves = "^(a*)(a*)(a*)(a*)\\1c$";
     assert_eq!(check(halves, "aaaac"), Ok(()));
-    let fault = check(halves, &format!("{}c", "a".repeat(200))).expect_err("the match is given up");
-    assert!(fault.ends_with("(rule 'pattern')"), "{fault}");
+    let violation =
+        check(halves, &format!("{}c", "a".repeat(200))).expect_err("the match is given up");
+    assert!(
+        violation.ends_with("(schema keyword 'pattern')"),
+        "{violation}"
+    );
 }
 
 #[test]
@@ -115,14 +120,14 @@ fn an_unconstrained_schema_is_not_checked() {
         json!({"type":"object","properties":{},"required":[]}),
         json!(null),
     ] {
-        assert!(compile("t", &schema).is_none(), "{schema}");
+        assert!(compile_validator("t", &schema).is_none(), "{schema}");
     }
     for schema in [
         json!({"type":"object","required":["a"]}),
         json!({"additionalProperties":false}),
         json!(false),
     ] {
-        assert!(compile("t", &schema).is_some(), "{schema}");
+        assert!(compile_validator("t", &schema).is_some(), "{schema}");
     }
 }
 
@@ -204,7 +209,7 @@ fn coercible_values_fit_unless_the_spec_is_strict() {
 }
 
 #[test]
-fn unconvertible_values_are_rejected_with_the_faults_of_the_original() {
+fn unconvertible_values_are_rejected_with_the_violations_of_the_original() {
     let integer = json!({"type":"integer","minimum":1});
     for (property, value) in [
         (&integer, json!("two")),
@@ -254,11 +259,11 @@ fn unconvertible_values_are_rejected_with_the_faults_of_the_original() {
 #[test]
 fn a_null_for_a_required_property_is_rejected() {
     let schema = json!({"type":"object","required":["v"],"properties":{"v":{"type":"string"}}});
-    let fault = check_with(Validate::Coercible, &schema, &json!({"v":null}))
+    let violation = check_with(Validate::Coercible, &schema, &json!({"v":null}))
         .expect_err("a required property is null");
     assert!(
-        fault.starts_with("/v: null"),
-        "the error shows the value that was sent, not the converted value: {fault}"
+        violation.starts_with("/v: null"),
+        "the error shows the value that was sent, not the converted value: {violation}"
     );
 }
 
@@ -304,7 +309,7 @@ fn a_schema_with_an_id_can_refer_to_its_own_parts() {
         json!({"$id":"urn:example:s","type":"object","properties":{"a":{"$ref":"urn:example:s#/$defs/w"}},"$defs":{"w":word}}),
     ] {
         assert_eq!(check_references(&schema), Ok(()), "{schema}");
-        assert!(compile("t", &schema).is_some(), "{schema}");
+        assert!(compile_validator("t", &schema).is_some(), "{schema}");
         assert!(
             check_default(&schema, &json!({"a":1})).is_err(),
             "the reference is followed: {schema}"
@@ -355,7 +360,7 @@ fn an_unrelated_id_does_not_make_a_network_reference_local() {
             check_references(&schema)
                 .expect_err("the reference is rejected")
                 .to_string()
-                .contains("would have to fetch"),
+                .contains("Drawbridge does not fetch schemas"),
             "{schema}"
         );
     }

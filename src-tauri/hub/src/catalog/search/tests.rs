@@ -49,7 +49,7 @@ fn names(found: Vec<&Arc<CatalogEntry>>) -> Vec<&str> {
 }
 
 #[test]
-fn the_tool_with_the_queried_name_ranks_first() {
+fn the_best_match_ranks_first() {
     for (query, first) in [
         ("read text file", "read_text_file"),
         ("commit", "gitCommit"),
@@ -70,17 +70,17 @@ fn the_tool_with_the_queried_name_ranks_first() {
 
 #[test]
 fn a_search_can_be_limited_to_a_server_and_an_unknown_word_finds_nothing() {
-    let of_git = |tool: &CatalogEntry| tool.server.id.as_str() == "git";
-    assert!(sample_index().search("file text", of_git).is_empty());
+    let is_git_tool = |tool: &CatalogEntry| tool.server.id.as_str() == "git";
+    assert!(sample_index().search("file text", is_git_tool).is_empty());
     assert_eq!(
-        names(sample_index().search("", of_git)),
+        names(sample_index().search("", is_git_tool)),
         ["gitCommit", "git_log"]
     );
     assert!(sample_index().search("quantum", |_| true).is_empty());
 }
 
 #[test]
-fn words_are_split_at_case_and_punctuation() {
+fn words_are_split_at_case_and_punctuation_and_plural_endings_removed() {
     assert_eq!(
         split_words("readTextFile read_text-files HTTP2Server"),
         [
@@ -96,7 +96,7 @@ fn words_are_split_at_case_and_punctuation() {
 
 /// How long a search takes is measured by `cargo xtask bench catalog`.
 #[test]
-fn one_of_five_thousand_similar_tools_is_found_first() {
+fn a_tool_is_found_by_its_number_among_five_thousand_similar_ones() {
     let tools = (0..5_000).map(|n| {
         tool(
             "many",

@@ -4,10 +4,14 @@ fn dial_policy(server: &str) -> DialPolicy {
     DialPolicy::for_server(&Url::parse(server).expect("a URL")).expect("a server to sign in to")
 }
 
-fn is_allowed(server: &str, url: &str) -> bool {
+fn passes_check_url(server: &str, url: &str) -> bool {
     dial_policy(server)
         .check_url(&Url::parse(url).expect("a URL"))
         .is_ok()
+}
+
+fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
 }
 
 #[test]
@@ -47,7 +51,11 @@ fn a_hostile_authorization_url_is_not_opened() {
         assert!(check_browser_url(url).is_err(), "{url:?} would be opened");
     }
     assert!(
-        check_browser_url(&format!("https://auth.example.com/{}", "a".repeat(MAX_URL))).is_err()
+        check_browser_url(&format!(
+            "https://auth.example.com/{}",
+            "a".repeat(MAX_URL_BYTES)
+        ))
+        .is_err()
     );
 }
 
@@ -69,7 +77,7 @@ fn an_honest_authorization_url_is_opened() {
 }
 
 #[test]
-fn metadata_of_a_public_server_leads_to_no_private_address() {
+fn metadata_of_a_public_server_cannot_name_a_private_address() {
     let server = "https://mcp.example.com/mcp";
     for url in [
         "http://auth.example.com/token",
@@ -93,17 +101,16 @@ fn metadata_of_a_public_server_leads_to_no_private_address() {
         "javascript:alert(1)",
         "file:///etc/passwd",
     ] {
-        assert!(!is_allowed(server, url), "{url} would be dialled");
+        assert!(!passes_check_url(server, url), "{url} would be dialled");
     }
     assert!(
-        is_allowed(server, "https://auth.example.com/token")
-            && is_allowed(server, "https://93.184.216.34/token")
+        passes_check_url(server, "https://auth.example.com/token")
+            && passes_check_url(server, "https://93.184.216.34/token")
     );
 }
 
 #[test]
-fn a_name_is_refused_for_what_it_resolves_to() {
-    let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+fn a_host_that_resolves_to_a_private_address_is_rejected() {
     let public = dial_policy("https://mcp.example.com/mcp");
     for private in ["127.0.0.1", "10.0.0.9", "169.254.169.254", "::1", "fd00::1"] {
         assert!(
@@ -118,13 +125,17 @@ fn a_name_is_refused_for_what_it_resolves_to() {
     );
     assert!(
         !public.allows("mcp.example.com", address("127.0.0.1")),
-        "the server's own host must not be this machine"
+        "a public server's host must not resolve to loopback"
     );
     assert!(!public.allows("mcp.example.com", address("169.254.169.254")));
-    let house = dial_policy("https://10.0.0.4/mcp");
+}
+
+#[test]
+fn a_private_server_allows_only_its_own_address() {
+    let private_server = dial_policy("https://10.0.0.4/mcp");
     assert!(
-        house.allows("10.0.0.4", address("10.0.0.4"))
-            && !house.allows("10.0.0.9", address("10.0.0.9"))
+        private_server.allows("10.0.0.4", address("10.0.0.4"))
+            && !private_server.allows("10.0.0.9", address("10.0.0.9"))
     );
 }
 
@@ -132,14 +143,14 @@ fn a_name_is_refused_for_what_it_resolves_to() {
 fn a_server_on_this_machine_may_have_its_authorization_server_there() {
     let server = "http://127.0.0.1:3000/mcp";
     assert!(
-        is_allowed(server, "http://127.0.0.1:4000/token")
-            && is_allowed(server, "http://localhost:4000/token")
+        passes_check_url(server, "http://127.0.0.1:4000/token")
+            && passes_check_url(server, "http://localhost:4000/token")
     );
     assert!(
-        !is_allowed(server, "http://10.0.0.9/token")
-            && !is_allowed(server, "http://auth.example.com/token")
+        !passes_check_url(server, "http://10.0.0.9/token")
+            && !passes_check_url(server, "http://auth.example.com/token")
     );
-    assert!(!is_allowed(server, "http://169.254.169.254/"));
+    assert!(!passes_check_url(server, "http://169.254.169.254/"));
 }
 
 #[test]

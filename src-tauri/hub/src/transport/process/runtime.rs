@@ -7,23 +7,23 @@ use futures_util::future::join_all;
 use tokio::{io::AsyncReadExt, process::Command, time::timeout};
 
 use super::{ProcessExit, environment, platform};
-use crate::model::runtime::{Runtime, RuntimeFound};
+use crate::model::runtime::{Runtime, RuntimeStatus};
 
 /// The timeout of each program that is run.
 const PROGRAM_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Checks all runtimes concurrently.
-pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeFound> {
+pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeStatus> {
     let mut env = environment::build_environment(&BTreeMap::new(), "").await;
     env.remove(environment::RUN_ID_VARIABLE);
     join_all(runtimes.iter().map(|runtime| check_in(*runtime, &env))).await
 }
 
 /// Checks one runtime in the given environment.
-async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeFound {
+async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeStatus {
     let command = runtime.command();
     let path = env.get("PATH").cloned().unwrap_or_default();
-    let mut found = RuntimeFound {
+    let mut found = RuntimeStatus {
         runtime,
         path: None,
         version: None,

@@ -111,7 +111,7 @@ impl ServerSession {
         if self.inner().retired {
             return Err(UpstreamError::stopped());
         }
-        let reason = "Starting: a client needs it";
+        let reason = "Starting: it is needed";
         let mut effect = self.step(StateEvent::Wanted, reason.into(), None);
         let mut failure = UpstreamError::stopped();
         while let Some(StateEffect::Start) = effect {

@@ -33,7 +33,7 @@ pub(super) struct ManifestArgs {
     package: Option<u32>,
     /// The value of an input of the preset or manifest. May be repeated for an input that takes
     /// several values.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = super::parse_pair, conflicts_with_all = ["command", "url"])]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = super::parse_pair, allow_hyphen_values = true, conflicts_with_all = ["command", "url"])]
     set: Vec<(String, String)>,
 }
 
@@ -185,7 +185,7 @@ fn check_missing_inputs(
             ": "
         };
         print_stderr(&format!(
-            "missing input: {option} '{}=…'{separator}{}",
+            "missing input: {option}='{}=…'{separator}{}",
             input.name, input.description
         ));
     }

@@ -36,6 +36,16 @@ fn everything_after_two_dashes_is_the_command() {
 }
 
 #[test]
+fn the_name_of_an_input_may_begin_with_hyphens() {
+    for line in [
+        "--preset sqlite --set --db-path=/x --secret --key=y",
+        "--preset sqlite --set=--db-path=/x --secret=--key=y",
+    ] {
+        assert!(parse(line).is_ok(), "{line}");
+    }
+}
+
+#[test]
 fn a_url_comes_with_headers() {
     let add = parse(
         "api --url https://x.example/mcp --transport http --header A=1 --secret-header Authorization=B",

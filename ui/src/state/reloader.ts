@@ -7,7 +7,7 @@ import type { Event } from "../ipc";
  * of events costs two reads. Events that arrive during a read are applied again to its answer,
  * which may be older.
  */
-export class Reader {
+export class Reloader {
   private running: Promise<void> | null = null;
   private mustRunAgain = false;
   private eventsDuringRead: Event[] = [];
