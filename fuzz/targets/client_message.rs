@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use drawbridge_endpoint::fuzzing::message;
+use drawbridge_jsonrpc::fuzzing::client_message as message;
 use arbitrary_json::Choices;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {

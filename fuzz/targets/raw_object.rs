@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use drawbridge_hub::fuzzing::object;
+use drawbridge_jsonrpc::fuzzing::object;
 use arbitrary_json::Choices;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use drawbridge_hub::fuzzing::message;
+use drawbridge_jsonrpc::fuzzing::server_message as message;
 use arbitrary_json::Choices;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {

@@ -1,7 +1,8 @@
 //! Server-sent events, read one by one.
 
-use std::io::BufRead;
+use std::{collections::VecDeque, io::BufRead};
 
+use drawbridge_jsonrpc::sse::{SseEvent, SseParser};
 use serde_json::Value;
 
 use crate::http::Response;
@@ -23,8 +24,15 @@ impl Event {
     }
 }
 
+/// The longest event, in bytes.
+const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
+
 /// The events of a response, in order of arrival, until the response ends.
-pub struct Events(Box<dyn BufRead + Send>);
+pub struct Events {
+    body: Box<dyn BufRead + Send>,
+    parser: SseParser,
+    ready: VecDeque<SseEvent>,
+}
 
 impl Events {
     #[track_caller]
@@ -35,7 +43,11 @@ impl Events {
             "no stream: {} {kind}",
             response.status
         );
-        Self(response.body)
+        Self {
+            body: response.body,
+            parser: SseParser::new(MAX_EVENT_BYTES),
+            ready: VecDeque::new(),
+        }
     }
 }
 
@@ -43,20 +55,17 @@ impl Iterator for Events {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
-        let mut event = Event::default();
         loop {
-            let mut line = String::new();
-            if self.0.read_line(&mut line).ok()? == 0 {
+            if let Some(SseEvent { name, id, data }) = self.ready.pop_front() {
+                return Some(Event { name, id, data });
+            }
+            let bytes = self.body.fill_buf().ok()?;
+            if bytes.is_empty() {
                 return None;
             }
-            let line = line.trim_end_matches(['\r', '\n']);
-            match line.split_once(": ") {
-                Some(("event", name)) => name.clone_into(&mut event.name),
-                Some(("id", id)) => id.clone_into(&mut event.id),
-                Some(("data", data)) => event.data += data,
-                _ if line.is_empty() && !event.data.is_empty() => return Some(event),
-                _ => {}
-            }
+            let length = bytes.len();
+            self.ready.extend(self.parser.push(bytes).ok()?);
+            self.body.consume(length);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drawbridge_tests::source::{contains_word, list_sources};
 use syn::{Attribute, Item, ItemMod, ItemUse, Meta, Path, UseTree, visit::Visit};
 
-use super::{APP, CLI, ENDPOINT, HUB, assert_none};
+use super::{PRODUCT, assert_none};
 
 /// The path of a module below the root of its crate. The root itself is empty.
 type Module = Vec<String>;
@@ -214,7 +214,7 @@ fn find_circles(imports: &Imports) -> BTreeSet<Vec<String>> {
 
 #[test]
 fn no_modules_import_each_other() {
-    let circles: Vec<String> = [APP, HUB, ENDPOINT, CLI]
+    let circles: Vec<String> = PRODUCT
         .iter()
         .flat_map(|folder| {
             let circles = find_circles(&read_imports(folder));

@@ -14,9 +14,12 @@ use drawbridge_tests::source::{
 };
 
 const APP: &str = "src-tauri/src";
+const JSONRPC: &str = "src-tauri/jsonrpc/src";
 const HUB: &str = "src-tauri/hub/src";
 const ENDPOINT: &str = "src-tauri/endpoint/src";
 const CLI: &str = "src-tauri/cli/src";
+/// The Rust code of the product.
+const PRODUCT: &[&str] = &[APP, JSONRPC, HUB, ENDPOINT, CLI];
 const UI: &str = "ui/src";
 
 /// The modules of the hub, bottom first. A module may import those below it and those on its own
@@ -109,27 +112,19 @@ fn assert_only_in(allowed_places: &[&str], folders: &[&str], words: &[&str]) {
 
 #[test]
 fn only_the_app_names_tauri() {
-    assert_only_in(
-        &[APP],
-        &[APP, HUB, ENDPOINT, CLI],
-        &["tauri::", "tauri_build"],
-    );
+    assert_only_in(&[APP], PRODUCT, &["tauri::", "tauri_build"]);
 }
 
 #[test]
 fn only_the_endpoint_names_axum() {
-    assert_only_in(
-        &[ENDPOINT],
-        &[APP, HUB, ENDPOINT, CLI],
-        &["axum::", "tower_http::"],
-    );
+    assert_only_in(&[ENDPOINT], PRODUCT, &["axum::", "tower_http::"]);
 }
 
 #[test]
 fn only_the_store_names_sqlx_and_rusqlite() {
     assert_only_in(
         &["src-tauri/hub/src/store"],
-        &[APP, HUB, ENDPOINT, CLI],
+        PRODUCT,
         &["sqlx::", "rusqlite::"],
     );
 }
@@ -138,7 +133,7 @@ fn only_the_store_names_sqlx_and_rusqlite() {
 fn only_secrets_name_the_keyring() {
     assert_only_in(
         &["src-tauri/hub/src/secrets"],
-        &[APP, HUB, ENDPOINT, CLI],
+        PRODUCT,
         &["keyring_core::", "keyring::"],
     );
 }
@@ -147,7 +142,7 @@ fn only_secrets_name_the_keyring() {
 fn only_oauth_names_the_oauth_crates() {
     assert_only_in(
         &["src-tauri/hub/src/oauth"],
-        &[APP, HUB, ENDPOINT, CLI],
+        PRODUCT,
         &["oauth2::", "transport::auth"],
     );
 }
@@ -163,39 +158,38 @@ fn only_one_module_of_the_hub_starts_processes() {
 
 #[test]
 fn only_the_protocol_knows_its_revisions() {
-    assert_only_in(
-        &["src-tauri/hub/src/protocol"],
-        &[APP, HUB, ENDPOINT, CLI],
-        REVISIONS,
-    );
+    assert_only_in(&["src-tauri/hub/src/protocol"], PRODUCT, REVISIONS);
 }
 
 #[test]
 fn only_the_clock_asks_for_the_time_of_day() {
     let words = ["SystemTime::now", "OffsetDateTime::now_utc", "Utc::now"];
-    assert_only_in(
-        &["src-tauri/hub/src/clock"],
-        &[APP, HUB, ENDPOINT, CLI],
-        &words,
-    );
+    assert_only_in(&["src-tauri/hub/src/clock"], PRODUCT, &words);
 }
 
 #[test]
 fn each_crate_depends_only_on_crates_below_it() {
     let allowed_dependencies = BTreeMap::from([
         ("Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
-        ("src-tauri/hub/Cargo.toml", vec![]),
-        ("src-tauri/endpoint/Cargo.toml", vec!["drawbridge-hub"]),
+        ("src-tauri/jsonrpc/Cargo.toml", vec![]),
+        ("src-tauri/hub/Cargo.toml", vec!["drawbridge-jsonrpc"]),
+        (
+            "src-tauri/endpoint/Cargo.toml",
+            vec!["drawbridge-jsonrpc", "drawbridge-hub"],
+        ),
         (
             "src-tauri/cli/Cargo.toml",
             vec!["drawbridge-hub", "drawbridge-endpoint"],
         ),
         ("src-tauri/xtask/Cargo.toml", vec![]),
-        ("tests/Cargo.toml", vec!["drawbridge-hub"]),
+        (
+            "tests/Cargo.toml",
+            vec!["drawbridge-jsonrpc", "drawbridge-hub"],
+        ),
         ("tests/arbitrary-json/Cargo.toml", vec![]),
         (
             "fuzz/Cargo.toml",
-            vec!["drawbridge-hub", "drawbridge-endpoint"],
+            vec!["drawbridge-jsonrpc", "drawbridge-hub"],
         ),
     ]);
     let manifests: Vec<SourceFile> = list_committed_files()
@@ -435,7 +429,7 @@ fn list_comment_words(source: &SourceFile) -> Vec<String> {
 
 #[test]
 fn comments_state_conditions_with_if() {
-    let product = [APP, HUB, ENDPOINT, CLI];
+    let product = PRODUCT;
     let files = product
         .iter()
         .flat_map(|folder| list_sources(folder, &["rs"]));

@@ -7,9 +7,17 @@ use drawbridge_tests::{
     source::{list_committed_paths, list_sources, without_comments, without_tests},
 };
 
-use crate::{APP, CLI, ENDPOINT, HUB, assert_none};
+use crate::{APP, CLI, ENDPOINT, HUB, JSONRPC, assert_none};
 
-const CRATES: &[&str] = &[HUB, ENDPOINT, CLI, APP, "src-tauri/xtask/src", "tests/rig"];
+const CRATES: &[&str] = &[
+    JSONRPC,
+    HUB,
+    ENDPOINT,
+    CLI,
+    APP,
+    "src-tauri/xtask/src",
+    "tests/rig",
+];
 
 /// Files and folders whose name is a replaced word in its ordinary meaning, with that meaning.
 const ORDINARY: &[(&str, &str)] = &[

@@ -13,6 +13,10 @@ use drawbridge_hub::{
     model::rpc::{RpcError, code},
     protocol::meta,
 };
+use drawbridge_jsonrpc::{
+    client_message::{self, ClientMessage, ParseError},
+    encode,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::{
@@ -23,11 +27,7 @@ use tokio::{
 };
 
 use self::hub_session::HubSession;
-use crate::{
-    ApiClient,
-    body::MAX_BODY_BYTES,
-    wire::{self, Message, ParseError},
-};
+use crate::{ApiClient, body::MAX_BODY_BYTES};
 
 /// The largest number of messages from the hub that wait to be written.
 const MAX_QUEUED_MESSAGES: usize = 64;
@@ -147,12 +147,12 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
                         MAX_BODY_BYTES >> 20
                     ),
                 );
-                return self.write(&wire::encode_error(None, &error)).await;
+                return self.write(&encode::encode_error(None, &error)).await;
             }
         };
-        match wire::parse(&bytes) {
-            Err(ParseError { id, error }) => self.write(&wire::encode_error(id, &error)).await,
-            Ok(Message::Request { id, method, params }) => {
+        match client_message::parse(&bytes) {
+            Err(ParseError { id, error }) => self.write(&encode::encode_error(id, &error)).await,
+            Ok(ClientMessage::Request { id, method, params }) => {
                 let (id, version) = (id.as_str().to_owned(), meta::named_revision(params));
                 if version.is_none() && method == "initialize" {
                     // Wait for the answer, because it names the session that later messages need.
@@ -166,7 +166,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
                 self.start_request(id, bytes, version);
                 Ok(())
             }
-            Ok(Message::Notification { method, params }) => {
+            Ok(ClientMessage::Notification { method, params }) => {
                 if method == "notifications/cancelled" {
                     self.cancel_request(params);
                 } else {
@@ -174,7 +174,7 @@ impl<W: AsyncWrite + Unpin> Bridge<W> {
                 }
                 Ok(())
             }
-            Ok(Message::Response { .. }) => {
+            Ok(ClientMessage::Response { .. }) => {
                 self.hub.notify(bytes).await;
                 Ok(())
             }

@@ -15,10 +15,12 @@ use drawbridge_hub::{
     api::{ApiError, ErrorCode},
     model::rpc::RpcError,
 };
+use drawbridge_jsonrpc::{
+    client_message::{Id, ParseError},
+    encode,
+};
 use serde::Serialize;
 use serde_json::json;
-
-use crate::wire::{self, Id, ParseError};
 
 /// A request that the endpoint refuses.
 #[derive(Debug)]
@@ -116,7 +118,7 @@ impl RpcRefusal {
     pub(crate) fn new(status: StatusCode, id: Option<Id<'_>>, error: &RpcError) -> Self {
         Self {
             status,
-            body: wire::encode_error(id, error),
+            body: encode::encode_error(id, error),
             challenge: None,
         }
     }

@@ -15,9 +15,6 @@ use crate::{
     error_response::Refusal,
 };
 
-pub(crate) const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
-pub(crate) const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
-
 const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -9,9 +9,6 @@ pub mod bridge;
 mod checked_router;
 pub mod client;
 mod error_response;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
-pub mod fuzzing;
 mod headers;
 mod listener;
 mod local;
@@ -20,7 +17,6 @@ mod origin;
 mod rest;
 mod server;
 mod state;
-mod wire;
 
 pub use client::{ApiClient, HubHandle};
 pub use server::{RunningEndpoint, ServeError, ServeOptions, serve};

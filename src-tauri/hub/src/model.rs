@@ -1,6 +1,8 @@
 //! The domain types of Drawbridge: ids, names, specs, calls, outcomes, events. This module performs
 //! no I/O.
 
+pub use drawbridge_jsonrpc::{json, rpc};
+
 pub mod acceptance;
 pub mod approval;
 pub mod audit;
@@ -11,7 +13,6 @@ pub mod digest;
 pub mod event;
 pub mod ids;
 pub mod invisible_chars;
-pub mod json;
 mod labels;
 pub mod listener;
 pub mod log;
@@ -19,7 +20,6 @@ pub mod manifest;
 pub mod names;
 pub mod policy;
 pub mod profile;
-pub mod rpc;
 pub mod runtime;
 pub mod secret;
 pub mod server;

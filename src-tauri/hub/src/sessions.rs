@@ -56,7 +56,7 @@ pub struct ClientSession {
     log_level: Mutex<Option<LogLevel>>,
     in_flight: in_flight::AbortHandles,
     outbox: client_handle::Outbox,
-    pending_requests: client_handle::PendingRequests,
+    hub_requests: client_handle::HubRequests,
     /// Shared with the sessions in which the same modern client listens.
     issued_uris: Arc<issued_uris::IssuedUris>,
     number: u64,
@@ -269,7 +269,7 @@ impl SessionTable {
             log_level: Mutex::default(),
             in_flight: in_flight::AbortHandles::default(),
             outbox: client_handle::Outbox::default(),
-            pending_requests: client_handle::PendingRequests::default(),
+            hub_requests: client_handle::HubRequests::default(),
             issued_uris,
             number: self.opened,
             last_used: Mutex::new(Instant::now()),

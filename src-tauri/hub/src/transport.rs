@@ -7,17 +7,16 @@ mod error;
 pub mod fuzzing;
 mod legacy_sse;
 mod local_http_server;
-pub mod message;
 mod pending;
 pub mod process;
 mod rate_limit;
 mod remote;
-mod sse;
 mod stdio;
 mod streamable_http;
 
 use std::sync::Arc;
 
+use drawbridge_jsonrpc::{encode, server_message::Incoming};
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, mpsc};
 
@@ -27,7 +26,6 @@ pub use error::{
 };
 pub use legacy_sse::{EndpointTimeout, SseError, SseTransport};
 pub use local_http_server::{LocalHttpServer, LocalHttpServerError, NotListening};
-use message::Incoming;
 use rate_limit::RateLimit;
 pub use remote::{HttpTarget, TargetError};
 pub use stdio::StdioTransport;
@@ -72,7 +70,7 @@ impl Transport {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<(), TransportError> {
-        self.send_message(message::encode_notification(
+        self.send_message(encode::encode_notification(
             method,
             params.map(RawValue::get),
         ))
@@ -81,7 +79,8 @@ impl Transport {
 
     /// Answers a request of the server.
     pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), TransportError> {
-        self.send_message(message::encode_answer(id, reply)).await
+        self.send_message(encode::encode_reply(id.get(), reply).to_vec())
+            .await
     }
 
     async fn send_message(&self, message: Vec<u8>) -> Result<(), TransportError> {

@@ -8,6 +8,10 @@ use std::{
 
 use bytes::Bytes;
 use drawbridge_hub::model::rpc::{RpcError, code};
+use drawbridge_jsonrpc::{
+    client_message, encode,
+    headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+};
 use futures_util::StreamExt;
 use reqwest::{
     Method, RequestBuilder, Response, StatusCode,
@@ -22,8 +26,6 @@ use crate::{
     auth::CLIENT_HEADER,
     client::{ApiClient, events, root_cause_message},
     headers::is_event_stream,
-    headers::{SESSION_HEADER, VERSION_HEADER},
-    wire,
 };
 
 /// The timeout for requests that the hub answers at once.
@@ -99,7 +101,7 @@ impl HubSession {
     pub(super) async fn request_stateless(&self, id: &str, message: Bytes, version: &str) -> Bytes {
         let request = self
             .build_request(Method::POST, None)
-            .header(VERSION_HEADER, version)
+            .header(PROTOCOL_VERSION, version)
             .header(header::CONTENT_TYPE, JSON);
         let outcome = match request.body(message).send().await {
             Ok(response) if is_successful_stream(&response) => self.read_answer(response, id).await,
@@ -187,7 +189,7 @@ impl HubSession {
     async fn read_stream(&self, session: &HeaderValue, last_event_id: &mut String) {
         let mut request = self.build_request(Method::GET, Some(session.clone()));
         if !last_event_id.is_empty() {
-            request = request.header("Last-Event-ID", last_event_id.as_str());
+            request = request.header(LAST_EVENT_ID, last_event_id.as_str());
         }
         let Ok(response) = request.send().await else {
             return;
@@ -219,7 +221,7 @@ impl HubSession {
         if response.status() == StatusCode::NOT_FOUND {
             return PostOutcome::UnknownSession;
         }
-        if let Some(session) = response.headers().get(&SESSION_HEADER) {
+        if let Some(session) = response.headers().get(&SESSION_ID) {
             self.with_state(|state| state.session = Some(session.clone()));
         }
         if is_successful_stream(&response) {
@@ -232,7 +234,7 @@ impl HubSession {
     async fn read_answer(&self, response: Response, id: &str) -> PostOutcome {
         let mut events = events::read_events(response.bytes_stream());
         while let Some(event) = events.next().await {
-            if wire::is_answer_to(&event.data, id) {
+            if client_message::is_answer_to(event.data.as_bytes(), id) {
                 return PostOutcome::Answered(event.data.into());
             }
             let _ = self.messages.send(event.data.into()).await;
@@ -247,7 +249,7 @@ impl HubSession {
             .header(CLIENT_HEADER, &self.client)
             .header(header::ACCEPT, "application/json, text/event-stream");
         match session {
-            Some(session) => request.header(SESSION_HEADER, session),
+            Some(session) => request.header(SESSION_ID, session),
             None => request,
         }
     }
@@ -280,7 +282,7 @@ fn is_successful_stream(response: &Response) -> bool {
 /// do.
 fn answer_line(id: &str, outcome: PostOutcome) -> Bytes {
     let message = match outcome {
-        PostOutcome::Answered(body) if wire::is_answer_to(&body, id) => return body,
+        PostOutcome::Answered(body) if client_message::is_answer_to(&body, id) => return body,
         PostOutcome::Answered(body) => refusal_message(&body),
         PostOutcome::UnknownSession => {
             "Drawbridge was restarted, and this session has ended; connect again".to_owned()
@@ -297,7 +299,7 @@ fn answer_line(id: &str, outcome: PostOutcome) -> Bytes {
              again. If Drawbridge is not running, start it or run `drawbridge serve`."
         ),
     };
-    wire::encode_error_with_raw_id(id, &RpcError::new(code::INTERNAL_ERROR, message))
+    encode::encode_error_with_raw_id(id, &RpcError::new(code::INTERNAL_ERROR, message))
 }
 
 /// Returns the message of an error that concerns the client as a whole and not one request.

@@ -1,39 +1,33 @@
-//! Reads server-sent events: <https://html.spec.whatwg.org/multipage/server-sent-events.html>,
-//! limited to the parts that the endpoint sends.
+//! Reads the hub's event streams: one event of a hub, or one message, per server-sent event.
 
 use std::{collections::VecDeque, future::ready};
 
 use bytes::Bytes;
 use drawbridge_hub::model::event::Event;
+use drawbridge_jsonrpc::sse::{SseEvent, SseParser};
 use futures_util::{Stream, StreamExt, stream};
 
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
 
-/// An event as it was sent.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct SseEvent {
-    /// Empty if the event has no id.
-    pub(crate) id: String,
-    pub(crate) data: Vec<u8>,
-}
+/// The longest event, in bytes. A message has at most 16 MiB.
+const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
 
 /// Returns the hub's events in the body of `/api/events`. Events of an unknown kind are skipped.
 pub(super) fn read_hub_events<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = Event> + Send + Unpin {
-    read_events(body).filter_map(|event| ready(serde_json::from_slice(&event.data).ok()))
+    read_events(body).filter_map(|event| ready(serde_json::from_str(&event.data).ok()))
 }
 
-/// Returns the events of a body that have data. The stream ends when the body ends or fails.
+/// Returns the events of a body that have data. The stream ends when the body ends or fails, or if
+/// an event is too long.
 pub(crate) fn read_events<E>(
     body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
 ) -> impl Stream<Item = SseEvent> + Send + Unpin {
     let reader = Reader {
         body: Box::pin(body),
-        lines: LineParser::default(),
+        parser: SseParser::new(MAX_EVENT_BYTES),
         events: VecDeque::new(),
     };
     Box::pin(stream::unfold(reader, |mut reader| async move {
@@ -42,49 +36,13 @@ pub(crate) fn read_events<E>(
                 return Some((event, reader));
             }
             let chunk = reader.body.next().await?.ok()?;
-            reader.lines.push_chunk(&chunk, &mut reader.events);
+            reader.events.extend(reader.parser.push(&chunk).ok()?);
         }
     }))
 }
 
 struct Reader<B> {
     body: B,
-    lines: LineParser,
+    parser: SseParser,
     events: VecDeque<SseEvent>,
-}
-
-#[derive(Default)]
-struct LineParser {
-    /// The beginning of a line whose end has not arrived.
-    partial_line: Vec<u8>,
-    event: SseEvent,
-}
-
-impl LineParser {
-    fn push_chunk(&mut self, chunk: &[u8], events: &mut VecDeque<SseEvent>) {
-        let mut lines = chunk.split(|byte| *byte == b'\n').peekable();
-        while let Some(line) = lines.next() {
-            self.partial_line.extend_from_slice(line);
-            if lines.peek().is_some() {
-                self.end_line(events);
-            }
-        }
-    }
-
-    fn end_line(&mut self, events: &mut VecDeque<SseEvent>) {
-        let line = std::mem::take(&mut self.partial_line);
-        let line = line.strip_suffix(b"\r").unwrap_or(&line);
-        let read_value = |field: &[u8]| field.strip_prefix(b" ").unwrap_or(field).to_vec();
-        if line.is_empty() {
-            let event = std::mem::take(&mut self.event);
-            events.extend((!event.data.is_empty()).then_some(event));
-        } else if let Some(data) = line.strip_prefix(b"data:") {
-            if !self.event.data.is_empty() {
-                self.event.data.push(b'\n');
-            }
-            self.event.data.extend(read_value(data));
-        } else if let Some(id) = line.strip_prefix(b"id:") {
-            self.event.id = String::from_utf8_lossy(&read_value(id)).into_owned();
-        }
-    }
 }

@@ -14,6 +14,10 @@ use drawbridge_hub::{
     protocol,
     sessions::ClientSession,
 };
+use drawbridge_jsonrpc::{
+    client_message::{self, ClientMessage, ParseError},
+    encode,
+};
 use futures_util::future::join_all;
 use serde::{
     Deserialize, Deserializer,
@@ -27,12 +31,7 @@ use super::{
     request::{Caller, check_version, malformed_error, names_modern_revision},
     response::{MAX_QUEUED_MESSAGES, McpResult, ResponseMessages, json_response, respond},
 };
-use crate::{
-    error_response::RpcRefusal,
-    headers::accepts_events,
-    state::ListenerState,
-    wire::{self, Message, ParseError},
-};
+use crate::{error_response::RpcRefusal, headers::accepts_events, state::ListenerState};
 
 /// The largest number of messages in a batch.
 const MAX_MESSAGES: usize = 100;
@@ -56,11 +55,11 @@ pub(super) async fn handle(
 ) -> McpResult {
     check_version(headers)?;
     if names_modern_revision(headers) {
-        return Err(wire::batch_unsupported().into());
+        return Err(client_message::batch_unsupported().into());
     }
     let session = caller.find_session(state, headers, None)?;
     if !protocol::supports_batches(&session.hello.protocol_version) {
-        return Err(wire::batch_unsupported().into());
+        return Err(client_message::batch_unsupported().into());
     }
     let mut batch = Batch::default();
     for message in read_messages(body)? {
@@ -158,24 +157,24 @@ impl Batch {
         session: &Arc<ClientSession>,
         message: &RawValue,
     ) {
-        match wire::parse(message.get().as_bytes()) {
-            Ok(Message::Request { id, method, .. }) if methods::opens_session(&method) => {
+        match client_message::parse(message.get().as_bytes()) {
+            Ok(ClientMessage::Request { id, method, .. }) if methods::opens_session(&method) => {
                 let error = RpcError::new(
                     code::INVALID_REQUEST,
                     "`initialize` must not be part of a batch",
                 );
-                self.answers.push(wire::encode_error(Some(id), &error));
+                self.answers.push(encode::encode_error(Some(id), &error));
             }
-            Ok(Message::Request { id, method, params }) => {
+            Ok(ClientMessage::Request { id, method, params }) => {
                 match Exchange::begin(state, session, id, &method, params) {
                     Ok(exchange) => self.exchanges.push(exchange),
                     Err(refusal) => self.answers.push(refusal.into_body()),
                 }
             }
-            Ok(Message::Notification { method, params }) => {
+            Ok(ClientMessage::Notification { method, params }) => {
                 state.hub.handle_notification(session, &method, params)
             }
-            Ok(Message::Response { id, reply }) => match wire::read_reply(reply) {
+            Ok(ClientMessage::Response { id, reply }) => match client_message::read_reply(reply) {
                 Ok(reply) => session.deliver_reply(id, reply),
                 Err(error) => self.answers.push(malformed_error(error).into_body()),
             },

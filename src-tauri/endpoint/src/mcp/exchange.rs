@@ -8,14 +8,11 @@ use drawbridge_hub::{
     model::rpc::{RpcError, code},
     sessions::{ClientHandle, ClientSession, InFlightRequest},
 };
+use drawbridge_jsonrpc::{client_message::Id, encode};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use crate::{
-    error_response::RpcRefusal,
-    state::ListenerState,
-    wire::{self, Id},
-};
+use crate::{error_response::RpcRefusal, state::ListenerState};
 
 /// A client's request in flight. Dropping it cancels the request.
 pub(crate) struct Exchange {
@@ -68,6 +65,6 @@ impl Exchange {
         let reply = reply.unwrap_or_else(|aborted| {
             Err(RpcError::new(code::INTERNAL_ERROR, aborted.to_string()))
         });
-        wire::encode_reply(self.in_flight.id(), &reply)
+        encode::encode_reply(self.in_flight.id(), &reply)
     }
 }

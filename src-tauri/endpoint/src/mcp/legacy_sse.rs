@@ -17,6 +17,10 @@ use drawbridge_hub::{
     random,
     sessions::{ClientScope, ClientSession},
 };
+use drawbridge_jsonrpc::{
+    client_message::{self, ClientMessage, Id},
+    encode,
+};
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
 
@@ -30,7 +34,6 @@ use crate::{
     auth, body,
     error_response::Refusal,
     state::{ListenerState, Outlet},
-    wire::{self, Id, Message},
 };
 
 /// `GET /sse`: opens a stream. Its first event names the URL to post messages to.
@@ -81,24 +84,24 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
     })?;
     check_content_type(&headers)?;
     let body = body::read_body(body).await?;
-    match wire::parse(&body)? {
-        Message::Request { id, method, params } if methods::opens_session(&method) => {
+    match client_message::parse(&body)? {
+        ClientMessage::Request { id, method, params } if methods::opens_session(&method) => {
             initialize(&state, &outlet, id, params).await;
         }
-        Message::Request { id, method, params } => match outlet.session.get() {
+        ClientMessage::Request { id, method, params } => match outlet.session.get() {
             Some(session) => {
                 let exchange = Exchange::begin(&state, session, id, &method, params)?;
                 tokio::spawn(send_answer(outlet, exchange));
             }
             None => outlet.refuse(id, "send `initialize` first"),
         },
-        Message::Notification { method, params } => {
+        ClientMessage::Notification { method, params } => {
             if let Some(session) = outlet.session.get() {
                 state.hub.handle_notification(session, &method, params);
             }
         }
-        Message::Response { id, reply } => {
-            let reply = wire::read_reply(reply).map_err(malformed_error)?;
+        ClientMessage::Response { id, reply } => {
+            let reply = client_message::read_reply(reply).map_err(malformed_error)?;
             if let Some(session) = outlet.session.get() {
                 session.deliver_reply(id, reply);
             }
@@ -115,7 +118,7 @@ async fn initialize(
 ) {
     let hello = match handshake::read_initialize(params) {
         Ok(hello) => hello,
-        Err(error) => return outlet.send(wire::encode_error(Some(id), &error)),
+        Err(error) => return outlet.send(encode::encode_error(Some(id), &error)),
     };
     let result =
         handshake::initialize_result(&hello, state.hub.instructions(&ClientScope::All).as_deref());
@@ -127,7 +130,7 @@ async fn initialize(
         state.hub.sessions().close(&session.id);
         return outlet.refuse(id, "this stream has a session already; open another stream");
     }
-    outlet.send(wire::encode_result(id, &result));
+    outlet.send(encode::encode_result(id, &result));
     tokio::spawn(forward_messages(
         Arc::clone(&state.hub),
         Arc::clone(outlet),

@@ -11,13 +11,16 @@ use drawbridge_hub::{
     protocol::{self, Era},
     sessions::{ClientScope, ClientSession},
 };
+use drawbridge_jsonrpc::{
+    client_message::Id,
+    headers::{PROTOCOL_VERSION, SESSION_ID},
+};
 
 use crate::{
     auth,
     error_response::{Refusal, RpcRefusal},
-    headers::{SESSION_HEADER, VERSION_HEADER, header_text, is_json},
+    headers::{header_text, is_json},
     state::ListenerState,
-    wire::Id,
 };
 
 /// The client that sent a request, and the scope that the path names.
@@ -77,7 +80,7 @@ impl Caller {
         let refusal = |status, message: &str| {
             RpcRefusal::new(status, id, &RpcError::new(code::INVALID_REQUEST, message))
         };
-        let Some(name) = header_text(headers, &SESSION_HEADER) else {
+        let Some(name) = header_text(headers, &SESSION_ID) else {
             return Err(refusal(
                 StatusCode::BAD_REQUEST,
                 "the header `Mcp-Session-Id` is missing; send `initialize` first, then repeat the session id of its answer",
@@ -112,7 +115,7 @@ pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), Refusal> {
 /// # Errors
 /// Returns 400 if the header names an unknown revision.
 pub(super) fn check_version(headers: &HeaderMap) -> Result<(), Refusal> {
-    match header_text(headers, &VERSION_HEADER) {
+    match header_text(headers, &PROTOCOL_VERSION) {
         Some(version) if !protocol::is_known_revision(&version) => Err(Refusal::bad_request(
             "the header `MCP-Protocol-Version` names a revision that Drawbridge does not know",
         )),
@@ -127,7 +130,7 @@ pub(super) fn malformed_error(error: serde_json::Error) -> RpcRefusal {
 
 /// Returns whether the headers name a revision without sessions.
 pub(super) fn names_modern_revision(headers: &HeaderMap) -> bool {
-    header_text(headers, &VERSION_HEADER)
+    header_text(headers, &PROTOCOL_VERSION)
         .is_some_and(|version| Era::from_revision(&version) == Some(Era::Modern))
 }
 

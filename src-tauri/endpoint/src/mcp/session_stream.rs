@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderName, StatusCode, Uri},
+    http::{HeaderMap, StatusCode, Uri},
 };
+use drawbridge_jsonrpc::headers::LAST_EVENT_ID;
 use futures_util::StreamExt;
 
 use super::{
@@ -22,8 +23,6 @@ use crate::{
     headers::{accepts_events, header_text},
     state::ListenerState,
 };
-
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// `GET /mcp`: streams a session's messages until the session ends, the endpoint stops or another
 /// stream replaces this one.

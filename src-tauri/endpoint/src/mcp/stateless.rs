@@ -21,6 +21,10 @@ use drawbridge_hub::{
     },
     sessions::{ClientSession, StatelessRequest, Subscription},
 };
+use drawbridge_jsonrpc::{
+    client_message::{ClientMessage, Id},
+    encode,
+};
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -34,7 +38,6 @@ use crate::{
     error_response::{Refusal, RpcRefusal},
     headers::is_event_stream,
     state::{ListenerKind, ListenerState},
-    wire::{self, Id, Message},
 };
 
 /// Asks proxies to forward each event at once.
@@ -64,13 +67,15 @@ pub(super) fn is_stateless_request(
 
 /// Handles a message that is not a request. Notifications have no effect in this era, and responses
 /// are rejected.
-pub(super) fn handle_non_request(message: &Message<'_>) -> McpResult {
+pub(super) fn handle_non_request(message: &ClientMessage<'_>) -> McpResult {
     match message {
-        Message::Notification { .. } => Ok(StatusCode::ACCEPTED.into_response()),
-        Message::Request { .. } | Message::Response { .. } => Err(Refusal::bad_request(
-            "in this revision of MCP, a client sends only requests and notifications",
-        )
-        .into()),
+        ClientMessage::Notification { .. } => Ok(StatusCode::ACCEPTED.into_response()),
+        ClientMessage::Request { .. } | ClientMessage::Response { .. } => {
+            Err(Refusal::bad_request(
+                "in this revision of MCP, a client sends only requests and notifications",
+            )
+            .into())
+        }
     }
 }
 
@@ -247,7 +252,7 @@ async fn run_request(
         if let Err(error) = &reply {
             let _ = error_code_setter.set(error.code);
         }
-        wire::encode_reply(&id, &reply)
+        encode::encode_reply(&id, &reply)
     };
     let mut response = respond(ResponseMessages::new(messages, answer)).await;
     if let Some(code) = error_code.get()
@@ -265,7 +270,7 @@ fn stream_subscription(
     id: Id<'_>,
     session: Arc<ClientSession>,
 ) -> Response {
-    let completion = wire::encode_result(id, &meta::subscription_ended_result(&id.to_raw()));
+    let completion = encode::encode_result(id, &meta::subscription_ended_result(&id.to_raw()));
     let (stopping, ended) = (state.stopping.clone(), session.ended.clone());
     let open = OpenSubscription {
         hub: Arc::clone(&state.hub),

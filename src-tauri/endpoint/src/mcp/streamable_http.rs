@@ -30,9 +30,13 @@ use super::{
 use crate::{
     body,
     error_response::Refusal,
-    headers::{SESSION_HEADER, accepts_events, accepts_json},
+    headers::{accepts_events, accepts_json},
     state::ListenerState,
-    wire::{self, Id, Message},
+};
+use drawbridge_jsonrpc::{
+    client_message::{self, ClientMessage, Id},
+    encode,
+    headers::SESSION_ID,
 };
 
 /// `POST /mcp`: handles one message or a batch.
@@ -48,8 +52,8 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
     if batch::is_batch(&body) {
         return Box::pin(batch::handle(&state, &caller, &headers, &body)).await;
     }
-    let message = wire::parse(&body)?;
-    if let Message::Request { id, method, params } = &message
+    let message = client_message::parse(&body)?;
+    if let ClientMessage::Request { id, method, params } = &message
         && stateless::is_stateless_request(&headers, method, *params)
     {
         let raw = RawRequest {
@@ -65,10 +69,10 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
     }
     check_version(&headers)?;
     match message {
-        Message::Request { id, method, params } if methods::opens_session(&method) => {
+        ClientMessage::Request { id, method, params } if methods::opens_session(&method) => {
             Box::pin(initialize(&state, caller, id, params)).await
         }
-        Message::Request { id, method, params } => {
+        ClientMessage::Request { id, method, params } => {
             let session = caller.find_session(&state, &headers, Some(id))?;
             let exchange = Exchange::begin(&state, &session, id, &method, params)?;
             if accepts_events(&headers) {
@@ -76,14 +80,17 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
             }
             Ok(json_response(exchange.answer(None).await))
         }
-        Message::Notification { method, params } => {
+        ClientMessage::Notification { method, params } => {
             let session = caller.find_session(&state, &headers, None)?;
             state.hub.handle_notification(&session, &method, params);
             Ok(StatusCode::ACCEPTED.into_response())
         }
-        Message::Response { id, reply } => {
+        ClientMessage::Response { id, reply } => {
             let session = caller.find_session(&state, &headers, None)?;
-            session.deliver_reply(id, wire::read_reply(reply).map_err(malformed_error)?);
+            session.deliver_reply(
+                id,
+                client_message::read_reply(reply).map_err(malformed_error)?,
+            );
             Ok(StatusCode::ACCEPTED.into_response())
         }
     }
@@ -111,14 +118,14 @@ async fn initialize(
     let Caller { client, scope } = caller;
     let hello = match handshake::read_initialize(params) {
         Ok(hello) => hello,
-        Err(error) => return Ok(json_response(wire::encode_error(Some(id), &error))),
+        Err(error) => return Ok(json_response(encode::encode_error(Some(id), &error))),
     };
     let result = handshake::initialize_result(&hello, state.hub.instructions(&scope).as_deref());
     let session = state.hub.open_session(client, hello, scope).await;
     let name = header::HeaderValue::from_str(session.id.as_str())
         .expect("a session id consists of visible ASCII characters");
-    let mut response = json_response(wire::encode_result(id, &result));
-    response.headers_mut().insert(SESSION_HEADER, name);
+    let mut response = json_response(encode::encode_result(id, &result));
+    response.headers_mut().insert(SESSION_ID, name);
     Ok(response)
 }
 

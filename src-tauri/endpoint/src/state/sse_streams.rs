@@ -13,10 +13,9 @@ use drawbridge_hub::{
     },
     sessions::ClientSession,
 };
+use drawbridge_jsonrpc::{client_message::Id, encode};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-
-use crate::wire::{self, Id};
 
 /// The largest number of messages that wait for a client. If a client reads too slowly, its stream
 /// is closed.
@@ -94,7 +93,7 @@ impl Outlet {
     }
 
     pub(crate) fn refuse(&self, id: Id<'_>, why: &str) {
-        self.send(wire::encode_error(
+        self.send(encode::encode_error(
             Some(id),
             &RpcError::new(code::INVALID_REQUEST, why),
         ));

@@ -4,7 +4,7 @@
 //! messages wait in the session's outbox until the client listens to the session.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -13,6 +13,10 @@ use std::{
 };
 
 use bytes::Bytes;
+use drawbridge_jsonrpc::{
+    encode::{cancelled_params, encode_notification, encode_request},
+    pending::PendingRequests,
+};
 use serde_json::value::RawValue;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -43,18 +47,18 @@ pub(super) struct Outbox {
 
 /// The hub's requests that a client has not answered yet.
 #[derive(Debug)]
-pub(super) struct PendingRequests {
+pub(super) struct HubRequests {
     next_id: AtomicU64,
-    pending: Mutex<HashMap<u64, oneshot::Sender<Reply>>>,
+    pending: PendingRequests<Reply>,
 }
 
-impl Default for PendingRequests {
+impl Default for HubRequests {
     /// Returns a counter that starts at a random id: a late answer to a request from before a
     /// restart must not match a request of this hub.
     fn default() -> Self {
         Self {
             next_id: AtomicU64::new(rand::random::<u32>().into()),
-            pending: Mutex::default(),
+            pending: PendingRequests::default(),
         }
     }
 }
@@ -74,13 +78,8 @@ impl ClientSession {
     /// Delivers the client's answer to a request of the hub. An answer to an unknown request is
     /// dropped.
     pub fn deliver_reply(&self, id: &RawValue, reply: Reply) {
-        let request = id
-            .get()
-            .parse()
-            .ok()
-            .and_then(|id: u64| lock(&self.pending_requests.pending).remove(&id));
-        if let Some(request) = request {
-            let _ = request.send(reply);
+        if let Ok(id) = id.get().parse() {
+            self.hub_requests.pending.settle(id, reply);
         }
     }
 }
@@ -209,7 +208,8 @@ impl ClientHandle {
             },
             _ => None,
         };
-        self.send(encode_message(None, method, with_id.as_deref().or(params)));
+        let params = with_id.as_deref().or(params).map(RawValue::get);
+        self.send(encode_notification(method, params).into());
     }
 
     /// Forwards a server's log message if the client wants messages of its level.
@@ -269,22 +269,18 @@ impl ClientHandle {
     }
 
     async fn request_directly(&self, request: &InputRequest, max_wait: Duration) -> Reply {
-        let requests = &self.session.pending_requests;
+        let requests = &self.session.hub_requests;
         let id = requests.next_id.fetch_add(1, Ordering::Relaxed) + 1;
-        let (answer, answered) = oneshot::channel();
-        {
-            let mut pending = lock(&requests.pending);
-            if pending.len() >= MAX_PENDING {
-                return Err(RpcError::new(
-                    code::INTERNAL_ERROR,
-                    "too many requests are already waiting for the client",
-                ));
-            }
-            pending.insert(id, answer);
-        }
+        let Some(answered) = requests.pending.register(id, MAX_PENDING) else {
+            return Err(RpcError::new(
+                code::INTERNAL_ERROR,
+                "too many requests are already waiting for the client",
+            ));
+        };
         let _guard = PendingGuard { client: self, id };
         let InputRequest { method, params } = request;
-        self.send(encode_message(Some(id), method, params.as_deref()));
+        let params = params.as_deref().map(RawValue::get);
+        self.send(encode_request(id, method, params).into());
         tokio::select! {
             answer = timeout(max_wait, answered) => match answer {
                 Ok(Ok(reply)) => reply,
@@ -335,16 +331,10 @@ struct PendingGuard<'a> {
 impl Drop for PendingGuard<'_> {
     fn drop(&mut self) {
         let session = &self.client.session;
-        let is_open = lock(&session.pending_requests.pending)
-            .remove(&self.id)
-            .is_some();
+        let is_open = session.hub_requests.pending.remove(self.id);
         if is_open && !session.ended.is_cancelled() {
             let why = "the server cancelled the request, or it timed out";
-            let params = json::raw(format!(
-                r#"{{"requestId":{},"reason":{}}}"#,
-                self.id,
-                json::quote(why)
-            ));
+            let params = json::raw(cancelled_params(self.id, why));
             self.client.notify("notifications/cancelled", Some(&params));
         }
     }
@@ -352,19 +342,4 @@ impl Drop for PendingGuard<'_> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn encode_message(id: Option<u64>, method: &str, params: Option<&RawValue>) -> Bytes {
-    let mut text = String::from(r#"{"jsonrpc":"2.0""#);
-    if let Some(id) = id {
-        text.push_str(&format!(r#","id":{id}"#));
-    }
-    text.push_str(r#","method":"#);
-    text.push_str(&json::quote(method));
-    if let Some(params) = params {
-        text.push_str(r#","params":"#);
-        text.push_str(params.get());
-    }
-    text.push('}');
-    text.into()
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{message::MalformedAnswer, process::ProcessExit};
+use drawbridge_jsonrpc::server_message::MalformedAnswer;
+
+use super::process::ProcessExit;
 use crate::{
     http::HttpError,
     model::cause::{Cause, MapText},

@@ -5,16 +5,19 @@ pub(super) mod opening;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use drawbridge_jsonrpc::{
+    encode,
+    server_message::{self, ServerMessage},
+    sse::SseEvent,
+};
 use http::{HeaderValue, Uri, header::ACCEPT};
 use tokio::{sync::oneshot::error::RecvError, task::AbortHandle, time::timeout};
 
 use super::{
     EndReason, EventSender, HttpRefusal, LostReason, NotSentReason, RemoteError, Reply,
     TransportError, TransportEvent, TransportRequest,
-    message::{self, Message},
     pending::Pending,
     remote::{self, HttpTarget, Remote, TargetError},
-    sse::SseEvent,
 };
 use crate::{
     http::{HttpClient, HttpError},
@@ -259,7 +262,7 @@ impl SseTransport {
         let answer = tokio::select! {
             biased;
             answer = &mut receiver => flatten_answer(answer),
-            posted = self.shared.post(Some(id), message::encode_request(id, method, params)) => match posted {
+            posted = self.shared.post(Some(id), encode::encode_request(id, method, params)) => match posted {
                 Ok(()) => flatten_answer(receiver.await),
                 Err(error) => Err(error),
             },
@@ -307,13 +310,15 @@ impl Shared {
         let status = response.status();
         if status.is_success() {
             let body = self.remote.read_body(response).await?;
-            match message::parse(&body) {
-                Some(Message::Answer {
+            match server_message::parse(&body) {
+                Some(ServerMessage::Answer {
                     id: answered,
                     reply,
                 }) => drop(self.pending.complete(answered.or(id), reply)),
-                Some(Message::Malformed { ids, rule }) => drop(self.pending.fail(&ids, &rule)),
-                Some(Message::Incoming(_)) | None => {}
+                Some(ServerMessage::Malformed { ids, rule }) => {
+                    self.pending.fail(&ids, &rule);
+                }
+                Some(ServerMessage::Incoming(_)) | None => {}
             }
             return Ok(());
         }
@@ -345,10 +350,10 @@ impl Shared {
         if event.name != "message" {
             return;
         }
-        match message::parse(&Json::new(event.data)) {
-            Some(Message::Answer { id, reply }) => drop(self.pending.complete(id, reply)),
-            Some(Message::Malformed { ids, rule }) => drop(self.pending.fail(&ids, &rule)),
-            Some(Message::Incoming(message)) => {
+        match server_message::parse(&Json::new(event.data)) {
+            Some(ServerMessage::Answer { id, reply }) => drop(self.pending.complete(id, reply)),
+            Some(ServerMessage::Malformed { ids, rule }) => drop(self.pending.fail(&ids, &rule)),
+            Some(ServerMessage::Incoming(message)) => {
                 self.events
                     .send(TransportEvent::Message {
                         message,
@@ -410,7 +415,7 @@ impl Drop for CancelOnDrop {
         {
             let (shared, id) = (self.shared.clone(), self.id);
             runtime.spawn(async move {
-                let cancelled = message::encode_cancelled(
+                let cancelled = encode::encode_cancelled(
                     id,
                     "The client cancelled the request, or the request timed out",
                 );

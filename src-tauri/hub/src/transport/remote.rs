@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
+use drawbridge_jsonrpc::server_message::{self, ServerMessage};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
     header::{AUTHORIZATION, CONTENT_TYPE, LOCATION},
@@ -15,7 +16,6 @@ use url::Url;
 use super::{
     HttpRefusal, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, RefusedReason, RemoteError,
     TransportError,
-    message::{self, Message},
 };
 use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
@@ -182,9 +182,9 @@ impl Remote {
         status: StatusCode,
         text: &str,
     ) -> Result<RpcError, TransportError> {
-        if let Some(Message::Answer {
+        if let Some(ServerMessage::Answer {
             reply: Err(error), ..
-        }) = message::parse(&Json::new(text))
+        }) = server_message::parse(&Json::new(text))
         {
             return Ok(error);
         }

@@ -9,6 +9,10 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_jsonrpc::{
+    encode,
+    server_message::{self, MalformedAnswer, ServerMessage},
+};
 use serde_json::value::RawValue;
 use tokio::{
     io::{AsyncRead, AsyncWriteExt, BufReader},
@@ -20,7 +24,6 @@ use tokio::{
 use super::{
     EndReason, EventSender, LostReason, MAX_MESSAGE, NotSentReason, Reply, TransportError,
     TransportEvent, TransportRequest,
-    message::{self, MalformedAnswer, Message},
     pending::Pending,
     process::{self, Launch, Pipes, Process, ProcessExit, SpawnError, guard::Guard},
     rate_limit::RateLimit,
@@ -139,7 +142,7 @@ impl StdioTransport {
             id,
             sent: false,
         };
-        self.send(message::encode_request(id, method, params))
+        self.send(encode::encode_request(id, method, params))
             .await?;
         in_flight.sent = true;
         let answer = receiver.await;
@@ -242,10 +245,10 @@ impl Shared {
         }
     }
 
-    async fn handle_message(&self, message: Message, events: &EventSender) {
+    async fn handle_message(&self, message: ServerMessage, events: &EventSender) {
         match message {
-            Message::Answer { id, reply } => self.deliver_answer(id, reply),
-            Message::Malformed { ids, rule } => {
+            ServerMessage::Answer { id, reply } => self.deliver_answer(id, reply),
+            ServerMessage::Malformed { ids, rule } => {
                 if !self.pending.fail(&ids, &rule) {
                     self.logs.add_server_line(
                         &self.server,
@@ -255,7 +258,7 @@ impl Shared {
                     );
                 }
             }
-            Message::Incoming(message) => {
+            ServerMessage::Incoming(message) => {
                 events
                     .send(TransportEvent::Message {
                         message,
@@ -289,7 +292,7 @@ impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         self.transport.shared.pending.remove(self.id);
         if self.sent {
-            let _ = self.transport.try_send(message::encode_cancelled(
+            let _ = self.transport.try_send(encode::encode_cancelled(
                 self.id,
                 "The client cancelled the request, or the request timed out",
             ));
@@ -409,7 +412,7 @@ async fn read_messages(
             Line::Whole(line) if line.is_empty() => continue,
             Line::Whole(line) => parse_line(line),
             Line::TooLong(line) => {
-                if let Some(id) = message::answered_id(&line) {
+                if let Some(id) = server_message::answered_id(&line) {
                     let max_bytes = MAX_MESSAGE;
                     shared
                         .pending
@@ -443,14 +446,14 @@ async fn read_messages(
 
 /// # Errors
 /// Returns the line if it is not a message.
-fn parse_line(line: Vec<u8>) -> Result<Message, Vec<u8>> {
+fn parse_line(line: Vec<u8>) -> Result<ServerMessage, Vec<u8>> {
     let line = Json::from_utf8(line).map_err(FromUtf8Error::into_bytes)?;
-    message::parse(&line).ok_or_else(|| line.get().as_bytes().to_vec())
+    server_message::parse(&line).ok_or_else(|| line.get().as_bytes().to_vec())
 }
 
 /// Separates messages from text that a server wrote on the same line, as with a `print` without a
 /// line break. Returns the messages, and the rest of the line.
-fn split_messages(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
+fn split_messages(line: &[u8]) -> (Vec<ServerMessage>, Vec<u8>) {
     let (mut messages, mut other_text, mut rest) = (Vec::new(), Vec::new(), line);
     if memchr::memmem::find(line, br#""jsonrpc""#).is_none() {
         return (messages, line.to_vec());
@@ -460,7 +463,7 @@ fn split_messages(line: &[u8]) -> (Vec<Message>, Vec<u8>) {
             break;
         };
         let object = first_object(&rest[begin..]);
-        let message = object.and_then(|object| message::parse(&Json::new(object)));
+        let message = object.and_then(|object| server_message::parse(&Json::new(object)));
         // If no message begins at this brace, it belongs to the text, and the next brace is
         // examined.
         let end = object

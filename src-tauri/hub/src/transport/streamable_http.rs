@@ -12,6 +12,12 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_jsonrpc::{
+    encode,
+    headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    server_message::{self, ServerMessage},
+    sse::SseParser,
+};
 use http::{
     HeaderName, HeaderValue, Method, StatusCode, Uri,
     header::{ACCEPT, CONTENT_TYPE},
@@ -24,9 +30,7 @@ use tokio::{
 use super::{
     EndReason, EventSender, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, Reply,
     TransportError, TransportEvent, TransportRequest,
-    message::{self, Message},
     remote::{self, HttpTarget, Remote, TargetError},
-    sse::SseParser,
 };
 use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse},
@@ -37,9 +41,6 @@ use crate::{
     protocol::ServerHello,
 };
 
-const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const LAST_EVENT_HEADER: HeaderName = HeaderName::from_static("last-event-id");
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before a broken stream is resumed, if the server does not name one.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -122,7 +123,7 @@ impl HttpTransport {
             id: request.id,
             answered: false,
         };
-        let body = message::encode_request(request.id, request.method, request.params);
+        let body = encode::encode_request(request.id, request.method, request.params);
         let answer = match self.post(body, request.headers).await {
             Ok(Ok(response)) => {
                 if request.method == "initialize" {
@@ -173,12 +174,12 @@ impl HttpTransport {
         headers.extend(
             self.session
                 .get()
-                .map(|session| (SESSION_HEADER, session.clone())),
+                .map(|session| (SESSION_ID, session.clone())),
         );
         headers.extend(
             self.version
                 .get()
-                .map(|version| (VERSION_HEADER, version.clone())),
+                .map(|version| (PROTOCOL_VERSION, version.clone())),
         );
         request
     }
@@ -186,7 +187,7 @@ impl HttpTransport {
     /// Stores the id of the session that a successful `initialize` began. Some servers also send an
     /// id with a refusal, which begins no session.
     fn store_session(&self, response: &HttpResponse) {
-        if let Some(session) = response.headers().get(SESSION_HEADER) {
+        if let Some(session) = response.headers().get(SESSION_ID) {
             let _ = self.session.set(session.clone());
         }
     }
@@ -277,12 +278,12 @@ impl HttpTransport {
             return self.read_stream(response, id).await;
         }
         let body = self.remote.read_body(response).await?;
-        match message::parse(&body) {
-            Some(Message::Answer { reply, .. }) => Ok(reply),
-            Some(Message::Malformed { rule, .. }) => {
+        match server_message::parse(&body) {
+            Some(ServerMessage::Answer { reply, .. }) => Ok(reply),
+            Some(ServerMessage::Malformed { rule, .. }) => {
                 Err(TransportError::Protocol(InvalidAnswer::Malformed(rule)))
             }
-            Some(Message::Incoming(_)) | None => {
+            Some(ServerMessage::Incoming(_)) | None => {
                 Err(TransportError::Protocol(InvalidAnswer::NotJsonRpc {
                     url: self.remote.url.clone(),
                     text: remote::excerpt(body.get()),
@@ -332,14 +333,14 @@ impl HttpTransport {
                 Err(error) => return Ok(StreamOutcome::Broken(self.map_http_error(error))),
             };
             for event in parser.push(&chunk).map_err(|_| self.too_long_error())? {
-                match message::parse(&Json::new(event.data)) {
-                    Some(Message::Answer {
+                match server_message::parse(&Json::new(event.data)) {
+                    Some(ServerMessage::Answer {
                         id: answered,
                         reply,
                     }) if answered == Some(id) || answered.is_none() => {
                         return Ok(StreamOutcome::Answered(reply));
                     }
-                    Some(Message::Incoming(message)) => {
+                    Some(ServerMessage::Incoming(message)) => {
                         self.events
                             .send(TransportEvent::Message {
                                 message,
@@ -347,12 +348,13 @@ impl HttpTransport {
                             })
                             .await;
                     }
-                    Some(Message::Malformed { ids, rule })
+                    Some(ServerMessage::Malformed { ids, rule })
                         if ids.is_empty() || ids.contains(&id) =>
                     {
                         return Err(TransportError::Protocol(InvalidAnswer::Malformed(rule)));
                     }
-                    Some(Message::Answer { .. } | Message::Malformed { .. }) | None => {}
+                    Some(ServerMessage::Answer { .. } | ServerMessage::Malformed { .. }) | None => {
+                    }
                 }
             }
         }
@@ -379,9 +381,8 @@ impl HttpTransport {
         let mut request = self.with_session(self.remote.build_request(Method::GET, self.uri()));
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        headers.extend(
-            last_id.and_then(|id| Some((LAST_EVENT_HEADER, HeaderValue::try_from(id).ok()?))),
-        );
+        headers
+            .extend(last_id.and_then(|id| Some((LAST_EVENT_ID, HeaderValue::try_from(id).ok()?))));
         request
     }
 
@@ -424,7 +425,7 @@ impl Drop for CancelOnDrop {
         {
             let (transport, id) = (self.transport.clone(), self.id);
             runtime.spawn(async move {
-                let cancelled = message::encode_cancelled(
+                let cancelled = encode::encode_cancelled(
                     id,
                     "The client cancelled the request, or the request timed out",
                 );

@@ -1,5 +1,6 @@
 //! Opens the stream, and reads it until the server has named its endpoint.
 
+use drawbridge_jsonrpc::sse::{SseEvent, SseParser};
 use http::{
     HeaderValue, Method, StatusCode,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION},
@@ -13,7 +14,6 @@ use crate::{
     transport::{
         LostReason, MAX_MESSAGE, RefusedReason, RemoteError, TransportError,
         remote::{Remote, TargetError, excerpt, is_same_origin, to_uri},
-        sse::{SseEvent, SseParser},
     },
 };
 

@@ -14,7 +14,7 @@ use super::{
 };
 use url::Url;
 
-use crate::transport::message::Incoming;
+use drawbridge_jsonrpc::server_message::Incoming;
 
 const STREAM: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";

@@ -3,7 +3,9 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{events::Events, lines::properties::Pieces, transport::message::Incoming};
+use drawbridge_jsonrpc::server_message::Incoming;
+
+use crate::{events::Events, lines::properties::Pieces};
 
 /// Returns the methods of the messages that are read if a server writes these pieces, and the count
 /// of the other lines.
@@ -41,7 +43,7 @@ fn a_message_is_one_line_whatever_stands_between_its_tokens() {
     let mut line = Vec::new();
     append_line(
         &mut line,
-        &message::encode_request(1, "prompts/get", Some(params.get())),
+        &encode::encode_request(1, "prompts/get", Some(params.get())),
     );
     assert_eq!(
         line.iter()
@@ -64,7 +66,7 @@ proptest! {
         let mut non_jsonrpc_lines = 0;
         for (index, (seed, text)) in seeds.iter().enumerate() {
             let params = crate::model::json::raw(Choices::new(seed).value());
-            append_line(&mut bytes, &message::encode_notification(&format!("m{index}"), Some(params.get())));
+            append_line(&mut bytes, &encode::encode_notification(&format!("m{index}"), Some(params.get())));
             bytes.extend_from_slice(text.as_bytes());
             bytes.push(b'\n');
             // A line that consists only of a line break or a BOM is skipped.

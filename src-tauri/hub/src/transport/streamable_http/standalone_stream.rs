@@ -3,6 +3,10 @@
 
 use std::{sync::Weak, time::Duration};
 
+use drawbridge_jsonrpc::{
+    server_message::{self, ServerMessage},
+    sse::SseParser,
+};
 use http::StatusCode;
 use tokio::time::sleep;
 
@@ -10,12 +14,7 @@ use super::{HttpTransport, MAX_RETRY_PAUSE, RETRY_PAUSE, is_stream};
 use crate::{
     http::HttpResponse,
     model::json::Json,
-    transport::{
-        EndReason, MAX_MESSAGE, TransportEvent,
-        message::{self, Message},
-        remote,
-        sse::SseParser,
-    },
+    transport::{EndReason, MAX_MESSAGE, TransportEvent, remote},
 };
 
 /// Reads the stream until the connection is gone, or the server answers that there is no such
@@ -45,7 +44,9 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
                 let Some(transport) = transport.upgrade() else {
                     return;
                 };
-                if let Some(Message::Incoming(message)) = message::parse(&Json::new(event.data)) {
+                if let Some(ServerMessage::Incoming(message)) =
+                    server_message::parse(&Json::new(event.data))
+                {
                     transport
                         .events
                         .send(TransportEvent::Message {

@@ -1,12 +1,11 @@
+use drawbridge_jsonrpc::server_message::MalformedAnswer;
 use http::StatusCode;
 
 use super::*;
 use crate::{
     model::json::Json,
     protocol::handshake,
-    transport::{
-        EndReason, HttpRefusal, RemoteError, message::MalformedAnswer, process::ProcessExit,
-    },
+    transport::{EndReason, HttpRefusal, RemoteError, process::ProcessExit},
 };
 
 const SECRET: &str = "s3cret-token";

@@ -7,6 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use drawbridge_jsonrpc::server_message::Incoming;
 use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 use tokio::{
@@ -23,7 +24,7 @@ use crate::{
     },
     protocol::{input::InputRequest, meta},
     sessions::ClientHandle,
-    transport::{Reply, TransportEvent, message::Incoming},
+    transport::{Reply, TransportEvent},
 };
 
 /// The requests of a server that are being answered on one connection. They end with it.

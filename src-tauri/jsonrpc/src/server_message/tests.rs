@@ -2,11 +2,14 @@ use arbitrary_json::Choices;
 use proptest::prelude::*;
 
 use super::{properties::read, *};
-use crate::model::rpc::code;
+use crate::{
+    encode::{encode_cancelled, encode_reply, encode_request},
+    rpc::code,
+};
 
 #[test]
 fn a_result_is_kept_as_it_was_written() {
-    let Some(Message::Answer {
+    let Some(ServerMessage::Answer {
         id,
         reply: Ok(result),
     }) = parse(&Json::new(
@@ -20,7 +23,7 @@ fn a_result_is_kept_as_it_was_written() {
 
 #[test]
 fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
-    let Some(Message::Answer {
+    let Some(ServerMessage::Answer {
         reply: Err(error), ..
     }) = parse(&Json::new(
         r#"{"jsonrpc":"2.0","id":7,"error":{"message":"m","data":{"a" : 1}}}"#,
@@ -37,7 +40,7 @@ fn an_error_keeps_unknown_members_and_a_malformed_error_is_passed_on_whole() {
     let error = |error: &str| match parse(&Json::new(format!(
         r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#
     ))) {
-        Some(Message::Answer {
+        Some(ServerMessage::Answer {
             reply: Err(error), ..
         }) => error,
         other => panic!("{error} is read as {other:?}"),
@@ -59,7 +62,7 @@ fn an_answer_to_no_request_is_an_answer_without_id() {
         parse(&Json::new(
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#
         )),
-        Some(Message::Answer { id: None, .. })
+        Some(ServerMessage::Answer { id: None, .. })
     ));
 }
 
@@ -82,7 +85,7 @@ fn text_that_is_not_json_rpc_is_no_message() {
 #[test]
 fn a_written_message_can_be_read() {
     let params = json::raw(r#"{"a":1.50}"#.into());
-    let Some(Message::Incoming(Incoming::Request { id, method, params })) =
+    let Some(ServerMessage::Incoming(Incoming::Request { id, method, params })) =
         read(encode_request(3, "a\"b", Some(params.get())))
     else {
         panic!("no request")
@@ -93,11 +96,11 @@ fn a_written_message_can_be_read() {
     );
     assert!(matches!(
         read(encode_cancelled(3, "why")),
-        Some(Message::Incoming(Incoming::Notification { .. }))
+        Some(ServerMessage::Incoming(Incoming::Notification { .. }))
     ));
     assert!(matches!(
-        read(encode_answer(&id, &Err(RpcError::new(1, "m")))),
-        Some(Message::Answer {
+        read(encode_reply(id.get(), &Err(RpcError::new(1, "m"))).to_vec()),
+        Some(ServerMessage::Answer {
             id: Some(3),
             reply: Err(_)
         })
@@ -107,7 +110,7 @@ fn a_written_message_can_be_read() {
 #[test]
 fn a_result_that_is_null_is_a_result() {
     let reply = |text: &str| match parse(&Json::new(text)) {
-        Some(Message::Answer { reply, .. }) => reply
+        Some(ServerMessage::Answer { reply, .. }) => reply
             .map(|result| result.get().to_owned())
             .map_err(|error| error.code),
         other => panic!("{text} is read as {other:?}"),
@@ -130,7 +133,7 @@ fn a_result_that_is_null_is_a_result() {
 fn data_that_is_null_is_data() {
     let text =
         Json::new(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#);
-    let Some(Message::Answer {
+    let Some(ServerMessage::Answer {
         reply: Err(error), ..
     }) = parse(&text)
     else {
@@ -166,7 +169,7 @@ fn an_answer_nested_too_deep_fails_its_request_and_other_messages_are_dropped() 
     let answer = Json::new(format!(
         r#"{{"jsonrpc":"2.0","id":7,"result":{{"x":{deep}}}}}"#
     ));
-    assert!(matches!(parse(&answer), Some(Message::Malformed { ids, .. }) if ids == [7]));
+    assert!(matches!(parse(&answer), Some(ServerMessage::Malformed { ids, .. }) if ids == [7]));
     let notice = Json::new(format!(
         r#"{{"jsonrpc":"2.0","method":"m","params":{{"x":{deep}}}}}"#
     ));
@@ -176,7 +179,7 @@ fn an_answer_nested_too_deep_fails_its_request_and_other_messages_are_dropped() 
     ));
     assert!(matches!(
         parse(&in_a_string),
-        Some(Message::Answer { reply: Ok(_), .. })
+        Some(ServerMessage::Answer { reply: Ok(_), .. })
     ));
 }
 
@@ -226,7 +229,7 @@ fn a_malformed_answer_names_the_broken_rule_and_its_request() {
         ),
     ] {
         match parse(&Json::new(text)) {
-            Some(Message::Malformed { ids, rule: found }) => {
+            Some(ServerMessage::Malformed { ids, rule: found }) => {
                 assert_eq!(ids, [7], "{text}");
                 assert!(found.to_string().contains(rule), "{text}: {found}");
             }

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use drawbridge_hub::model::{
+use serde_json::value::RawValue;
+
+use super::{ClientMessage, Id, MAX_DEPTH, is_answer_to, parse, read_reply};
+use crate::{
+    encode::{encode_error, encode_result},
     json::{RawObject, fold_key},
     rpc::code,
 };
-use serde_json::value::RawValue;
-
-use super::{Id, MAX_DEPTH, Message, encode_error, encode_result, is_answer_to, parse, read_reply};
 
 /// Checks that parsing keeps each part of an accepted message byte for byte and rejects keys that
 /// differ only in case. Checks that the error response to a rejected message is valid JSON.
@@ -40,7 +41,7 @@ pub(crate) fn check_message(text: &[u8]) {
     );
     let has_member = |key: &str, part: &str| object.get(key).map(RawValue::get) == Some(part);
     match message {
-        Message::Request { id, method, params } => {
+        ClientMessage::Request { id, method, params } => {
             assert_eq!(
                 object.get_string("method").as_deref(),
                 Some(method.as_ref())
@@ -54,7 +55,7 @@ pub(crate) fn check_message(text: &[u8]) {
             assert!(has_member("id", id.as_str()), "{raw}");
             check_response(id, raw);
         }
-        Message::Notification { method, params } => {
+        ClientMessage::Notification { method, params } => {
             assert_eq!(
                 object.get_string("method").as_deref(),
                 Some(method.as_ref())
@@ -65,7 +66,7 @@ pub(crate) fn check_message(text: &[u8]) {
             );
             assert!(object.get("id").is_none(), "{raw}");
         }
-        Message::Response { id, reply } => {
+        ClientMessage::Response { id, reply } => {
             assert!(has_member("id", id.get()), "{raw}");
             assert!(object.get("method").is_none(), "{raw}");
             assert!(reply.map_or_else(
@@ -88,7 +89,7 @@ fn check_response(id: Id<'_>, value: &RawValue) {
         String::from_utf8_lossy(&response)
     );
     match parse(&response) {
-        Ok(Message::Response {
+        Ok(ClientMessage::Response {
             id: response_id,
             reply: Ok(result),
         }) => {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::json;
+use crate::json;
 
 fn read(text: &str) -> Option<RpcError> {
     RpcError::parse(&json::raw(text.into())).ok()

@@ -1,15 +1,11 @@
 //! JSON-RPC messages from and to a server, with their parts as raw JSON.
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::Reply;
-use crate::model::{
-    cause::MapText,
+use crate::{
+    envelope::{Envelope, KeyCheck, read_string},
     json::{self, Json},
-    rpc::RpcError,
+    rpc::{Reply, RpcError},
 };
 
 /// A request or notification that a server sent by itself.
@@ -28,7 +24,7 @@ pub enum Incoming {
 
 /// Any message of a server.
 #[derive(Debug)]
-pub enum Message {
+pub enum ServerMessage {
     /// An answer to the request with this id. If no request can be identified, `id` is `None`.
     Answer {
         id: Option<u64>,
@@ -66,7 +62,7 @@ pub enum MalformedAnswer {
 
 impl MalformedAnswer {
     #[must_use]
-    pub fn map_text(self, change: MapText<'_>) -> Self {
+    pub fn map_text(self, change: &dyn Fn(&str) -> String) -> Self {
         match self {
             Self::WrongVersion { version } => Self::WrongVersion {
                 version: change(&version),
@@ -81,44 +77,40 @@ impl MalformedAnswer {
     }
 }
 
-#[derive(Deserialize)]
-struct Envelope<'a> {
-    #[serde(borrow, default)]
-    jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    error: Option<&'a RawValue>,
-}
+/// The members of a server's message. A member that is `null` counts as missing, except for a
+/// result.
+struct Members<'a>(Envelope<'a>);
 
-/// Reads a member that is present, even if it is `null`.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<&'a RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
+impl<'a> Members<'a> {
+    fn read(text: &'a [u8]) -> Option<Self> {
+        let mut envelope = Envelope::read(text, KeyCheck::Tolerant).ok()?;
+        for member in [
+            &mut envelope.jsonrpc,
+            &mut envelope.id,
+            &mut envelope.method,
+            &mut envelope.params,
+            &mut envelope.error,
+        ] {
+            *member = member.filter(|value| value.get() != "null");
+        }
+        Some(Self(envelope))
+    }
 
-impl Envelope<'_> {
     fn is_json_rpc_2(&self) -> bool {
-        self.jsonrpc
+        self.0
+            .jsonrpc
             .is_some_and(|version| version.get() == r#""2.0""#)
     }
 
     /// Returns the id, if it is one of Drawbridge's own.
     fn own_id(&self) -> Option<u64> {
-        self.id.and_then(|id| id.get().parse().ok())
+        self.0.id.and_then(|id| id.get().parse().ok())
     }
 
     /// Returns the id of one of Drawbridge's requests, even if the server turned it into a string.
     fn intended_id(&self) -> Option<u64> {
         self.own_id().or_else(|| {
-            serde_json::from_str::<&str>(self.id?.get())
+            serde_json::from_str::<&str>(self.0.id?.get())
                 .ok()?
                 .parse()
                 .ok()
@@ -126,17 +118,17 @@ impl Envelope<'_> {
     }
 
     fn has_outcome(&self) -> bool {
-        self.result.is_some() || self.error.is_some()
+        self.0.result.is_some() || self.0.error.is_some()
     }
 
     /// Returns the rule that an answer breaks. Returns `None` if the message breaks no rule, or is
     /// not meant to be an answer.
     fn broken_rule(&self) -> Option<MalformedAnswer> {
         let id = self.intended_id()?;
-        if self.method.is_some() {
+        if self.0.method.is_some() {
             return None;
         }
-        match self.jsonrpc {
+        match self.0.jsonrpc {
             // A line of a JSON log may have an id too.
             None | Some(_) if !self.is_json_rpc_2() && !self.has_outcome() => None,
             None => Some(MalformedAnswer::NoVersion),
@@ -152,31 +144,36 @@ impl Envelope<'_> {
 
 /// Reads one message without copying a result out of it. Returns `None` if the text is not
 /// JSON-RPC.
-pub fn parse(message: &Json) -> Option<Message> {
+pub fn parse(message: &Json) -> Option<ServerMessage> {
     // Serde would also read an array as an envelope, with its elements in the order of the fields.
     if message.get().trim_start().starts_with('[') {
         return parse_batch(message);
     }
-    let envelope: Envelope<'_> = serde_json::from_str(message.get()).ok()?;
-    if let Some(rule) = envelope.broken_rule() {
-        let ids = envelope.intended_id().into_iter().collect();
-        return Some(Message::Malformed { ids, rule });
+    let members = Members::read(message.get().as_bytes())?;
+    if let Some(rule) = members.broken_rule() {
+        let ids = members.intended_id().into_iter().collect();
+        return Some(ServerMessage::Malformed { ids, rule });
     }
-    if !envelope.is_json_rpc_2() {
+    if !members.is_json_rpc_2() {
         return None;
     }
     if json::depth_exceeds(message.get().as_bytes(), json::MAX_DEPTH) {
-        return reject_too_deep(&envelope);
+        return reject_too_deep(&members);
     }
+    let own_id = members.own_id();
+    let Members(envelope) = members;
     let params = envelope.params.map(ToOwned::to_owned);
-    let own_id = envelope.own_id();
-    match (envelope.method, envelope.id) {
-        (Some(method), Some(id)) => Some(Message::Incoming(Incoming::Request {
+    let method = match envelope.method {
+        Some(method) => Some(read_string(method)?),
+        None => None,
+    };
+    match (method, envelope.id) {
+        (Some(method), Some(id)) => Some(ServerMessage::Incoming(Incoming::Request {
             id: id.to_owned(),
             method: method.into_owned(),
             params,
         })),
-        (Some(method), None) => Some(Message::Incoming(Incoming::Notification {
+        (Some(method), None) => Some(ServerMessage::Incoming(Incoming::Notification {
             method: method.into_owned(),
             params,
         })),
@@ -190,32 +187,36 @@ pub fn parse(message: &Json) -> Option<Message> {
                 (Some(result), _) => Ok(message.slice_ref(result.get())),
                 (None, None) => return None,
             };
-            Some(Message::Answer { id: own_id, reply })
+            Some(ServerMessage::Answer { id: own_id, reply })
         }
     }
 }
 
 /// Reads an array of messages. Its answers are malformed, because no revision lets a server answer
 /// a single request with an array.
-fn parse_batch(message: &Json) -> Option<Message> {
-    let batch: Vec<Envelope<'_>> = serde_json::from_str(message.get()).ok()?;
+fn parse_batch(message: &Json) -> Option<ServerMessage> {
+    let batch: Vec<&RawValue> = serde_json::from_str(message.get()).ok()?;
+    let batch = batch
+        .iter()
+        .map(|message| Members::read(message.get().as_bytes()))
+        .collect::<Option<Vec<_>>>()?;
     let answers = batch.iter().filter(|message| {
-        message.method.is_none() && (message.is_json_rpc_2() || message.has_outcome())
+        message.0.method.is_none() && (message.is_json_rpc_2() || message.has_outcome())
     });
-    let ids: Vec<u64> = answers.filter_map(Envelope::intended_id).collect();
-    (!ids.is_empty()).then_some(Message::Malformed {
+    let ids: Vec<u64> = answers.filter_map(Members::intended_id).collect();
+    (!ids.is_empty()).then_some(ServerMessage::Malformed {
         ids,
         rule: MalformedAnswer::Batch,
     })
 }
 
 /// Turns an answer that is nested too deeply into an error for its caller. Drops any other message.
-fn reject_too_deep(envelope: &Envelope<'_>) -> Option<Message> {
-    if envelope.method.is_some() {
+fn reject_too_deep(members: &Members<'_>) -> Option<ServerMessage> {
+    if members.0.method.is_some() {
         return None;
     }
-    Some(Message::Malformed {
-        ids: envelope.own_id().into_iter().collect(),
+    Some(ServerMessage::Malformed {
+        ids: members.own_id().into_iter().collect(),
         rule: MalformedAnswer::TooDeep {
             max: json::MAX_DEPTH,
         },
@@ -233,53 +234,6 @@ pub fn answered_id(beginning: &[u8]) -> Option<u64> {
     let (_, id) = before_result.split_once("\"id\"")?;
     let id = id.trim_start().strip_prefix(':')?.trim_start();
     id.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
-/// Returns a request as JSON text. `params` is JSON text.
-pub fn encode_request(id: u64, method: &str, params: Option<&str>) -> Vec<u8> {
-    encode(Some(id), method, params)
-}
-
-/// Returns a notification as JSON text. `params` is JSON text.
-pub fn encode_notification(method: &str, params: Option<&str>) -> Vec<u8> {
-    encode(None, method, params)
-}
-
-/// Returns the notification that cancels one of Drawbridge's requests.
-pub fn encode_cancelled(id: u64, reason: &str) -> Vec<u8> {
-    let params = format!(r#"{{"requestId":{id},"reason":{}}}"#, json::quote(reason));
-    encode_notification("notifications/cancelled", Some(&params))
-}
-
-/// Returns an answer to a server's request as JSON text.
-pub fn encode_answer(id: &RawValue, reply: &Reply) -> Vec<u8> {
-    let (member, value) = match reply {
-        Ok(result) => ("result", result.clone()),
-        Err(error) => ("error", json::to_raw(error).into()),
-    };
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{},"{member}":{}}}"#,
-        id.get(),
-        value.get()
-    )
-    .into_bytes()
-}
-
-fn encode(id: Option<u64>, method: &str, params: Option<&str>) -> Vec<u8> {
-    let mut text = String::with_capacity(method.len() + params.map_or(0, str::len) + 64);
-    text.push_str(r#"{"jsonrpc":"2.0""#);
-    if let Some(id) = id {
-        text.push_str(r#","id":"#);
-        text.push_str(&id.to_string());
-    }
-    text.push_str(r#","method":"#);
-    text.push_str(&json::quote(method));
-    if let Some(params) = params {
-        text.push_str(r#","params":"#);
-        text.push_str(params);
-    }
-    text.push('}');
-    text.into_bytes()
 }
 
 #[cfg(any(test, feature = "fuzzing"))]

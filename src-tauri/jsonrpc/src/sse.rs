@@ -4,13 +4,16 @@ use std::time::Duration;
 
 /// An event. Its name is `message` if the server did not name it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct SseEvent {
-    pub(super) name: String,
-    pub(super) data: String,
+pub struct SseEvent {
+    pub name: String,
+    /// The last id of the stream up to this event; empty if there is none. A new connection resumes
+    /// after it.
+    pub id: String,
+    pub data: String,
 }
 
 /// Collects events of at most `max` bytes.
-pub(super) struct SseParser {
+pub struct SseParser {
     max: usize,
     line: Vec<u8>,
     name: String,
@@ -26,10 +29,10 @@ pub(super) struct SseParser {
 
 /// The error for an event that exceeds the bound.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub struct TooLong;
 
 impl SseParser {
-    pub(super) fn new(max: usize) -> Self {
+    pub fn new(max: usize) -> Self {
         Self {
             max,
             line: Vec::new(),
@@ -46,17 +49,17 @@ impl SseParser {
 
     /// Returns the id of the event after which a new connection resumes, or `None` if the server
     /// sent no id.
-    pub(super) fn last_id(&self) -> Option<&str> {
+    pub fn last_id(&self) -> Option<&str> {
         (!self.last_id.is_empty()).then_some(self.last_id.as_str())
     }
 
     /// Returns how long the server wants a client to wait before a new connection.
-    pub(super) fn retry(&self) -> Option<Duration> {
+    pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
     /// Prepares for a new connection. An incomplete event of the old connection is dropped.
-    pub(super) fn reset_for_reconnect(&mut self) {
+    pub fn reset_for_reconnect(&mut self) {
         let (last_id, retry) = (std::mem::take(&mut self.last_id), self.retry);
         *self = Self {
             last_id,
@@ -71,7 +74,7 @@ impl SseParser {
     /// # Errors
     /// Returns an error if an event is too long. If complete events precede it, they are returned
     /// first, and the error with the next bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         if self.too_long {
             return Err(TooLong);
         }
@@ -133,7 +136,8 @@ impl SseParser {
             } else {
                 name
             };
-            return complete.then_some(SseEvent { name, data });
+            let id = self.last_id.clone();
+            return complete.then_some(SseEvent { name, id, data });
         }
         let line = String::from_utf8_lossy(&line);
         let (field, value) = line.split_once(':').unwrap_or((&line, ""));

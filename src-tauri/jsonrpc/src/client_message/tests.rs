@@ -1,17 +1,19 @@
 //! Messages that are kept byte for byte, and messages that are rejected.
 
 use arbitrary_json::{Choices, nested_object};
-use drawbridge_hub::model::rpc::{RpcError, code};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-use super::{
-    MAX_DEPTH, Message, encode_error, encode_result, is_answer_to, parse, properties, read_reply,
+use crate::{
+    encode::{encode_error, encode_result},
+    rpc::{RpcError, code},
 };
+
+use super::{ClientMessage, MAX_DEPTH, is_answer_to, parse, properties, read_reply};
 
 fn parse_request(text: &str) -> (String, String, Option<String>) {
     match parse(text.as_bytes()) {
-        Ok(Message::Request { id, method, params }) => (
+        Ok(ClientMessage::Request { id, method, params }) => (
             id.as_str().to_owned(),
             method.into_owned(),
             params.map(|p| p.get().to_owned()),
@@ -56,7 +58,7 @@ fn ids_and_params_are_kept_byte_for_byte() {
 #[test]
 fn answers_keep_id_and_result_unchanged() {
     let text = r#"{"jsonrpc":"2.0","id":"a\u0062","method":"x"}"#;
-    let Ok(Message::Request { id, .. }) = parse(text.as_bytes()) else {
+    let Ok(ClientMessage::Request { id, .. }) = parse(text.as_bytes()) else {
         panic!("a request")
     };
     let raw: &RawValue = serde_json::from_str(r#"{"n":1.0, "z":0.90,"a":[]}"#).expect("JSON");
@@ -75,14 +77,14 @@ fn answers_keep_id_and_result_unchanged() {
 fn a_message_without_id_is_a_notification() {
     assert!(matches!(
         parse(br#"{"jsonrpc":"2.0","method":"notifications/initialized","params":null}"#),
-        Ok(Message::Notification { params: None, .. })
+        Ok(ClientMessage::Notification { params: None, .. })
     ));
 }
 
 #[test]
 fn a_message_without_method_is_a_response_whose_id_and_reply_are_kept() {
     let parse_reply = |text: &'static str| match parse(text.as_bytes()) {
-        Ok(Message::Response { id, reply }) => (id.get(), read_reply(reply)),
+        Ok(ClientMessage::Response { id, reply }) => (id.get(), read_reply(reply)),
         other => panic!("{text} is read as {other:?}"),
     };
     let (id, reply) = parse_reply(r#"{"jsonrpc":"2.0","id":"7","result":{"n":1.0, "z":0.90}}"#);

@@ -41,6 +41,7 @@ pub(crate) fn written_is_read(data: &str) {
         found,
         [SseEvent {
             name: "it".to_owned(),
+            id: String::new(),
             data
         }]
     );
@@ -70,7 +71,7 @@ fn expected(bytes: &[u8]) -> Vec<SseEvent> {
         .replace("\r\n", "\n")
         .replace('\r', "\n");
     let mut found = Vec::new();
-    let (mut name, mut data): (String, Vec<&str>) = Default::default();
+    let (mut name, mut id, mut data): (String, String, Vec<&str>) = Default::default();
     // Text after the last line break is not a line.
     for line in text
         .split_inclusive('\n')
@@ -89,6 +90,7 @@ fn expected(bytes: &[u8]) -> Vec<SseEvent> {
                         } else {
                             name
                         },
+                        id: id.clone(),
                         data,
                     });
                 }
@@ -97,6 +99,9 @@ fn expected(bytes: &[u8]) -> Vec<SseEvent> {
                 .strip_prefix(' ')
                 .unwrap_or(value)
                 .clone_into(&mut name),
+            ("id", value) if !value.contains('\0') => {
+                value.strip_prefix(' ').unwrap_or(value).clone_into(&mut id);
+            }
             ("data", value) => data.push(value.strip_prefix(' ').unwrap_or(value)),
             _ => {}
         }

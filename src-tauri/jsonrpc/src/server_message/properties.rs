@@ -2,8 +2,12 @@
 
 use serde_json::value::RawValue;
 
-use super::{Incoming, Message, encode_answer, encode_notification, encode_request, parse};
-use crate::model::{json::Json, rpc::RpcError};
+use super::{Incoming, ServerMessage, parse};
+use crate::{
+    encode::{encode_notification, encode_reply, encode_request},
+    json::Json,
+    rpc::RpcError,
+};
 
 /// Checks that each part of a message occurs in its text, and stays the same if it is written and
 /// read again.
@@ -16,7 +20,7 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
     let assert_in_text =
         |raw: &RawValue| assert!(text.contains(raw.get()), "{raw} does not stand in {text}");
     match message {
-        Message::Answer { id, reply } => {
+        ServerMessage::Answer { id, reply } => {
             if let Ok(result) = &reply {
                 let result: &RawValue =
                     serde_json::from_str(result.get()).expect("a result is JSON");
@@ -29,13 +33,13 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
                 .iter()
                 .for_each(|data| assert_in_text(data));
         }
-        Message::Malformed { .. } => {}
-        Message::Incoming(Incoming::Request { id, method, params }) => {
+        ServerMessage::Malformed { .. } => {}
+        ServerMessage::Incoming(Incoming::Request { id, method, params }) => {
             assert_in_text(&id);
             params.iter().for_each(|params| assert_in_text(params));
             written_is_read(7, &method, params.as_deref());
         }
-        Message::Incoming(Incoming::Notification { method, params }) => {
+        ServerMessage::Incoming(Incoming::Notification { method, params }) => {
             params.iter().for_each(|params| assert_in_text(params));
             written_is_read(7, &method, params.as_deref());
         }
@@ -43,7 +47,7 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
 }
 
 /// Reads a message that Drawbridge wrote.
-pub(super) fn read(bytes: Vec<u8>) -> Option<Message> {
+pub(super) fn read(bytes: Vec<u8>) -> Option<ServerMessage> {
     parse(&Json::from_utf8(bytes).expect("Drawbridge writes text"))
 }
 
@@ -54,7 +58,7 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
         .map(RawValue::get);
     let get = |raw: &Option<Box<RawValue>>| raw.as_deref().map(|raw| raw.get().to_owned());
     match read(encode_request(id, text, value.map(RawValue::get))) {
-        Some(Message::Incoming(Incoming::Request {
+        Some(ServerMessage::Incoming(Incoming::Request {
             id: read,
             method,
             params: sent,
@@ -69,7 +73,7 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
         other => panic!("a request is read as {other:?}"),
     }
     match read(encode_notification(text, value.map(RawValue::get))) {
-        Some(Message::Incoming(Incoming::Notification {
+        Some(ServerMessage::Incoming(Incoming::Notification {
             method,
             params: sent,
         })) => {
@@ -81,8 +85,8 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
 
 fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
-        match read(encode_answer(raw_id, &Ok(value.to_owned().into()))) {
-            Some(Message::Answer {
+        match read(encode_reply(raw_id.get(), &Ok(value.to_owned().into())).to_vec()) {
+            Some(ServerMessage::Answer {
                 id: read,
                 reply: Ok(result),
             }) => {
@@ -101,8 +105,8 @@ fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue
         data: value.map(ToOwned::to_owned),
         other_members: more,
     };
-    match read(encode_answer(raw_id, &Err(error))) {
-        Some(Message::Answer {
+    match read(encode_reply(raw_id.get(), &Err(error)).to_vec()) {
+        Some(ServerMessage::Answer {
             id: read,
             reply: Err(error),
         }) => {

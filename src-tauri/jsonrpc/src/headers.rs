@@ -1,0 +1,10 @@
+//! The names of MCP's HTTP headers.
+
+use http::HeaderName;
+
+/// The id of a session, from the response to `initialize` on.
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// The protocol revision of a request.
+pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// The id of the last event that a client has received on a stream.
+pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

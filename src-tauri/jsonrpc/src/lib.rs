@@ -1,0 +1,27 @@
+//! The wire format of MCP: JSON-RPC messages with their parts as raw JSON, and server-sent events.
+//! The hub, the endpoint, the stdio bridge, the API client and the tests use this crate, so that
+//! there is one reader and one writer. It knows no method and performs no I/O.
+//!
+//! | module | purpose |
+//! |---|---|
+//! | [`json`] | raw JSON: objects that keep order, numbers and unknown members |
+//! | [`rpc`] | errors, and replies: a result or an error |
+//! | [`client_message`] | reads the messages of clients, strictly |
+//! | [`server_message`] | reads the messages of servers, tolerantly |
+//! | [`encode`] | writes messages |
+//! | [`pending`] | requests that wait for their responses |
+//! | [`sse`] | reads server-sent events |
+//! | [`headers`] | the names of MCP's HTTP headers |
+
+pub mod client_message;
+pub mod encode;
+mod envelope;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod headers;
+pub mod json;
+pub mod pending;
+pub mod rpc;
+pub mod server_message;
+pub mod sse;
