@@ -518,7 +518,7 @@ fn of_two_opposite_decisions_one_wins_and_the_other_screen_shows_it() {
         } else {
             by_popup += 1;
             assert!(
-                cli_output.stderr().contains("it was decided"),
+                cli_output.stderr().contains("it may have been decided"),
                 "the rejected decision names the reason: {}",
                 cli_output.stderr()
             );

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_tests::source::{contains_word, list_sources};
-use syn::{Attribute, Item, ItemMod, ItemUse, Meta, Path, UseTree, visit::Visit};
+use syn::{Attribute, Item, ItemFn, ItemImpl, ItemMod, ItemUse, Meta, Path, UseTree, visit::Visit};
 
 use super::{PRODUCT, assert_none};
 
@@ -66,14 +66,15 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         }
     }
 
-    fn visit_item(&mut self, item: &'ast Item) {
-        let attributes = match item {
-            Item::Fn(item) => &item.attrs,
-            Item::Impl(item) => &item.attrs,
-            _ => return syn::visit::visit_item(self, item),
-        };
-        if !is_test_only(attributes) {
-            syn::visit::visit_item(self, item);
+    fn visit_item_fn(&mut self, item: &'ast ItemFn) {
+        if !is_test_only(&item.attrs) {
+            syn::visit::visit_item_fn(self, item);
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
+        if !is_test_only(&item.attrs) {
+            syn::visit::visit_item_impl(self, item);
         }
     }
 
@@ -106,11 +107,10 @@ fn test_only_modules<'a>(
     module: &'a [String],
     file: &'a syn::File,
 ) -> impl Iterator<Item = Module> + use<'a> {
-    file.items.iter().filter_map(move |item| match item {
-        Item::Mod(child) if child.content.is_none() && is_test_only(&child.attrs) => {
-            Some([module, &[child.ident.to_string()]].concat())
-        }
-        _ => None,
+    file.items.iter().filter_map(move |item| {
+        let Item::Mod(child) = item else { return None };
+        let is_left_out = child.content.is_none() && is_test_only(&child.attrs);
+        is_left_out.then(|| [module, &[child.ident.to_string()]].concat())
     })
 }
 

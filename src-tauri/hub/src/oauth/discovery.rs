@@ -76,18 +76,16 @@ impl DiscoveryError {
 
 impl From<AuthError> for DiscoveryError {
     fn from(error: AuthError) -> Self {
-        match &error {
-            AuthError::DiscoveryRequestFailed { url, source }
-                if is_connection_failure(source.as_ref()) =>
-            {
-                Self::Unreachable {
-                    url: url.clone(),
-                    source: Cause::innermost(error),
-                }
-            }
-            _ => Self::Protocol {
-                source: Cause::chain(error),
-            },
+        if let AuthError::DiscoveryRequestFailed { url, source } = &error
+            && is_connection_failure(source.as_ref())
+        {
+            return Self::Unreachable {
+                url: url.clone(),
+                source: Cause::innermost(error),
+            };
+        }
+        Self::Protocol {
+            source: Cause::chain(error),
         }
     }
 }

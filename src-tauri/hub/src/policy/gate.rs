@@ -300,7 +300,7 @@ impl Gate {
         match subject {
             Subject::Result { call, verdict: to } => {
                 to.send(verdict).map_err(|_| gone)?;
-                Ok(call)
+                Ok(*call)
             }
             Subject::Call(waiting) if waiting.answer.is_closed() => Err(gone.into()),
             Subject::Call(waiting) => {
@@ -459,7 +459,7 @@ impl Gate {
         let waiting = Waiting::new(call, handle);
         let (verdict, decided) = oneshot::channel();
         let subject = Subject::Result {
-            call: permitted.row().call.clone(),
+            call: Box::new(permitted.row().call.clone()),
             verdict,
         };
         let ticket = match self

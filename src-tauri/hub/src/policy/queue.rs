@@ -63,7 +63,7 @@ pub(crate) enum Subject {
     Call(Box<WaitingCall>),
     /// The result of a call that was run.
     Result {
-        call: Call,
+        call: Box<Call>,
         verdict: oneshot::Sender<Verdict>,
     },
 }
