@@ -72,3 +72,31 @@ async fn a_new_method_is_one_row() {
     let refused = ROW.answer(hub, request).await.expect_err("paused");
     assert_eq!(refused.message, PAUSED);
 }
+
+#[test]
+fn the_methods_of_the_architecture_are_these() {
+    let row = |method: &Method| {
+        let era = match method.era {
+            None => "both",
+            Some(Era::Legacy) => "legacy",
+            Some(Era::Modern) => "modern",
+        };
+        let decision = match method.decision {
+            Nothing => "",
+            NotPaused => "not paused",
+            Permission => "permission",
+        };
+        let recorded = if method.is_recorded { "yes" } else { "" };
+        let cells = [&format!("`{}`", method.name), era, decision, recorded];
+        let row = cells.map(|cell| format!("| {cell} ")).concat() + "|";
+        row.replace("|  |", "| |").replace("|  |", "| |")
+    };
+    let table: Vec<String> = METHODS.iter().map(row).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
+    let document = std::fs::read_to_string(path).expect("read ARCHITECTURE.md");
+    let table = table.join("\n");
+    assert!(
+        document.contains(&table),
+        "ARCHITECTURE.md must contain this table:\n{table}"
+    );
+}
