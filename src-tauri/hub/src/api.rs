@@ -157,3 +157,6 @@ fn parse<V: Verb>(params: &[u8]) -> Result<V, ApiError> {
 fn answer<A: Serialize>(answer: A) -> Result<Box<RawValue>, ApiError> {
     serde_json::value::to_raw_value(&answer).map_err(|e| ApiError::internal(e.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,7 @@ use crate::{
     registry::Registry,
     sessions::{ClientHandle, ClientScope, ClientSession},
     transport::Reply,
-    upstream::{OutgoingRequest, Pool, RequestTimeouts, UpstreamError},
+    upstream::{Pool, RequestTimeouts, ServerRequest, UpstreamError},
 };
 
 /// Finds tools and forwards calls to their servers. Cheap to clone.
@@ -144,7 +144,7 @@ impl Router {
             .header_params
             .as_deref()
             .unwrap_or_default();
-        let outgoing = OutgoingRequest::new("tools/call", Some(&call.params), deadlines)
+        let outgoing = ServerRequest::new("tools/call", Some(&call.params), deadlines)
             .on_behalf_of(handle, call.progress_token.as_deref())
             .with_mirrored_headers(header_params);
         let reply = session.request(outgoing).await?;
@@ -173,6 +173,8 @@ impl Router {
             .server_view(&call.tool.server.id)
             .and_then(|alone| alone.find(CapabilityKind::Tools, &call.tool.definition.name));
         server.is_ok_and(|now| now.identity == call.tool.server.identity)
-            && tool.is_some_and(|now| now.definition.digest == call.tool.definition.digest)
+            && tool.is_some_and(|now| {
+                now.definition.decision_digest() == call.tool.definition.decision_digest()
+            })
     }
 }

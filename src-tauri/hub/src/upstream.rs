@@ -9,6 +9,7 @@ mod error;
 mod handshake;
 mod history;
 mod in_flight;
+mod server_request;
 mod server_subscriptions;
 pub mod session;
 pub mod state;
@@ -28,7 +29,8 @@ pub use connector::{Connected, Connector};
 pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
 pub use handshake::{NegotiationCache, package_name};
 pub use history::History;
-pub use session::{OutgoingRequest, ServerSession, Status};
+pub use server_request::ServerRequest;
+pub use session::{ServerSession, Status};
 pub use timeouts::RequestTimeouts;
 
 use crate::model::{

@@ -47,12 +47,13 @@ pub enum DefinitionError {
 /// Something that a server offers.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// The definition, byte for byte.
+    /// The definition that clients see, byte for byte.
     pub raw: Box<RawValue>,
-    /// SHA-256 in hex, of `raw` or of `offered` if that is set.
+    /// SHA-256 of `raw`, in hex.
     pub digest: String,
-    /// The definition that the server offers now, if `raw` is one that was accepted earlier.
-    pub offered: Option<Box<RawValue>>,
+    /// What the server offers instead, if `raw` is a definition that was accepted earlier. It is
+    /// what a call runs, so decisions bind to [`Definition::decision_digest`].
+    pub offered: Option<ChangedDefinition>,
     /// The server's own name for it. For a resource the URI, for a template the URI template.
     pub name: String,
     pub title: Option<String>,
@@ -66,6 +67,15 @@ pub struct Definition {
     name_range: Range<usize>,
     /// Compiled at the first call of the tool.
     validator: OnceLock<Option<Arc<Validator>>>,
+}
+
+/// The definition that a server offers while clients see an earlier one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedDefinition {
+    /// The definition, as JSON text.
+    pub text: String,
+    /// SHA-256 of it, in hex.
+    pub digest: String,
 }
 
 impl Definition {
@@ -116,15 +126,25 @@ impl Definition {
     /// Returns this accepted definition for clients to see while the server offers `offered`.
     pub(super) fn retained_for(&self, offered: &Self) -> Self {
         Self {
-            digest: offered.digest.clone(),
-            offered: Some(offered.raw.clone()),
+            offered: Some(ChangedDefinition {
+                text: offered.raw.get().to_owned(),
+                digest: offered.digest.clone(),
+            }),
             ..self.clone()
         }
     }
 
     /// Returns true if both definitions are equal, both for clients and for decisions.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.digest == other.digest && self.offered.is_some() == other.offered.is_some()
+        self.digest == other.digest && self.offered == other.offered
+    }
+
+    /// Returns the digest that decisions bind to: of the definition that the server offers, because
+    /// that is what a call runs.
+    pub fn decision_digest(&self) -> &str {
+        self.offered
+            .as_ref()
+            .map_or(&self.digest, |offered| &offered.digest)
     }
 
     /// Writes the definition with another name. All other bytes stay the same.

@@ -18,7 +18,7 @@ use crate::{
     registry::RegistryError,
     store::StoreError,
     transport::Reply,
-    upstream::{ListChanges, OutgoingRequest, ServerSession, UpstreamError},
+    upstream::{ListChanges, ServerRequest, ServerSession, UpstreamError},
 };
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -108,7 +108,7 @@ async fn read_once(session: &Arc<ServerSession>) -> Result<SyncedServer, SyncErr
     let hello = session.hello().await?;
     let send_request = |method: &'static str, params: Box<RawValue>| async move {
         session
-            .request(OutgoingRequest::new(method, Some(&params), REQUEST_TIMEOUT))
+            .request(ServerRequest::new(method, Some(&params), REQUEST_TIMEOUT))
             .await
     };
     let (mut offered, mut excluded, mut ttl_ms) =

@@ -200,12 +200,15 @@ mod acceptance {
             "clients see the accepted definition"
         );
         assert_eq!(
-            retained.digest,
+            retained.decision_digest(),
             copy.tools()[0].digest,
             "decisions refer to the offered definition"
         );
         assert_eq!(
-            retained.offered.as_ref().map(|offered| offered.get()),
+            retained
+                .offered
+                .as_ref()
+                .map(|offered| offered.text.as_str()),
             Some(copy.tools()[0].raw.get())
         );
         let reverted = copy.after_sync(&server, synced_row(), offers(&[(1, 1)]));

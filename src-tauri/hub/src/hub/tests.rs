@@ -1,7 +1,7 @@
 mod fail_closed;
 
 use super::*;
-use crate::upstream::OutgoingRequest;
+use crate::upstream::ServerRequest;
 use crate::{
     api::{
         ErrorCode, Verb, audit::*, clients::*, drawbridge, policy::*, secrets::*, servers::*,
@@ -508,7 +508,7 @@ async fn the_future_of_a_request_is_small() {
         .get(&server.id)
         .expect("the server is registered");
     let session = test_hub.hub.pool.session(&server, None);
-    let request = session.request(OutgoingRequest::new("ping", None, Duration::from_secs(1)));
+    let request = session.request(ServerRequest::new("ping", None, Duration::from_secs(1)));
     assert!(
         size_of_val(&request) <= 4_096,
         "{} bytes",

@@ -565,10 +565,10 @@ fn approval_request(call: &ToolCall, id: CallId, timeout: Duration) -> ApprovalR
             .definition
             .offered
             .as_ref()
-            .map(|now| [tool.definition.raw.get(), now.get()].map(str::to_owned)),
+            .map(|offered| [tool.definition.raw.get(), &offered.text].map(str::to_owned)),
         session: call.session.clone(),
         identity: tool.server.identity.clone(),
-        definition: tool.definition.digest.clone(),
+        definition: tool.definition.decision_digest().to_owned(),
         digest: call.digest(),
         asked_at,
         expires_at: Timestamp(asked_at.0 + i64::from(timeout_ms)),

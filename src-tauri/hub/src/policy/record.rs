@@ -81,7 +81,7 @@ impl PendingRecord {
                 arguments: None,
             },
             is_counted: false,
-            definition_digest: call.tool.definition.digest.clone(),
+            definition_digest: call.tool.definition.decision_digest().to_owned(),
             arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
             arguments: recorder.stored_arguments(&call.arguments),
             new_rule: None,

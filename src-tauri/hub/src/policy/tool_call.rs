@@ -35,7 +35,7 @@ impl ToolCall {
         digest::sha256_parts(&[
             self.client.as_str().as_bytes(),
             self.tool.server.identity.as_bytes(),
-            self.tool.definition.digest.as_bytes(),
+            self.tool.definition.decision_digest().as_bytes(),
             self.params.get().as_bytes(),
         ])
     }
@@ -46,7 +46,7 @@ impl ToolCall {
             session: Some(&self.session),
             server: &self.tool.server,
             tool: &self.tool.definition.name,
-            definition: &self.tool.definition.digest,
+            definition: self.tool.definition.decision_digest(),
             annotations: &self.tool.definition.annotations,
             arguments: Some(&self.arguments),
         }

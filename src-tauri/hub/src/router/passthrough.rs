@@ -17,7 +17,7 @@ use crate::{
     },
     protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
     sessions::{ClientHandle, ClientRequest, ClientScope, ClientSession},
-    upstream::{OutgoingRequest, RequestTimeouts, ServerSession, UpstreamError},
+    upstream::{RequestTimeouts, ServerRequest, ServerSession, UpstreamError},
 };
 
 /// The destination of a request about a resource.
@@ -111,7 +111,7 @@ impl Router {
         method: &str,
         request: RawObject<'_>,
     ) -> Reply {
-        let send = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
+        let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
             session.request(outgoing).await
         };
         let result = self
@@ -129,14 +129,14 @@ impl Router {
         server: &ServerId,
         method: &str,
         mut request: RawObject<'_>,
-        send: impl AsyncFnOnce(&Arc<ServerSession>, OutgoingRequest<'_>) -> Result<Reply, UpstreamError>,
+        send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
     ) -> Reply {
         let token = take_progress_token(&mut request);
         let server = self.registry.get_runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let deadlines = RequestTimeouts::from_spec(&server.spec.timeouts, None);
         let params = request.to_raw();
-        let outgoing = OutgoingRequest::new(method, Some(&params), deadlines)
+        let outgoing = ServerRequest::new(method, Some(&params), deadlines)
             .on_behalf_of(handle, token.as_deref());
         let session = self.pool.session(&server, Some(&handle.session().client));
         let reply = send(&session, outgoing).await;
@@ -234,7 +234,7 @@ impl Router {
         }
         let mut request = RawObject::default();
         request.set("uri", json::raw(json::quote(uri)));
-        let send = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
+        let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
             session.subscribe(uri, outgoing).await
         };
         let reply = self
@@ -277,7 +277,7 @@ impl Router {
         }
         let mut request = RawObject::default();
         request.set("uri", json::raw(json::quote(uri)));
-        let send = async |session: &Arc<ServerSession>, outgoing: OutgoingRequest<'_>| {
+        let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
             session.unsubscribe(uri, outgoing).await
         };
         self.send_with(handle, server, "resources/unsubscribe", request, send)

@@ -98,7 +98,7 @@ impl CacheKey {
         let parts = [
             client.as_str(),
             &entry.server.identity,
-            &entry.definition.digest,
+            entry.definition.decision_digest(),
             &entry.definition.name,
             &canonical,
         ];

@@ -18,7 +18,7 @@ use crate::{
     },
     protocol::{self, tasks},
     sessions::{ClientHandle, ClientRequest, ClientSession},
-    upstream::{OutgoingRequest, RequestTimeouts},
+    upstream::{RequestTimeouts, ServerRequest},
 };
 
 /// The most tasks that are remembered. If the limit is reached, tasks of ended sessions are
@@ -203,9 +203,7 @@ impl Router {
         };
         let session = self.pool.session(&server, Some(&handle.session().client));
         let reply = session
-            .request(
-                OutgoingRequest::new(method, Some(params), deadlines).on_behalf_of(handle, None),
-            )
+            .request(ServerRequest::new(method, Some(params), deadlines).on_behalf_of(handle, None))
             .await;
         let reply = reply.map_err(|e| {
             RpcError::new(

@@ -11,14 +11,15 @@ use std::{
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
-use super::UpstreamError;
+use super::{UpstreamError, server_request::ServerRequest};
 use crate::{
     model::{cause::Cause, json::RawObject},
     protocol::{
-        ClientHello, Era, LogLevel, ServerHello,
+        Era, LogLevel, ServerHello,
         headers::{self, HeaderParam},
         meta::{self, OutgoingMeta},
     },
+    sessions::ClientHandle,
     transport::{NotSentReason, Reply, Transport, TransportError, TransportRequest},
 };
 
@@ -42,21 +43,6 @@ pub struct Connection {
     log_level: Mutex<Option<LogLevel>>,
     /// Whether the server has answered a request other than for a list.
     has_answered: AtomicBool,
-}
-
-/// A request that is not encoded for a revision yet.
-#[derive(Clone, Copy)]
-pub(super) struct ServerRequest<'a> {
-    pub(super) id: u64,
-    pub(super) method: &'a str,
-    pub(super) params: Option<&'a RawValue>,
-    /// Whether to ask the server for progress, with the id as the token.
-    pub(super) wants_progress: bool,
-    /// The client that sent the request, or `None` if it is Drawbridge's own.
-    pub(super) client: Option<&'a ClientHello>,
-    pub(super) log_level: Option<LogLevel>,
-    /// The arguments that are repeated in headers.
-    pub(super) header_params: &'a [HeaderParam],
 }
 
 impl Connection {
@@ -117,8 +103,8 @@ impl Connection {
         params: &RawValue,
         time_limit: Duration,
     ) -> Result<Reply, UpstreamError> {
-        let request = ServerRequest::internal(self.ids.next(), method, Some(params));
-        match timeout(time_limit, self.request(request)).await {
+        let request = ServerRequest::without_timeout(method, Some(params));
+        match timeout(time_limit, self.request(self.ids.next(), &request)).await {
             Ok(reply) => Ok(reply?),
             Err(_) => Err(UpstreamError::no_answer(time_limit)),
         }
@@ -129,29 +115,24 @@ impl Connection {
     /// # Errors
     /// Returns an error if the server does not answer, or not in time.
     pub(super) async fn ping(&self, time_limit: Duration) -> Result<(), UpstreamError> {
-        let request = ServerRequest::internal(self.ids.next(), "ping", None);
-        match timeout(time_limit, self.request(request)).await {
+        let request = ServerRequest::without_timeout("ping", None);
+        match timeout(time_limit, self.request(self.ids.next(), &request)).await {
             Ok(reply) => Ok(reply.map(drop)?),
             Err(_) => Err(UpstreamError::no_answer(time_limit)),
         }
     }
 
-    /// Sends a request and waits for the answer, without a timeout. Dropping the future cancels the
-    /// request.
+    /// Sends a request under this id and waits for the answer, without a timeout. Progress is asked
+    /// for with the id as the token. Dropping the future cancels the request.
     pub(super) async fn request(
         &self,
-        request: ServerRequest<'_>,
+        id: u64,
+        request: &ServerRequest<'_>,
     ) -> Result<Reply, TransportError> {
-        let ServerRequest {
-            id,
-            method,
-            params,
-            client,
-            log_level,
-            ..
-        } = request;
+        let ServerRequest { method, params, .. } = *request;
         let modern = self.era().is_modern();
-        if !modern && !request.wants_progress {
+        let wants_progress = request.progress_token.is_some();
+        if !modern && !wants_progress {
             return self
                 .transport
                 .request(TransportRequest {
@@ -170,9 +151,9 @@ impl Connection {
         };
         let outgoing_meta = OutgoingMeta {
             modern,
-            client,
-            log_level,
-            progress_token: request.wants_progress.then_some(id),
+            client: request.client_handle.map(|handle| &handle.session().hello),
+            log_level: request.client_handle.and_then(ClientHandle::log_level),
+            progress_token: wants_progress.then_some(id),
         };
         let text = meta::add_meta(params, &outgoing_meta).map_err(unreadable)?;
         let headers = if modern && self.transport.is_http() {
@@ -197,20 +178,6 @@ impl Connection {
 
     pub async fn close(&self) {
         self.transport.close().await;
-    }
-}
-
-impl<'a> ServerRequest<'a> {
-    pub(super) fn internal(id: u64, method: &'a str, params: Option<&'a RawValue>) -> Self {
-        Self {
-            id,
-            method,
-            params,
-            wants_progress: false,
-            client: None,
-            log_level: None,
-            header_params: &[],
-        }
     }
 }
 

@@ -13,7 +13,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::connection::{Connection, RequestIds, ServerRequest};
+use super::{
+    connection::{Connection, RequestIds},
+    server_request::ServerRequest,
+};
 use crate::{
     model::{json, rpc::code},
     protocol::Era,
@@ -127,9 +130,9 @@ async fn listen(desired: &DesiredSubscriptions, connection: &Connection, ids: &R
             "resourcesListChanged": true,
             "resourceSubscriptions": uris,
         }}));
-        let request = ServerRequest::internal(ids.next(), "subscriptions/listen", Some(&params));
+        let request = ServerRequest::without_timeout("subscriptions/listen", Some(&params));
         tokio::select! {
-            reply = connection.request(request) => match reply {
+            reply = connection.request(ids.next(), &request) => match reply {
                 Ok(Err(error)) if error.code == code::METHOD_NOT_FOUND => return,
                 _ if connection.transport().end_reason().is_some() => return,
                 _ => {

@@ -19,14 +19,14 @@ use tokio::{task::JoinSet, time::Instant};
 
 use super::{
     SessionEvents, UpstreamError,
-    connection::{Connection, ServerRequest},
+    connection::Connection,
     connector::Connector,
     error::ProtocolFault,
     handshake,
     in_flight::RequestTracker,
+    server_request::ServerRequest,
     server_subscriptions::DesiredSubscriptions,
     state::{State, StateEvent},
-    timeouts::RequestTimeouts,
     url_elicitations::UrlElicitations,
 };
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
         json::{self, Json},
         spec::RegisteredServer,
     },
-    protocol::{Era, LogLevel, ServerHello, headers::HeaderParam, translate},
+    protocol::{Era, LogLevel, ServerHello, translate},
     sessions::ClientHandle,
     transport::Reply,
 };
@@ -45,57 +45,6 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// How often a server may require more input before it answers.
 const MAX_ROUND_TRIPS: u32 = 16;
 const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A request to a server.
-pub struct OutgoingRequest<'a> {
-    method: &'a str,
-    params: Option<&'a RawValue>,
-    timeouts: RequestTimeouts,
-    client_handle: Option<&'a ClientHandle>,
-    progress_token: Option<&'a RawValue>,
-    header_params: &'a [HeaderParam],
-}
-
-impl<'a> OutgoingRequest<'a> {
-    pub fn new(
-        method: &'a str,
-        params: Option<&'a RawValue>,
-        timeouts: impl Into<RequestTimeouts>,
-    ) -> Self {
-        Self {
-            method,
-            params,
-            timeouts: timeouts.into(),
-            client_handle: None,
-            progress_token: None,
-            header_params: &[],
-        }
-    }
-
-    /// Sends the request for a client. `client_handle` receives the messages that the server sends
-    /// meanwhile, and progress carries the client's token.
-    #[must_use]
-    pub fn on_behalf_of(
-        self,
-        client_handle: &'a ClientHandle,
-        progress_token: Option<&'a RawValue>,
-    ) -> Self {
-        Self {
-            client_handle: Some(client_handle),
-            progress_token,
-            ..self
-        }
-    }
-
-    /// Repeats arguments in headers, if the transport and the revision support that.
-    #[must_use]
-    pub fn with_mirrored_headers(self, header_params: &'a [HeaderParam]) -> Self {
-        Self {
-            header_params,
-            ..self
-        }
-    }
-}
 
 /// The session of one server. The session outlives its connections.
 pub struct ServerSession {
@@ -206,7 +155,7 @@ impl ServerSession {
     /// in time.
     pub async fn request(
         self: &Arc<Self>,
-        outgoing: OutgoingRequest<'_>,
+        outgoing: ServerRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
         let _used = self.mark_in_use();
         let connection = self
@@ -232,7 +181,7 @@ impl ServerSession {
     async fn request_after_initialize(
         self: &Arc<Self>,
         refused_on: &Arc<Connection>,
-        outgoing: &OutgoingRequest<'_>,
+        outgoing: &ServerRequest<'_>,
         message: &str,
     ) -> Result<Reply, UpstreamError> {
         self.connector
@@ -262,9 +211,9 @@ impl ServerSession {
     async fn request_until_final(
         &self,
         connection: &Connection,
-        outgoing: &OutgoingRequest<'_>,
+        outgoing: &ServerRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
-        let OutgoingRequest {
+        let ServerRequest {
             method,
             params,
             client_handle,
@@ -307,38 +256,27 @@ impl ServerSession {
     async fn send_once(
         &self,
         connection: &Connection,
-        outgoing: &OutgoingRequest<'_>,
+        outgoing: &ServerRequest<'_>,
         params: Option<&RawValue>,
     ) -> Result<Reply, UpstreamError> {
-        let OutgoingRequest {
-            method,
-            timeouts,
-            client_handle,
-            progress_token,
-            header_params,
-            ..
-        } = *outgoing;
         let id = self.connector.ids().next();
-        let tracked = self.in_flight.register(id, client_handle, progress_token);
+        let tracked = self
+            .in_flight
+            .register(id, outgoing.client_handle, outgoing.progress_token);
         let request = ServerRequest {
-            id,
-            method,
             params,
-            wants_progress: progress_token.is_some(),
-            client: client_handle.map(|handle| &handle.session().hello),
-            log_level: client_handle.and_then(ClientHandle::log_level),
-            header_params,
+            ..*outgoing
         };
         tokio::select! {
             biased;
-            reply = connection.request(request) => {
+            reply = connection.request(id, &request) => {
                 let reply = reply?;
                 if reply.is_ok() {
-                    connection.record_success(method);
+                    connection.record_success(request.method);
                 }
                 Ok(reply)
             }
-            () = tracked.expired(timeouts) => Err(tracked.timeout_error(timeouts)),
+            () = tracked.expired(request.timeouts) => Err(tracked.timeout_error(request.timeouts)),
         }
     }
 
@@ -370,7 +308,7 @@ impl ServerSession {
     pub async fn subscribe(
         self: &Arc<Self>,
         uri: &str,
-        outgoing: OutgoingRequest<'_>,
+        outgoing: ServerRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
         let connection = self.connect().await?;
         if connection.era() == Era::Modern {
@@ -392,7 +330,7 @@ impl ServerSession {
     pub async fn unsubscribe(
         self: &Arc<Self>,
         uri: &str,
-        outgoing: OutgoingRequest<'_>,
+        outgoing: ServerRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
         self.subscriptions.remove(uri);
         match self.live_connection() {

@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 
-use super::{Connection, Inner, OutgoingRequest, ServerSession};
+use super::{Connection, Inner, ServerRequest, ServerSession};
 use crate::{
     clock,
     model::{
@@ -61,7 +61,7 @@ impl ServerSession {
     /// goes on in either case.
     pub(super) async fn connect_for(
         self: &Arc<Self>,
-        outgoing: &OutgoingRequest<'_>,
+        outgoing: &ServerRequest<'_>,
     ) -> Result<Arc<Connection>, UpstreamError> {
         let (Some(client_handle), None) = (outgoing.client_handle, self.live_connection()) else {
             return self.connect().await;

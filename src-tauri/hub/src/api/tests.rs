@@ -1,0 +1,58 @@
+#![expect(unreachable_pub, reason = "the macro declares a list for other crates")]
+
+use ts_rs::TS;
+
+use super::*;
+use crate::{HubOptions, secrets::InMemory, secrets::Secrets};
+
+#[derive(Serialize, Deserialize, TS)]
+struct RepeatText {
+    text: String,
+}
+
+impl Verb for RepeatText {
+    type Answer = String;
+
+    async fn run(self, _: &Hub) -> Result<String, ApiError> {
+        Ok(self.text)
+    }
+}
+
+verbs! {
+    "test.repeat_text" => RepeatText,
+}
+
+#[derive(Default)]
+struct FoundNames(Vec<&'static str>);
+
+impl bindings::VerbVisitor for FoundNames {
+    fn verb<V: Verb + TS + 'static>(&mut self)
+    where
+        V::Answer: TS + 'static,
+    {
+        self.0.push(V::NAME);
+    }
+}
+
+#[tokio::test]
+async fn a_new_verb_is_its_type_and_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = HubOptions {
+        data_dir: folder.path().to_owned(),
+        admin_token: None,
+    };
+    let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
+        .await
+        .expect("a hub");
+    let answer = dispatch(&hub, "test.repeat_text", br#"{"text":"a"}"#).await;
+    assert_eq!(answer.expect("an answer").get(), r#""a""#);
+    let wrong = dispatch(&hub, "test.repeat_text", b"{}").await;
+    let wrong = wrong.expect_err("the text is missing");
+    assert_eq!(wrong.code, ErrorCode::Invalid);
+    assert!(wrong.message.contains("test.repeat_text"), "{wrong}");
+    let unknown = dispatch(&hub, "test.other", b"{}").await;
+    assert_eq!(unknown.expect_err("no verb").code, ErrorCode::NotFound);
+    let mut found = FoundNames::default();
+    for_each_verb(&mut found);
+    assert_eq!(found.0, NAMES);
+}
