@@ -1,5 +1,5 @@
-//! Fuzzes the parser of a server's event stream. The first four bytes of the input are the sizes of
-//! the pieces into which the rest is split.
+//! Fuzzes the parser of a server's event stream. The first four bytes of the input, each plus 1,
+//! are the sizes of the pieces into which the rest is split; the sizes repeat.
 
 #![no_main]
 

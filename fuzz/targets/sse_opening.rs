@@ -1,5 +1,6 @@
 //! Fuzzes the parser of the beginning of a legacy SSE stream, up to the endpoint event. The first
-//! four bytes of the input are the sizes of the pieces into which the rest is split.
+//! four bytes of the input, each plus 1, are the sizes of the pieces into which the rest is split;
+//! the sizes repeat.
 
 #![no_main]
 

@@ -47,7 +47,7 @@ impl Transport {
     }
 
     /// Returns the path of the URL, and the transport's name on Drawbridge's command line.
-    fn url(self) -> Option<(&'static str, &'static str)> {
+    fn path_and_cli_name(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Stdio => None,
             Self::Sse => Some(("sse", "sse")),
@@ -96,7 +96,7 @@ impl Label {
     }
 }
 
-/// A request.
+/// A request of [`ALL`], the table of servers.
 #[derive(Debug)]
 pub(crate) struct TableRequest {
     pub(crate) method: &'static str,
@@ -225,7 +225,7 @@ impl Server {
     /// Starts the server if it uses HTTP, and waits until it listens.
     #[track_caller]
     pub(crate) fn start(&self, home: &Home) -> Running {
-        let Some((path, _)) = self.transport.url() else {
+        let Some((path, _)) = self.transport.path_and_cli_name() else {
             return Running {
                 url: None,
                 _process: None,
@@ -256,7 +256,9 @@ impl Server {
     #[track_caller]
     pub(crate) fn add(&self, hub: &Hub<'_>, running: &Running) {
         let id = self.id();
-        if let (Some(url), Some((_, transport))) = (&running.url, self.transport.url()) {
+        if let (Some(url), Some((_, transport))) =
+            (&running.url, self.transport.path_and_cli_name())
+        {
             hub.home
                 .cli(&[
                     "servers",

@@ -244,7 +244,7 @@ fn a_rule_tests_arguments_and_a_deny_takes_precedence() {
 }
 
 #[test]
-fn a_counted_approval_is_used_up_across_a_restart() {
+fn a_counted_approval_keeps_its_remaining_calls_across_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -256,7 +256,7 @@ fn a_counted_approval_is_used_up_across_a_restart() {
     assert!(!call.join().expect("the call ends").is_error());
     assert!(
         !client.call("probe__echo", r#"{"n":1}"#).is_error(),
-        "the second approved call is allowed"
+        "the first of the two further calls is allowed"
     );
     hub.stop(Signal::SIGKILL);
     let hub = Hub::serve(&home);
@@ -270,7 +270,7 @@ fn a_counted_approval_is_used_up_across_a_restart() {
 }
 
 #[test]
-fn a_pause_denies_pending_calls_cancels_running_ones_and_survives_a_restart() {
+fn a_pause_denies_pending_calls_aborts_calls_in_flight_and_survives_a_restart() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     hub.add_probe(&[]);
@@ -313,12 +313,14 @@ fn a_pause_denies_pending_calls_cancels_running_ones_and_survives_a_restart() {
         client.call("probe__echo", "{}").is_error(),
         "the pause survives a restart"
     );
-    let decisions: Vec<_> = store::read_calls(&home.data_dir())
-        .expect("read the store")
-        .into_iter()
-        .map(|row| row.decision)
-        .collect();
+    let rows = store::read_calls(&home.data_dir()).expect("read the store");
+    let decisions: Vec<_> = rows.iter().map(|row| row.decision.as_str()).collect();
     assert_eq!(decisions, ["allowed", "paused", "paused", "paused"]);
+    assert_eq!(
+        (rows[0].outcome.as_str(), rows[0].error.as_str()),
+        ("cancelled", "all calls were paused"),
+        "the record of the call in flight names the pause, not its client"
+    );
     home.cli(&["resume"]).expect_success();
     assert_eq!(
         client.call("probe__echo", r#"{"a":1}"#).text(),

@@ -1,5 +1,5 @@
-//! The local socket: the same endpoint for programs of this user, found by the data folder. Each
-//! platform has its own file.
+//! The local socket: serves the same endpoint to programs of this user, which find it through the
+//! data folder. `unix` implements it; on other platforms, each function fails (`unsupported`).
 
 use crate::listener::BindError;
 
@@ -13,8 +13,8 @@ mod unsupported;
 #[cfg(not(unix))]
 pub(crate) use unsupported::{bind, client_builder};
 
-/// The attempt to bind the local socket.
-pub(crate) struct Bound<L> {
+/// The outcome of an attempt to bind the local socket.
+pub(crate) struct BindOutcome<L> {
     pub(crate) address: String,
     pub(crate) listener: Result<L, BindError>,
 }

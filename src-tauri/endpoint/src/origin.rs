@@ -1,6 +1,6 @@
 //! Checks requests over TCP before routing. Rejects requests whose `Host` does not name this
-//! listener (DNS rebinding), and requests that a browser sends for another site (cross-site
-//! requests).
+//! listener (DNS rebinding), and requests that a browser sends for another origin
+//! (cross-origin requests).
 //! <https://fetch.spec.whatwg.org>, <https://w3c.github.io/webappsec-fetch-metadata>
 
 #[cfg(test)]
@@ -36,8 +36,8 @@ impl OwnHosts {
 /// Checks the hosts and origins that a request names.
 ///
 /// # Errors
-/// Returns 400 if `Host` is missing or repeated. Returns 403 if `Host`, the request's target or
-/// `Origin` names another host, or if `Sec-Fetch-Site` names another site.
+/// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target or
+/// `Origin` names another host, or if `Sec-Fetch-Site` is neither `same-origin` nor `none`.
 pub(crate) fn check_host_and_origin(
     hosts: &OwnHosts,
     uri: &Uri,

@@ -51,7 +51,7 @@ use crate::{
     checked_router::CheckedRouter,
     error_response,
     listener::{self, BindError},
-    local::{self, Bound},
+    local::{self, BindOutcome},
     mcp,
     origin::OwnHosts,
     rest::{approvals, calls, events, health, login, servers, tools, ui, verbs},
@@ -227,7 +227,7 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoi
             Some(error)
         }
     };
-    let Bound { address, listener } = socket;
+    let BindOutcome { address, listener } = socket;
     let local_error = match listener {
         Ok(listener) => {
             running.spawn_listener("local", address, listener, ListenerKind::Local, None);

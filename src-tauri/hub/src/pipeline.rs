@@ -23,8 +23,11 @@ use crate::{
 };
 
 /// The answer to a call that was in flight when the user paused all calls.
-const PAUSED_MESSAGE: &str = "All calls are paused. This call was cancelled; it is unknown whether it was run. \
+const PAUSED_MESSAGE: &str = "All calls are paused. This call was aborted; it is unknown whether it was run. \
                               Do not retry it unless the user asks.";
+
+/// All calls were paused while a call was in flight.
+struct Paused;
 
 /// The steps of a call. Cheap to clone.
 #[derive(Clone)]
@@ -79,8 +82,12 @@ impl Pipeline {
             let forwarded = tokio::select! {
                 biased;
                 // Dropping the other future cancels the call at the server.
-                () = self.gate.wait_until_paused() => return Ok(error_result(PAUSED_MESSAGE)),
-                forwarded = self.router.forward(&permitted, handle) => forwarded,
+                () = self.gate.wait_until_paused() => Err(Paused),
+                forwarded = self.router.forward(&permitted, handle) => Ok(forwarded),
+            };
+            let Ok(forwarded) = forwarded else {
+                permitted.record_outcome(Outcome::Cancelled, "all calls were paused".into());
+                return Ok(error_result(PAUSED_MESSAGE));
             };
             match forwarded {
                 Err(ForwardError::Upstream(error)) if error.was_not_sent() => {

@@ -22,7 +22,7 @@ use nix::unistd::Uid;
 use sha2::{Digest, Sha256};
 use tokio::net::{UnixListener, UnixStream, unix::SocketAddr};
 
-use super::Bound;
+use super::BindOutcome;
 use crate::listener::BindError;
 
 /// `sun_path` holds 104 bytes on macOS and 108 on Linux, including a NUL.
@@ -31,9 +31,9 @@ const MAX_PATH_BYTES: usize = 100;
 /// Binds the socket of the hub for `data_dir`. The caller must hold the lock of that folder.
 /// Replaces the socket file of a hub that was killed. Fails if another program listens on the
 /// socket, if the file or folder cannot be created, or if other users can write to the folder.
-pub(crate) async fn bind(data_dir: &Path) -> Bound<OwnUserListener> {
+pub(crate) async fn bind(data_dir: &Path) -> BindOutcome<OwnUserListener> {
     let path = socket_path(data_dir);
-    Bound {
+    BindOutcome {
         address: path.display().to_string(),
         listener: listen(&path).map(|listener| OwnUserListener { listener, path }),
     }

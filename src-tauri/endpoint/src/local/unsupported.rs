@@ -5,11 +5,11 @@ use std::path::Path;
 use drawbridge_hub::api::ApiError;
 use tokio::net::TcpListener;
 
-use super::Bound;
+use super::BindOutcome;
 use crate::listener::BindError;
 
-pub(crate) async fn bind(data_dir: &Path) -> Bound<TcpListener> {
-    Bound {
+pub(crate) async fn bind(data_dir: &Path) -> BindOutcome<TcpListener> {
+    BindOutcome {
         address: data_dir.display().to_string(),
         listener: Err(BindError::NoLocalSockets),
     }

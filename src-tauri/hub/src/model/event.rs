@@ -35,8 +35,8 @@ pub enum Event {
     ApprovalRequested {
         request: Box<ApprovalRequest>,
     },
-    /// An approval no longer waits: a person decided, nobody decided in time, or the client
-    /// disconnected.
+    /// An approval no longer waits: a person decided, nobody decided in time, all calls were
+    /// paused, or the client disconnected.
     ApprovalEnded {
         id: CallId,
     },

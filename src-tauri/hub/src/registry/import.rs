@@ -15,7 +15,7 @@ use crate::{
 pub struct ImportedServer {
     pub name: String,
     pub spec: Result<ServerSpec, EntryError>,
-    /// Names in `env` and `headers` whose literal values look like secrets.
+    /// Names in `env` and `headers` that suggest a secret and have a literal value.
     pub likely_secrets: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ struct Entry {
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "'command' must be a text or a list of texts")]
 enum Command {
-    Line(String),
+    Program(String),
     Words(Vec<String>),
 }
 
@@ -185,7 +185,7 @@ fn read_entry(name: &str, entry: &Value) -> ImportedServer {
 fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, EntryError> {
     let (command, mut args) = match entry.command {
         None => (None, Vec::new()),
-        Some(Command::Line(command)) => (Some(command), Vec::new()),
+        Some(Command::Program(command)) => (Some(command), Vec::new()),
         Some(Command::Words(words)) => {
             let mut words = words.into_iter();
             (words.next(), words.collect())
@@ -229,7 +229,7 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, EntryError> {
     Ok(spec)
 }
 
-/// Returns the names of literal values that suggest a secret.
+/// Returns the names that suggest a secret and have a literal value.
 fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
     const WORDS: [&str; 8] = [
         "TOKEN",

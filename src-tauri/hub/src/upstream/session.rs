@@ -42,7 +42,7 @@ use crate::{
 
 /// How long a client may take to answer a server's request: a person may have to answer it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// How often a server may require more input before it answers.
+/// How often a request is sent at most while its server keeps requiring input.
 const MAX_ROUND_TRIPS: u32 = 16;
 const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -75,8 +75,8 @@ struct Inner {
     reason: String,
     /// The times of the crashes within the last minute.
     crashes: Vec<Instant>,
-    /// The end of the pause, during which the server is not started.
-    paused_until: Option<Instant>,
+    /// The moment before which the server is not started again after a failure.
+    no_start_before: Option<Instant>,
     in_use: u32,
     last_used: Instant,
 }
@@ -87,7 +87,7 @@ pub struct Status {
     pub state: State,
     pub reason: String,
     pub failure: Option<UpstreamError>,
-    /// How long the server is not started yet, even if somebody needs it.
+    /// How much longer the server is not started, even if somebody needs it.
     pub retry_after: Option<Duration>,
     pub pid: Option<u32>,
     pub non_jsonrpc_lines: u32,
@@ -111,7 +111,7 @@ impl ServerSession {
             failure: None,
             reason: String::new(),
             crashes: Vec::new(),
-            paused_until: None,
+            no_start_before: None,
             in_use: 0,
             last_used: Instant::now(),
         };
@@ -365,7 +365,7 @@ impl ServerSession {
             reason: inner.reason.clone(),
             failure: inner.failure.clone(),
             retry_after: inner
-                .paused_until
+                .no_start_before
                 .map(|until| until.saturating_duration_since(Instant::now())),
             pid: inner
                 .connection

@@ -153,7 +153,7 @@ impl ServerSession {
     async fn wait_out_pause(&self) -> Result<(), UpstreamError> {
         let (state, until) = {
             let inner = self.inner();
-            (inner.state, inner.paused_until)
+            (inner.state, inner.no_start_before)
         };
         match (state, until) {
             (State::BreakerOpen, until) => Err(self.breaker_open_error(until)),
@@ -305,7 +305,7 @@ impl ServerSession {
             return;
         };
         let until = Instant::now() + with_jitter(pause);
-        self.inner().paused_until = Some(until);
+        self.inner().no_start_before = Some(until);
         self.emit_server_changed();
         let me = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -320,7 +320,7 @@ impl ServerSession {
     fn end_pause(&self, until: Instant) {
         let is_ours = self
             .inner()
-            .paused_until
+            .no_start_before
             .take_if(|of| *of == until)
             .is_some();
         if is_ours {
