@@ -2,10 +2,10 @@
 
 #![no_main]
 
-use drawbridge_jsonrpc::fuzzing::server_message as message;
+use drawbridge_jsonrpc::fuzzing::server_message as check_message;
 use arbitrary_json::Choices;
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
-    message(input);
-    message(Choices::new(input).message().as_bytes());
+    check_message(input);
+    check_message(Choices::new(input).message().as_bytes());
 });

@@ -53,26 +53,26 @@ fn an_invalid_request_for_a_stream_is_rejected() {
     let url = Url::parse(&hub.url);
     let client = hub.connect_client("desk");
     let session = ("Mcp-Session-Id", client.session_id().expect("a session"));
-    let (first_client, second_client) = (
+    let (first_token, second_token) = (
         format!("Bearer {}", hub.add_client("one")),
         format!("Bearer {}", hub.add_client("two")),
     );
-    let (first_client, second_client) = (
-        ("Authorization", first_client.as_str()),
-        ("Authorization", second_client.as_str()),
+    let (first_token, second_token) = (
+        ("Authorization", first_token.as_str()),
+        ("Authorization", second_token.as_str()),
     );
     for (problem, path, headers, expected) in [
-        ("no session", "/mcp", &[EVENTS, first_client][..], 400),
+        ("no session", "/mcp", &[EVENTS, first_token][..], 400),
         (
             "another client's session",
             "/mcp",
-            &[EVENTS, second_client, session],
+            &[EVENTS, second_token, session],
             404,
         ),
         (
             "JSON",
             "/mcp",
-            &[("Accept", "application/json"), first_client, session],
+            &[("Accept", "application/json"), first_token, session],
             406,
         ),
         ("no token", "/mcp", &[EVENTS, session], 401),
@@ -226,7 +226,7 @@ fn http_sse_lists_and_calls_with_and_without_a_trailing_slash() {
 }
 
 #[test]
-fn a_message_without_its_stream_is_rejected() {
+fn an_invalid_http_sse_message_is_rejected() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let mut client = HttpSseClient::open(&hub, "desk", "/sse");

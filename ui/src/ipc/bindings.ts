@@ -354,7 +354,7 @@ approval_timeout_s: number | null,
  */
 cache_ttl_s: number | null, 
 /**
- * An https URL with a path; empty for none.
+ * An https URL with a path and without a fragment; empty for none.
  */
 oauth_client_metadata_url: string | null, 
 /**
@@ -1471,7 +1471,7 @@ default_policy: Effect,
  */
 approval_timeout_s: number, 
 /**
- * How long the catalog's copy of a server counts as fresh, in seconds.
+ * How long the cached lists of a server count as fresh, in seconds.
  */
 cache_ttl_s: number, 
 /**

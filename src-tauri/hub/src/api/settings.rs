@@ -21,7 +21,7 @@ pub struct SettingsView {
     pub default_policy: Effect,
     /// The time that a person has to decide, in seconds.
     pub approval_timeout_s: u32,
-    /// How long the catalog's copy of a server counts as fresh, in seconds.
+    /// How long the cached lists of a server count as fresh, in seconds.
     pub cache_ttl_s: u32,
     /// The https URL of a document that describes this program to authorization servers (a client
     /// id metadata document). If the URL is empty, the program registers itself.
@@ -51,7 +51,7 @@ pub struct ChangeSettings {
     pub approval_timeout_s: Option<u32>,
     /// 10 to 86,400 seconds.
     pub cache_ttl_s: Option<u32>,
-    /// An https URL with a path; empty for none.
+    /// An https URL with a path and without a fragment; empty for none.
     pub oauth_client_metadata_url: Option<String>,
     /// 1 to 3,650 days; 0 means forever.
     pub audit_retention_days: Option<u32>,
@@ -95,7 +95,8 @@ const MAX_DAYS: u32 = 3_650;
 /// Returns the URL of a client id metadata document without the spaces around it.
 ///
 /// # Errors
-/// Returns an error if the URL is neither empty nor an https URL with a path.
+/// Returns an error if the URL is neither empty nor an https URL with a path and
+/// without a fragment.
 fn check_metadata_url(url: String) -> Result<String, ApiError> {
     let url = url.trim().to_owned();
     let is_allowed =
@@ -104,7 +105,7 @@ fn check_metadata_url(url: String) -> Result<String, ApiError> {
         return Ok(url);
     }
     Err(ApiError::invalid(
-        "'oauth_client_metadata_url' must be an https URL with a path, or empty",
+        "'oauth_client_metadata_url' must be an https URL with a path and without a fragment, or empty",
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Tests of complete, chunked, too long and truncated answers from a server on this machine.
+//! Tests of complete, chunked, too long and truncated answers, and of refused connections, on this machine.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -99,9 +99,9 @@ async fn a_refused_connection_is_reported_as_not_sent() {
         matches!(refused, Err(HttpError::NotSent { .. })),
         "{refused:?}"
     );
-    let insecure = get(&format!("https://{free}/"), 100).await;
+    let refused_https = get(&format!("https://{free}/"), 100).await;
     assert!(
-        matches!(insecure, Err(HttpError::NotSent { .. })),
-        "{insecure:?}"
+        matches!(refused_https, Err(HttpError::NotSent { .. })),
+        "{refused_https:?}"
     );
 }

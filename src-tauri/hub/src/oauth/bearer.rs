@@ -150,8 +150,9 @@ impl Bearer {
     /// before it carries out a request.
     ///
     /// # Errors
-    /// Returns a [`BearerError`] if the request was not carried out because a token is missing or
-    /// refused. The inner result is that of HTTP itself.
+    /// Returns a [`BearerError`] if the request was not carried out because the token cannot be read
+    /// or renewed, or because the server demands a sign-in or more scopes. The inner result is that
+    /// of HTTP itself.
     pub async fn send(
         &self,
         http: &HttpClient,
@@ -267,7 +268,7 @@ async fn run_to_completion(
     })
 }
 
-/// Returns the scopes of a challenge. Empty text stands for a challenge without scopes.
+/// Returns the scopes of a challenge. If it names none, the set contains only an empty string.
 fn demanded_scopes(scope: Option<&str>) -> BTreeSet<String> {
     let names: BTreeSet<_> = scope
         .unwrap_or_default()
@@ -282,7 +283,7 @@ fn demanded_scopes(scope: Option<&str>) -> BTreeSet<String> {
     }
 }
 
-/// Returns the first challenge of the bearer scheme.
+/// Returns the first `WWW-Authenticate` header that contains the word "bearer".
 fn bearer_challenge(response: &HttpResponse) -> Option<String> {
     let headers = response
         .headers()

@@ -35,17 +35,17 @@ export const policy = {
     title: "Presets",
     lead: "Replace the default and the per-server rules in one step.",
     ask_all: {
-      title: "Ask for everything",
+      title: "Ask about everything",
       text: "Each call waits for you, unless a rule for its tool or its client says otherwise.",
       servers: "",
     },
     ask_writes: {
-      title: "Ask except for read-only tools of trusted servers",
+      title: "Ask about everything except read-only tools of trusted servers",
       text: "Tools that a trusted server marks read-only run without asking. Everything else asks.",
       servers: "Trusted servers",
     },
     ask_listed: {
-      title: "Ask only for selected servers",
+      title: "Ask only about selected servers",
       text: "Calls to the selected servers wait for you. All other calls run without asking, also calls to servers that you add later.",
       servers: "Selected servers",
     },

@@ -274,12 +274,12 @@ async fn a_temporary_allow_replaces_no_rule_and_never_beats_a_deny() {
     assert_eq!(
         fixture.rules.list().len(),
         2,
-        "a scope has only one plain rule"
+        "a scope has only one rule without conditions or expiry"
     );
 }
 
 #[tokio::test]
-async fn read_only_hints_count_only_for_rules_that_trust_them() {
+async fn a_read_only_rule_covers_only_tools_that_are_marked_read_only() {
     let fixture = fixture().await;
     fixture
         .save_rule(Effect::Allow, |rule| rule.spec.read_only = true)
@@ -531,17 +531,17 @@ fn reference_effect(
         .unwrap_or(default)
 }
 
-fn reference_condition(condition: &Condition, arguments: &Value, each: bool) -> bool {
+fn reference_condition(condition: &Condition, arguments: &Value, is_allow: bool) -> bool {
     let Some(value) = arguments.pointer(&condition.pointer) else {
         return false;
     };
     let read = |literal: &Literal| serde_json::from_str::<Value>(&literal.0).expect("JSON");
     let one = |value: &Value| match &condition.is {
-        Predicate::Equals(wanted) => reference_equals(&read(wanted), value, each),
+        Predicate::Equals(wanted) => reference_equals(&read(wanted), value, is_allow),
         Predicate::OneOf(wanted) => wanted
             .iter()
-            .any(|wanted| reference_equals(&read(wanted), value, each)),
-        Predicate::Between { min, max } => reference_number(value, each).is_some_and(|n| {
+            .any(|wanted| reference_equals(&read(wanted), value, is_allow)),
+        Predicate::Between { min, max } => reference_number(value, is_allow).is_some_and(|n| {
             let bound = |bound: &Option<Literal>| {
                 bound
                     .as_ref()
@@ -561,31 +561,31 @@ fn reference_condition(condition: &Condition, arguments: &Value, each: bool) -> 
     };
     match (&condition.is, value) {
         (Predicate::Equals(_), value) => one(value),
-        (_, Value::Array(items)) if each => !items.is_empty() && items.iter().all(one),
+        (_, Value::Array(items)) if is_allow => !items.is_empty() && items.iter().all(one),
         (_, Value::Array(items)) => items.iter().any(one),
         (_, value) => one(value),
     }
 }
 
-/// For a deny or an ask, a value also equals what some server reads in it.
-fn reference_equals(wanted: &Value, value: &Value, each: bool) -> bool {
-    let in_lists = || match (wanted, value) {
+/// For a deny or an ask, a value also equals any number that some server may convert it to.
+fn reference_equals(wanted: &Value, value: &Value, is_allow: bool) -> bool {
+    let equals_converted = || match (wanted, value) {
         (Value::Array(wanted), Value::Array(items)) => {
             wanted.len() == items.len()
                 && wanted
                     .iter()
                     .zip(items)
-                    .all(|(one, other)| reference_equals(one, other, each))
+                    .all(|(one, other)| reference_equals(one, other, is_allow))
         }
-        _ => wanted.is_number() && wanted.as_i64() == reference_number(value, each),
+        _ => wanted.is_number() && wanted.as_i64() == reference_number(value, is_allow),
     };
-    wanted == value || (!each && in_lists())
+    wanted == value || (!is_allow && equals_converted())
 }
 
 /// JavaScript reads an empty text and null as 0.
-fn reference_number(value: &Value, each: bool) -> Option<i64> {
+fn reference_number(value: &Value, is_allow: bool) -> Option<i64> {
     let is_nothing = value.is_null() || *value == json!("");
-    if is_nothing && !each {
+    if is_nothing && !is_allow {
         Some(0)
     } else {
         value.as_i64()
