@@ -68,7 +68,7 @@ pub static METHODS: &[Method] = &[
     method("prompts/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Prompts, request)))),
     method("resources/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Resources, request)))),
     method("resources/templates/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Templates, request)))),
-    recorded("tools/call", BOTH, Permission, Request(|hub, request| Box::pin(hub.pipeline.call(request)))),
+    method("tools/call", BOTH, Permission, Request(|hub, request| Box::pin(hub.pipeline.call(request)))).recorded(),
     method("prompts/get", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.get_prompt(request)))),
     method("resources/read", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.read_resource(request)))),
     method("resources/subscribe", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.subscribe_to_resource(request)))),
@@ -100,18 +100,6 @@ const fn method(
     }
 }
 
-const fn recorded(
-    name: &'static str,
-    era: Option<Era>,
-    decision: Required,
-    handler: Handler,
-) -> Method {
-    Method {
-        is_recorded: true,
-        ..method(name, era, decision, handler)
-    }
-}
-
 /// Returns whether a request opens a session. Its answer carries the id of the session.
 pub fn opens_session(name: &str) -> bool {
     find(name).is_some_and(|method| matches!(method.handler, OpensSession))
@@ -138,6 +126,14 @@ pub fn find_request(name: &str, era: Era) -> Result<&'static Method, RpcError> {
 }
 
 impl Method {
+    /// Marks the requests of this method as recorded.
+    const fn recorded(self) -> Self {
+        Self {
+            is_recorded: true,
+            ..self
+        }
+    }
+
     /// Returns whether the answer is a stream of notifications.
     pub fn opens_stream(&self) -> bool {
         matches!(self.handler, OpensStream)

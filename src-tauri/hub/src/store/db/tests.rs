@@ -6,21 +6,27 @@ use crate::{
     store::{Store, table::call::CallFilter},
 };
 
+/// Creates a database as a version of Drawbridge with this many migrations left it.
+async fn create_older_database(file: &Path, migrations: usize) -> SqliteConnection {
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(true);
+    let mut database = SqliteConnection::connect_with(&options)
+        .await
+        .expect("make a database");
+    migrator(&MIGRATIONS[..migrations])
+        .run(&mut database)
+        .await
+        .expect("migrate to the older version");
+    database
+}
+
 #[tokio::test]
 async fn the_calls_of_an_older_database_keep_their_ids() {
     const ROW: &str = "INSERT INTO call VALUES (?, 5, 'c', 's', 't', 's_t', 'd', 'a', 'denied', 'rule', '', 'not_sent', '', 0, NULL)";
     let folder = tempfile::tempdir().expect("make a folder");
     let file = folder.path().join("drawbridge.db");
-    let options = SqliteConnectOptions::new()
-        .filename(&file)
-        .create_if_missing(true);
-    let mut older = SqliteConnection::connect_with(&options)
-        .await
-        .expect("make a database");
-    migrator(&MIGRATIONS[..2])
-        .run(&mut older)
-        .await
-        .expect("migrate to the older version");
+    let mut older = create_older_database(&file, 2).await;
     let ids = ["2222222223", "zzzzzzzzzz", "9abcdefghi"];
     for id in ids {
         sqlx::query(ROW)
@@ -58,16 +64,7 @@ async fn the_rules_of_an_older_database_keep_their_lifetimes() {
     const ROW: &str = "INSERT INTO rule (id, server, tool, client, effect, life, created_at) VALUES (?, 's', 't', 'c', 'deny', ?, 5)";
     let folder = tempfile::tempdir().expect("make a folder");
     let file = folder.path().join("drawbridge.db");
-    let options = SqliteConnectOptions::new()
-        .filename(&file)
-        .create_if_missing(true);
-    let mut older = SqliteConnection::connect_with(&options)
-        .await
-        .expect("make a database");
-    migrator(&MIGRATIONS[..9])
-        .run(&mut older)
-        .await
-        .expect("migrate to the older version");
+    let mut older = create_older_database(&file, 9).await;
     for (id, lifetime) in [
         ("a", r#"{"kind":"until_revoked"}"#),
         ("b", r#"{"kind":"calls","count":3}"#),
