@@ -6,5 +6,5 @@
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let (sizes, bytes) = input.split_at(input.len().min(4));
-    drawbridge_hub::fuzzing::opening(&arbitrary_json::split_bytes(bytes, sizes));
+    drawbridge_upstream::fuzzing::opening(&arbitrary_json::split_bytes(bytes, sizes));
 });

@@ -5,5 +5,5 @@
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let (sizes, bytes) = input.split_at(input.len().min(4));
-    drawbridge_hub::fuzzing::lines(&arbitrary_json::split_bytes(bytes, sizes));
+    drawbridge_upstream::fuzzing::lines(&arbitrary_json::split_bytes(bytes, sizes));
 });

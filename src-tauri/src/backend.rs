@@ -44,7 +44,7 @@ impl Backend {
         let data_dir = args
             .data_dir
             .clone()
-            .unwrap_or_else(drawbridge_hub::default_data_dir);
+            .unwrap_or_else(drawbridge_store::data_dir::default_data_dir);
         let hub = match Hub::open(HubOptions {
             data_dir: data_dir.clone(),
             admin_token: args.admin_token.clone(),

@@ -1,7 +1,7 @@
 //! The person's browser, which shows pages that are not part of the app: the sign-in pages of
 //! servers.
 
-use drawbridge_hub::oauth;
+use drawbridge_upstream::oauth;
 
 /// Opens a URL with the system's browser, without a shell. A URL that `oauth::check_browser_url`
 /// refuses is not opened, even if the hub sent it. The screen shows the URL too, so that a person

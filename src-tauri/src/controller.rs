@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use drawbridge_hub::model::{
+use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     event::Event,
     ids::CallId,

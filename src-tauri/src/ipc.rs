@@ -4,10 +4,8 @@
 //! list of verbs, and `src-tauri/capabilities` gives them to the windows.
 
 use drawbridge_endpoint::HubHandle;
-use drawbridge_hub::{
-    api::{self, ApiError, VerbName, servers::SignInServer},
-    model::sign_in::SignIn,
-};
+use drawbridge_hub::api::{self, ApiError, VerbName, servers::SignInServer};
+use drawbridge_model::sign_in::SignIn;
 use serde_json::value::RawValue;
 use tauri::{
     Manager, Wry,

@@ -32,6 +32,7 @@ use tokio::{
 };
 
 pub use args::Args;
+
 use backend::Backend;
 use controller::Controller;
 use input::Input;

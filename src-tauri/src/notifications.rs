@@ -5,7 +5,7 @@ pub(crate) mod notice;
 
 use std::time::Duration;
 
-use drawbridge_hub::model::ids::CallId;
+use drawbridge_model::ids::CallId;
 use tauri::AppHandle;
 use tauri_plugin_notification::{Action, ActionPerformed, ActionType, NotificationExt};
 use tokio::sync::{mpsc, watch};

@@ -2,16 +2,14 @@
 //! servers, and any trouble.
 
 use drawbridge_endpoint::HubHandle;
-use drawbridge_hub::{
-    api::{
-        ApiError,
-        approvals::ListApprovals,
-        drawbridge::ShowDrawbridge,
-        health::{HealthStatus, HealthView, ShowHealth},
-        servers::ListServers,
-    },
-    model::{approval::ApprovalRequest, server::ServerState},
+use drawbridge_hub::api::{
+    ApiError,
+    approvals::ListApprovals,
+    drawbridge::ShowDrawbridge,
+    health::{HealthStatus, HealthView, ShowHealth},
+    servers::ListServers,
 };
+use drawbridge_model::{approval::ApprovalRequest, server::ServerState};
 
 /// A summary of the hub.
 #[derive(Debug, Clone, Default, PartialEq)]

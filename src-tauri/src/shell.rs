@@ -3,14 +3,12 @@
 //! the main thread is sent there, and verbs run in tasks of their own.
 
 use drawbridge_endpoint::HubHandle;
-use drawbridge_hub::{
-    api::{
-        ApiError, ErrorCode, Verb,
-        approvals::DecideApproval,
-        drawbridge::{PauseCalls, ResumeCalls},
-    },
-    model::{approval::Verdict, event::Event},
+use drawbridge_hub::api::{
+    ApiError, ErrorCode, Verb,
+    approvals::DecideApproval,
+    drawbridge::{PauseCalls, ResumeCalls},
 };
+use drawbridge_model::{approval::Verdict, event::Event};
 use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 

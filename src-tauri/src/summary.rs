@@ -1,7 +1,7 @@
 //! A short form of a waiting call for menus and notifications. They have no room for a long call,
 //! so that a call which cannot be shown there completely is approved only in the windows.
 
-use drawbridge_hub::model::{approval::ApprovalRequest, ids::CallId, invisible_chars::is_hidden};
+use drawbridge_model::{approval::ApprovalRequest, ids::CallId, invisible_chars::is_hidden};
 
 /// The most characters of a name that a client or a server chose.
 const MAX_NAME_CHARS: usize = 40;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use drawbridge_hub::model::event::Event;
+use drawbridge_model::event::Event;
 use tokio::time::Instant;
 
 const PERIOD: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@
 mod desktop;
 pub(crate) mod menu;
 
-use drawbridge_hub::model::ids::CallId;
+use drawbridge_model::ids::CallId;
 use tauri::{
     AppHandle,
     image::Image,
@@ -181,7 +181,7 @@ mod desktop {
 
 #[cfg(test)]
 mod tests {
-    use drawbridge_hub::model::ids::CallId;
+    use drawbridge_model::ids::CallId;
 
     use super::{CallRef, Choice, item_id, parse_choice};
 

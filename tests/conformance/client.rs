@@ -220,7 +220,7 @@ fn render_docs_part() -> String {
             suite.name
         );
     }
-    part += "\nThe scenarios that are counted above include the following, in which Drawbridge deliberately fails one check:\n\n";
+    part += "\nThe following scenarios count as passed, although Drawbridge deliberately fails one check in each:\n\n";
     part += &render_differences(|difference| difference.check != EVERY_CHECK);
     part += "\nThese scenarios are not counted above, because Drawbridge deliberately does not support what \
              they test:\n\n";

@@ -15,29 +15,56 @@ use drawbridge_tests::source::{
 
 const APP: &str = "src-tauri/src";
 const JSONRPC: &str = "src-tauri/jsonrpc/src";
+const MODEL: &str = "src-tauri/model/src";
+const STORE: &str = "src-tauri/store/src";
+const SESSIONS: &str = "src-tauri/sessions/src";
+const UPSTREAM: &str = "src-tauri/upstream/src";
 const HUB: &str = "src-tauri/hub/src";
 const ENDPOINT: &str = "src-tauri/endpoint/src";
 const CLI: &str = "src-tauri/cli/src";
 /// The Rust code of the product.
-const PRODUCT: &[&str] = &[APP, JSONRPC, HUB, ENDPOINT, CLI];
+const PRODUCT: &[&str] = &[
+    APP, JSONRPC, MODEL, STORE, SESSIONS, UPSTREAM, HUB, ENDPOINT, CLI,
+];
 const UI: &str = "ui/src";
 
-/// The modules of the hub, bottom first. A module may import those below it and those on its own
-/// level.
-const HUB_ORDER: &[&[&str]] = &[
-    &["model"],
-    &[
-        "access", "clock", "data_dir", "events", "http", "lines", "logs", "protocol", "random",
-        "redact", "secrets", "settings", "store",
-    ],
-    &["oauth", "sessions", "transport"],
-    &["clients", "registry", "upstream"],
-    &["catalog"],
-    &["policy", "router"],
-    &["pipeline"],
-    &["error"],
-    &["hub"],
-    &["api"],
+/// The modules of the crates whose inner order is fixed, bottom first. A module may name those
+/// below it and those on its own level. The compiler enforces the order of the crates.
+const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
+    (
+        UPSTREAM,
+        &[
+            &["http", "lines"],
+            &["oauth", "transport"],
+            &[
+                "connection",
+                "connector",
+                "error",
+                "handshake",
+                "history",
+                "in_flight",
+                "server_request",
+                "server_subscriptions",
+                "session",
+                "state",
+                "timeouts",
+                "url_elicitations",
+            ],
+        ],
+    ),
+    (
+        HUB,
+        &[
+            &["access"],
+            &["clients", "registry"],
+            &["catalog"],
+            &["policy", "router"],
+            &["pipeline"],
+            &["error"],
+            &["hub"],
+            &["api"],
+        ],
+    ),
 ];
 
 /// The generated types and labels of the API. They import nothing, and any module may import them.
@@ -122,17 +149,13 @@ fn only_the_endpoint_names_axum() {
 
 #[test]
 fn only_the_store_names_sqlx_and_rusqlite() {
-    assert_only_in(
-        &["src-tauri/hub/src/store"],
-        PRODUCT,
-        &["sqlx::", "rusqlite::"],
-    );
+    assert_only_in(&[STORE], PRODUCT, &["sqlx::", "rusqlite::"]);
 }
 
 #[test]
 fn only_secrets_name_the_keyring() {
     assert_only_in(
-        &["src-tauri/hub/src/secrets"],
+        &["src-tauri/store/src/secrets"],
         PRODUCT,
         &["keyring_core::", "keyring::"],
     );
@@ -141,56 +164,63 @@ fn only_secrets_name_the_keyring() {
 #[test]
 fn only_oauth_names_the_oauth_crates() {
     assert_only_in(
-        &["src-tauri/hub/src/oauth"],
+        &["src-tauri/upstream/src/oauth"],
         PRODUCT,
         &["oauth2::", "transport::auth"],
     );
 }
 
 #[test]
-fn only_one_module_of_the_hub_starts_processes() {
+fn only_one_module_starts_processes() {
     assert_only_in(
-        &["src-tauri/hub/src/transport/process"],
-        &[HUB, ENDPOINT],
+        &["src-tauri/upstream/src/transport/process"],
+        &[MODEL, STORE, SESSIONS, UPSTREAM, HUB, ENDPOINT],
         &["process_wrap::", "Command::new", "process::Command"],
     );
 }
 
 #[test]
 fn only_the_protocol_knows_its_revisions() {
-    assert_only_in(&["src-tauri/hub/src/protocol"], PRODUCT, REVISIONS);
+    assert_only_in(&["src-tauri/model/src/protocol"], PRODUCT, REVISIONS);
 }
 
 #[test]
 fn only_the_clock_asks_for_the_time_of_day() {
     let words = ["SystemTime::now", "OffsetDateTime::now_utc", "Utc::now"];
-    assert_only_in(&["src-tauri/hub/src/clock"], PRODUCT, &words);
+    assert_only_in(&["src-tauri/model/src/clock"], PRODUCT, &words);
 }
 
 #[test]
 fn each_crate_depends_only_on_crates_below_it() {
     let allowed_dependencies = BTreeMap::from([
-        ("Cargo.toml", vec!["drawbridge-hub", "drawbridge-endpoint"]),
+        (
+            "Cargo.toml",
+            vec!["model", "store", "upstream", "hub", "endpoint"],
+        ),
         ("src-tauri/jsonrpc/Cargo.toml", vec![]),
-        ("src-tauri/hub/Cargo.toml", vec!["drawbridge-jsonrpc"]),
+        ("src-tauri/model/Cargo.toml", vec!["jsonrpc"]),
+        ("src-tauri/store/Cargo.toml", vec!["jsonrpc", "model"]),
+        ("src-tauri/sessions/Cargo.toml", vec!["jsonrpc", "model"]),
+        (
+            "src-tauri/upstream/Cargo.toml",
+            vec!["jsonrpc", "model", "store", "sessions"],
+        ),
+        (
+            "src-tauri/hub/Cargo.toml",
+            vec!["jsonrpc", "model", "store", "sessions", "upstream"],
+        ),
         (
             "src-tauri/endpoint/Cargo.toml",
-            vec!["drawbridge-jsonrpc", "drawbridge-hub"],
+            vec!["jsonrpc", "model", "sessions", "upstream", "hub"],
         ),
         (
             "src-tauri/cli/Cargo.toml",
-            vec!["drawbridge-hub", "drawbridge-endpoint"],
+            vec!["model", "store", "upstream", "hub", "endpoint"],
         ),
         ("src-tauri/xtask/Cargo.toml", vec![]),
-        (
-            "tests/Cargo.toml",
-            vec!["drawbridge-jsonrpc", "drawbridge-hub"],
-        ),
+        ("tests/Cargo.toml", vec!["jsonrpc"]),
         ("tests/arbitrary-json/Cargo.toml", vec![]),
-        (
-            "fuzz/Cargo.toml",
-            vec!["drawbridge-jsonrpc", "drawbridge-hub"],
-        ),
+        ("fuzz/Cargo.toml", vec!["jsonrpc", "upstream"]),
     ]);
     let manifests: Vec<SourceFile> = list_committed_files()
         .into_iter()
@@ -207,9 +237,9 @@ fn each_crate_depends_only_on_crates_below_it() {
         let allowed = &allowed_dependencies[manifest.path.as_str()];
         for dependency in used
             .iter()
-            .filter(|dependency| dependency.starts_with("drawbridge-"))
+            .filter_map(|dependency| dependency.strip_prefix("drawbridge-"))
         {
-            if !allowed.contains(&dependency.as_str()) {
+            if !allowed.contains(&dependency) {
                 violations.push(format!("{} depends on {dependency}", manifest.path));
             }
         }
@@ -224,7 +254,10 @@ fn each_crate_depends_only_on_crates_below_it() {
             violations.push(format!("xtask depends on {used:?}"));
         }
     }
-    assert_none("hub ← endpoint ← { cli, app }", &violations);
+    assert_none(
+        "jsonrpc ← model ← { store, sessions } ← upstream ← hub ← endpoint ← { cli, app }",
+        &violations,
+    );
 }
 
 /// Returns the names in the dependency sections, except those of the whole workspace.
@@ -243,49 +276,39 @@ fn list_dependencies(manifest: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_order_of_the_hub_has_each_of_its_modules_once() {
-    let mut ordered: Vec<&str> = HUB_ORDER.concat();
-    ordered.sort_unstable();
-    let mut modules: Vec<String> = list_sources(HUB, &["rs"])
-        .iter()
-        .map(|source| source.module(HUB))
-        .filter(|module| module != "lib")
-        .collect();
-    modules.sort();
-    modules.dedup();
-    assert_eq!(ordered, modules);
+fn an_order_of_modules_has_each_module_once() {
+    for (folder, order) in MODULE_ORDERS {
+        let mut ordered: Vec<&str> = order.concat();
+        ordered.sort_unstable();
+        let mut modules: Vec<String> = list_sources(folder, &["rs"])
+            .iter()
+            .map(|source| source.module(folder))
+            .filter(|module| module != "lib")
+            .collect();
+        modules.sort();
+        modules.dedup();
+        assert_eq!(ordered, modules, "the modules of {folder}");
+    }
 }
 
 #[test]
-fn a_module_of_the_hub_names_only_modules_below_it() {
-    let level = |module: &str| {
-        HUB_ORDER
-            .iter()
-            .position(|modules| modules.contains(&module))
-    };
+fn a_module_names_only_modules_below_it() {
     let mut violations = Vec::new();
-    for source in read_product_code(&[HUB]) {
-        let module = source.module(HUB);
-        if module == "lib" {
-            continue;
+    for (folder, order) in MODULE_ORDERS {
+        let level = |module: &str| order.iter().position(|modules| modules.contains(&module));
+        for source in read_product_code(&[folder]) {
+            let Some(own_level) = level(&source.module(folder)) else {
+                continue;
+            };
+            let above = used_modules(&source.text)
+                .into_iter()
+                .filter(|used| level(used).is_some_and(|level| level > own_level));
+            violations.extend(
+                above.map(|used| format!("{} names {used}, which is above it", source.path)),
+            );
         }
-        let Some(own_level) = level(&module) else {
-            violations.push(format!(
-                "{}: the module {module} has no place in the order",
-                source.path
-            ));
-            continue;
-        };
-        let above = used_modules(&source.text)
-            .into_iter()
-            .filter(|used| level(used).is_some_and(|level| level > own_level));
-        violations
-            .extend(above.map(|used| format!("{} names {used}, which is above it", source.path)));
     }
-    assert_none(
-        "a module of the hub names only modules below it",
-        &violations,
-    );
+    assert_none("a module names only modules below it", &violations);
 }
 
 fn read_ui_files() -> Vec<SourceFile> {

@@ -7,17 +7,10 @@ use drawbridge_tests::{
     source::{list_committed_paths, list_sources, without_comments, without_tests},
 };
 
-use crate::{APP, CLI, ENDPOINT, HUB, JSONRPC, assert_none};
+use crate::{PRODUCT, assert_none};
 
-const CRATES: &[&str] = &[
-    JSONRPC,
-    HUB,
-    ENDPOINT,
-    CLI,
-    APP,
-    "src-tauri/xtask/src",
-    "tests/rig",
-];
+/// The tools, which are not part of the product.
+const TOOLS: &[&str] = &["src-tauri/xtask/src", "tests/rig"];
 
 /// Files and folders whose name is a replaced word in its ordinary meaning, with that meaning.
 const ORDINARY: &[(&str, &str)] = &[
@@ -60,7 +53,7 @@ fn a_public_type_name_occurs_once_in_a_crate() {
     assert_eq!(parse_public_type("pub(in crate::b) enum B {"), Some("B"));
     assert_eq!(parse_public_type("pub fn c() {"), None);
     let mut violations = Vec::new();
-    for folder in CRATES {
+    for folder in PRODUCT.iter().chain(TOOLS) {
         let mut places = BTreeMap::<String, Vec<String>>::new();
         for source in list_sources(folder, &["rs"])
             .into_iter()

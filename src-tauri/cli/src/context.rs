@@ -37,7 +37,7 @@ impl Context {
     pub(crate) fn new(common: Common) -> Self {
         let data_dir = common
             .data_dir
-            .unwrap_or_else(drawbridge_hub::default_data_dir);
+            .unwrap_or_else(drawbridge_store::data_dir::default_data_dir);
         Self {
             json: common.json,
             data_dir,

@@ -7,7 +7,8 @@ use std::{
 };
 
 use drawbridge_endpoint::ServeError;
-use drawbridge_hub::{api::ApiError, model::ids::ServerId};
+use drawbridge_hub::api::ApiError;
+use drawbridge_model::ids::ServerId;
 
 use crate::{spec_fields::FieldError, text::escape};
 

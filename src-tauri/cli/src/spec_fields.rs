@@ -1,6 +1,6 @@
 //! Changes single fields of a server's spec, named as in its file, for `drawbridge servers set`.
 
-use drawbridge_hub::model::spec::ServerSpec;
+use drawbridge_model::spec::ServerSpec;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

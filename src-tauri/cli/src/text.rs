@@ -6,7 +6,7 @@ mod tests;
 
 use std::fmt::{Display, Write};
 
-use drawbridge_hub::model::invisible_chars::is_hidden;
+use drawbridge_model::invisible_chars::is_hidden;
 
 /// Escapes every character that a terminal would interpret, hide or reorder.
 pub(crate) fn escape(text: &str) -> String {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use drawbridge_hub::{clock, model::ids::Timestamp};
+use drawbridge_model::{clock, ids::Timestamp};
 use jiff::{Span, SpanRelativeTo, Zoned, civil::Time, fmt::temporal::Pieces, tz::TimeZone};
 
 #[cfg(test)]

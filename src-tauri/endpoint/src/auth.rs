@@ -13,7 +13,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use drawbridge_hub::model::ids::ClientName;
+use drawbridge_model::ids::ClientName;
 
 use crate::{
     error_response::Refusal,

@@ -7,16 +7,14 @@ mod hub_session;
 use std::{collections::HashMap, io, path::Path, time::Duration};
 
 use bytes::Bytes;
-use drawbridge_hub::{
-    api::{ApiError, ErrorCode},
-    lines::{Line, next_line},
-    model::rpc::{RpcError, code},
-    protocol::meta,
-};
+use drawbridge_hub::api::{ApiError, ErrorCode};
+use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{
     client_message::{self, ClientMessage, ParseError},
     encode,
 };
+use drawbridge_model::protocol::meta;
+use drawbridge_upstream::lines::{Line, next_line};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::{

@@ -7,15 +7,14 @@ mod hub_handle;
 use std::{path::Path, time::Duration};
 
 use bytes::Bytes;
-use drawbridge_hub::{
-    api::{ApiError, Verb},
-    model::event::Event,
-};
+use drawbridge_hub::api::{ApiError, Verb};
+use drawbridge_model::event::Event;
 use futures_util::Stream;
-pub use hub_handle::HubHandle;
 use reqwest::{Client, ClientBuilder, Method, RequestBuilder, Response, Url, header::CONTENT_TYPE};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+pub use hub_handle::HubHandle;
 
 use crate::{error_response::code_for_status, local};
 
@@ -43,7 +42,7 @@ impl ApiClient {
     /// # Errors
     /// Returns `unavailable` if no hub runs there.
     pub fn local(data_dir: &Path) -> Result<Self, ApiError> {
-        drawbridge_hub::install_tls();
+        drawbridge_upstream::install_tls();
         Ok(Self {
             http: build_http_client(local::client_builder(data_dir)?)?,
             base_url: "http://localhost".to_owned(),
@@ -57,7 +56,7 @@ impl ApiClient {
     /// # Errors
     /// Returns `invalid` if `url` is not an HTTP URL.
     pub fn remote(url: &str, admin_token: Option<String>) -> Result<Self, ApiError> {
-        drawbridge_hub::install_tls();
+        drawbridge_upstream::install_tls();
         let invalid = || {
             ApiError::invalid(format!(
                 "'{url}' is not a URL such as http://127.0.0.1:8765/mcp"

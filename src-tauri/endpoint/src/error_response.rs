@@ -11,10 +11,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use drawbridge_hub::{
-    api::{ApiError, ErrorCode},
-    model::rpc::RpcError,
-};
+use drawbridge_hub::api::{ApiError, ErrorCode};
+use drawbridge_jsonrpc::rpc::RpcError;
 use drawbridge_jsonrpc::{
     client_message::{Id, ParseError},
     encode,
@@ -133,7 +131,7 @@ impl From<Refusal> for RpcRefusal {
     fn from(refusal: Refusal) -> Self {
         let challenge = challenge_header(refusal.status, refusal.challenge, &refusal.error.message);
         let error = RpcError::new(
-            drawbridge_hub::model::rpc::code::INVALID_REQUEST,
+            drawbridge_jsonrpc::rpc::code::INVALID_REQUEST,
             refusal.error.message,
         );
         Self {

@@ -41,7 +41,8 @@ use axum::{
     routing::{MethodRouter, get, post},
     serve::ListenerExt,
 };
-use drawbridge_hub::{Hub, model::listener::ListenerHealth};
+use drawbridge_hub::Hub;
+use drawbridge_model::listener::ListenerHealth;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 

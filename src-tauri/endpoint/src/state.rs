@@ -9,9 +9,10 @@ use std::sync::Arc;
 use drawbridge_hub::Hub;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use sse_streams::Outlet;
+
 use login_attempts::LoginAttempts;
 use session_streams::SessionStreams;
-pub(crate) use sse_streams::Outlet;
 use sse_streams::SseStreams;
 
 /// The state that the handlers of a listener share.

@@ -10,16 +10,15 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use drawbridge_model::{
+    clock,
+    event::{Event, Events},
+    ids::ClientName,
+    random,
+};
+use drawbridge_store::{Store, StoreError, table::client::ClientRow};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-
-use crate::{
-    clock,
-    events::Events,
-    model::{event::Event, ids::ClientName},
-    random,
-    store::{Store, StoreError, table::client::ClientRow},
-};
 
 use browser_tokens::BrowserTokens;
 

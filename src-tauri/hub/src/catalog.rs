@@ -20,6 +20,25 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    audit::AuditKind,
+    capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
+    clock,
+    event::{Event, Events},
+    ids::{ClientName, ServerId, Timestamp},
+    log::Level,
+    server::SyncStatus,
+    spec::{DefinitionPolicy, RegisteredServer},
+};
+use drawbridge_sessions::{ClientScope, ClientSession};
+use drawbridge_store::{
+    Store, StoreError,
+    logs::Logs,
+    settings::Settings,
+    table::{definition::OfferedDefinition, server::ServerRow},
+};
+use drawbridge_upstream::{DirtySet, ListChanges, Pool, package_name};
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::{
@@ -34,31 +53,8 @@ pub use profiles::{ProfileError, Profiles};
 pub use schema::ArgumentsMismatch;
 pub use sync::{SyncError, read_list};
 
+use crate::registry::Registry;
 use acceptance::AcceptedDefinitions;
-
-use crate::{
-    clock,
-    events::Events,
-    logs::Logs,
-    model::{
-        acceptance::AcceptanceState,
-        audit::AuditKind,
-        capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
-        event::Event,
-        ids::{ClientName, ServerId, Timestamp},
-        log::Level,
-        server::SyncStatus,
-        spec::{DefinitionPolicy, RegisteredServer},
-    },
-    registry::Registry,
-    sessions::{ClientScope, ClientSession},
-    settings::Settings,
-    store::{
-        Store, StoreError,
-        table::{definition::OfferedDefinition, server::ServerRow},
-    },
-    upstream::{DirtySet, ListChanges, Pool, package_name},
-};
 
 /// The minimum time between two reads of a server, even if the server states a shorter time to
 /// live.

@@ -1,17 +1,14 @@
 //! The error of a verb, with its closed list of codes.
 
+use drawbridge_store::{JournalError, StoreError, data_dir::DataDirError, secrets::SecretError};
+use drawbridge_upstream::{UpstreamError, oauth::OauthError};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     access::AccessError,
     catalog::{AcceptError, ProfileError, SyncError},
-    data_dir::DataDirError,
-    oauth::OauthError,
     policy::{ConditionError, DecideError, QueueError, RuleError, VerdictError},
     registry::RegistryError,
-    secrets::SecretError,
-    store::{JournalError, StoreError},
-    upstream::UpstreamError,
 };
 
 /// The kind of a failure. A program may branch on the code, never on the message.

@@ -11,6 +11,34 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_jsonrpc::{
+    json,
+    rpc::{Reply, RpcError},
+};
+use drawbridge_model::{
+    audit::AuditKind,
+    capability::CapabilityKind,
+    event::{Event, Events},
+    ids::{ClientName, ServerId},
+    listener::ListenerHealth,
+    protocol::{self, ClientHello, headers::HeaderParam},
+    spec::RegisteredServer,
+};
+use drawbridge_sessions::{
+    ClientHandle, ClientRequest, ClientScope, ClientSession, ClientSessions, PendingInputs,
+    StatelessRequest, Subscription,
+};
+use drawbridge_store::{
+    Journal, Store,
+    data_dir::DataDir,
+    logs::Logs,
+    secrets::{Keyring, Secrets},
+    settings::Settings,
+};
+use drawbridge_upstream::{
+    Connector, Pool, ServerNotification, SessionEvents, oauth::Authorizer,
+    transport::process::guard::Guard,
+};
 use serde_json::{json, value::RawValue};
 use tokio::{
     sync::{broadcast, mpsc},
@@ -22,35 +50,11 @@ use url::Url;
 use crate::{
     access::Access,
     catalog::{Catalog, KindChanges, Profiles},
-    data_dir::DataDir,
     error::ApiError,
-    events::Events,
-    logs::Logs,
-    model::{
-        audit::AuditKind,
-        capability::CapabilityKind,
-        event::Event,
-        ids::{ClientName, ServerId},
-        json,
-        listener::ListenerHealth,
-        rpc::{Reply, RpcError},
-        spec::RegisteredServer,
-    },
-    oauth::Authorizer,
     pipeline::Pipeline,
     policy::{Drawbridge, Gate, Queue, Rules},
-    protocol::{self, ClientHello, headers::HeaderParam},
     registry::{Registry, Watch},
     router::Router,
-    secrets::{Keyring, Secrets},
-    sessions::{
-        ClientHandle, ClientRequest, ClientScope, ClientSession, ClientSessions, PendingInputs,
-        StatelessRequest, Subscription,
-    },
-    settings::Settings,
-    store::{Journal, Store},
-    transport::process::guard::Guard,
-    upstream::{Connector, Pool, ServerNotification, SessionEvents},
 };
 
 /// The engine: servers, clients, policy and records of one data folder.

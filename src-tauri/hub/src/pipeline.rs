@@ -2,6 +2,13 @@
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
+use drawbridge_jsonrpc::{
+    json::{self, Json, RawObject},
+    rpc::{Reply, RpcError, code},
+};
+use drawbridge_model::{call::Outcome, capability::CapabilityKind, spec::RegisteredServer};
+use drawbridge_sessions::{ClientHandle, ClientRequest};
+use drawbridge_upstream::UpstreamError;
 use serde_json::{json, value::RawValue};
 
 use crate::{
@@ -9,17 +16,8 @@ use crate::{
         CatalogEntry,
         deferred::{self, DeferredCallError},
     },
-    model::{
-        call::Outcome,
-        capability::CapabilityKind,
-        json::{self, Json, RawObject},
-        rpc::{Reply, RpcError, code},
-        spec::RegisteredServer,
-    },
     policy::{Gate, Permitted, ToolCall},
     router::{ForwardError, Router, take_progress_token},
-    sessions::{ClientHandle, ClientRequest},
-    upstream::UpstreamError,
 };
 
 /// The answer to a call that was in flight when the user paused all calls.

@@ -15,25 +15,20 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    clock,
+    event::{Event, Events},
+    ids::{ServerId, Timestamp},
+    names, protocol,
+    spec::{RegisteredServer, ServerSpec, SpecError},
+};
+use drawbridge_store::{Store, StoreError};
 use tokio::sync::mpsc;
 
 pub use import::{EntryError, ImportError, ImportedServer, read_specs};
 pub use spec_file::BrokenFile;
 pub use watch::Watch;
-
-use crate::{
-    clock,
-    events::Events,
-    model::{
-        acceptance::AcceptanceState,
-        event::Event,
-        ids::{ServerId, Timestamp},
-        names,
-        spec::{RegisteredServer, ServerSpec, SpecError},
-    },
-    protocol,
-    store::{Store, StoreError},
-};
 
 /// The specs as they are on the disk.
 #[derive(Debug, Default, PartialEq)]

@@ -7,21 +7,22 @@ mod tasks;
 
 use std::sync::Arc;
 
+use drawbridge_model::{
+    capability::CapabilityKind, ids::ServerId, protocol, spec::RegisteredServer,
+};
+use drawbridge_sessions::{ClientHandle, ClientScope, ClientSession};
+use drawbridge_upstream::{Pool, RequestTimeouts, ServerRequest, UpstreamError, transport::Reply};
+
 pub use passthrough::take_progress_token;
-use result_cache::ResultCache;
-use subscriptions::Subscriptions;
-use tasks::Tasks;
 
 use crate::{
     catalog::{Catalog, CatalogEntry, CatalogView, deferred},
-    model::{capability::CapabilityKind, ids::ServerId, spec::RegisteredServer},
     policy::{Permitted, ToolCall},
-    protocol,
     registry::Registry,
-    sessions::{ClientHandle, ClientScope, ClientSession},
-    transport::Reply,
-    upstream::{Pool, RequestTimeouts, ServerRequest, UpstreamError},
 };
+use result_cache::ResultCache;
+use subscriptions::Subscriptions;
+use tasks::Tasks;
 
 /// Finds tools and forwards calls to their servers. Cheap to clone.
 #[derive(Clone)]

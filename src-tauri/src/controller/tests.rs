@@ -3,7 +3,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_hub::model::{
+use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     event::Event,
     ids::{CallId, ClientName, ServerId, SessionId, Timestamp},

@@ -1,7 +1,7 @@
 //! The content of a notification, as plain data. At most one notification is open: either one call
 //! with its arguments, or the number of waiting calls.
 
-use drawbridge_hub::model::approval::ApprovalRequest;
+use drawbridge_model::approval::ApprovalRequest;
 
 use crate::{
     input::Choice,

@@ -1,9 +1,7 @@
-use drawbridge_hub::{
-    api::health::{
-        BuiltinTools, HealthStatus, HealthView, RegistryHealth, ServersHealth, StorageHealth,
-    },
-    model::{listener::ListenerHealth, server::ServerState},
+use drawbridge_hub::api::health::{
+    BuiltinTools, HealthStatus, HealthView, RegistryHealth, ServersHealth, StorageHealth,
 };
+use drawbridge_model::{listener::ListenerHealth, server::ServerState};
 
 use super::{ServerLine, Trouble, find_trouble};
 

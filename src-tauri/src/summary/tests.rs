@@ -1,4 +1,4 @@
-use drawbridge_hub::model::{
+use drawbridge_model::{
     approval::{ApprovalRequest, SuspendedAllow},
     ids::{ClientName, RuleId},
 };

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use drawbridge_hub::model::{event::Event, ids::CallId};
+use drawbridge_model::{event::Event, ids::CallId};
 use tokio::time::Instant;
 
 use super::{MAX_EVENTS, PERIOD, Throttle};

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use drawbridge_hub::model::approval::ApprovalRequest;
+use drawbridge_model::approval::ApprovalRequest;
 
 use crate::{
     input::Choice,

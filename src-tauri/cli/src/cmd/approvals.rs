@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use drawbridge_endpoint::ApiClient;
-use drawbridge_hub::{
-    api::approvals::{AllowRetry, DecideApproval, ListApprovals, ListMissed, ShowApproval},
-    model::{
-        approval::{ApprovalRequest, Verdict},
-        call::Call,
-        ids::CallId,
-        policy::Condition,
-    },
+use drawbridge_hub::api::approvals::{
+    AllowRetry, DecideApproval, ListApprovals, ListMissed, ShowApproval,
+};
+use drawbridge_model::{
+    approval::{ApprovalRequest, Verdict},
+    call::Call,
+    ids::CallId,
+    policy::Condition,
 };
 
 use super::policy::parse_condition;

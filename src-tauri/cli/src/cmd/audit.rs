@@ -7,12 +7,10 @@ use std::{
 };
 
 use clap::{Subcommand, ValueEnum};
-use drawbridge_hub::{
-    api::audit::{ExportAudit, VerifyAudit},
-    model::{
-        audit::{AuditReport, AuditedCall},
-        ids::Timestamp,
-    },
+use drawbridge_hub::api::audit::{ExportAudit, VerifyAudit};
+use drawbridge_model::{
+    audit::{AuditReport, AuditedCall},
+    ids::Timestamp,
 };
 
 use crate::{

@@ -1,12 +1,10 @@
 //! `drawbridge calls`: shows calls with their decisions and outcomes.
 
 use clap::{Subcommand, ValueEnum};
-use drawbridge_hub::{
-    api::calls::{ListCalls, ShowCall},
-    model::{
-        call::{Call, Decision},
-        ids::{CallId, ClientName, ServerId, Timestamp},
-    },
+use drawbridge_hub::api::calls::{ListCalls, ShowCall};
+use drawbridge_model::{
+    call::{Call, Decision},
+    ids::{CallId, ClientName, ServerId, Timestamp},
 };
 
 use crate::{

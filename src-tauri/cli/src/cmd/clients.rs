@@ -3,13 +3,11 @@
 use std::io;
 
 use clap::Subcommand;
-use drawbridge_hub::{
-    api::{
-        clients::{AddClient, ClientAdded, ClientView, ListClients, RevokeClient},
-        profiles::AssignProfile,
-    },
-    model::ids::ClientName,
+use drawbridge_hub::api::{
+    clients::{AddClient, ClientAdded, ClientView, ListClients, RevokeClient},
+    profiles::AssignProfile,
 };
+use drawbridge_model::ids::ClientName;
 
 use crate::{
     context::Context, exit::Failure, table::Table, text::escape, time::format_time_or_dash,

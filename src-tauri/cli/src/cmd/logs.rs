@@ -1,13 +1,11 @@
 //! `drawbridge logs`: shows the logs of the hub and its servers.
 
 use clap::ValueEnum;
-use drawbridge_hub::{
-    api::logs::ListLogs,
-    model::{
-        event::Event,
-        ids::ServerId,
-        log::{Level, LogLine},
-    },
+use drawbridge_hub::api::logs::ListLogs;
+use drawbridge_model::{
+    event::Event,
+    ids::ServerId,
+    log::{Level, LogLine},
 };
 use futures_util::StreamExt;
 

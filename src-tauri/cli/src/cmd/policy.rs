@@ -10,16 +10,14 @@ use std::{
 };
 
 use clap::{Subcommand, ValueEnum};
-use drawbridge_hub::{
-    api::policy::{
-        ApplyPreset, DeleteRule, DryRun, ExportPolicy, ImportPolicy, ListPolicy, PolicyPreset,
-        PolicyStats, PolicyView, PreviewRule, RemovePolicy, RuleView, SaveRule, SetDefaultPolicy,
-        SetPolicy, ShowPolicyStats,
-    },
-    model::{
-        ids::{ClientName, RuleId, ServerId},
-        policy::{Effect, Lifetime, RuleSpec, Scope},
-    },
+use drawbridge_hub::api::policy::{
+    ApplyPreset, DeleteRule, DryRun, ExportPolicy, ImportPolicy, ListPolicy, PolicyPreset,
+    PolicyStats, PolicyView, PreviewRule, RemovePolicy, RuleView, SaveRule, SetDefaultPolicy,
+    SetPolicy, ShowPolicyStats,
+};
+use drawbridge_model::{
+    ids::{ClientName, RuleId, ServerId},
+    policy::{Effect, Lifetime, RuleSpec, Scope},
 };
 
 pub(crate) use conditions::parse_condition;

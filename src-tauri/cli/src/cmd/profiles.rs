@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::Subcommand;
-use drawbridge_hub::{
-    api::profiles::{ListProfiles, ProfileView, PutProfile, RemoveProfile},
-    model::{ids::ServerId, profile::Profile},
-};
+use drawbridge_hub::api::profiles::{ListProfiles, ProfileView, PutProfile, RemoveProfile};
+use drawbridge_model::{ids::ServerId, profile::Profile};
 
 use crate::{context::Context, exit::Failure, table::Table, text::escape};
 

@@ -3,10 +3,8 @@
 use std::io::{self, IsTerminal, Read};
 
 use clap::Subcommand;
-use drawbridge_hub::{
-    api::secrets::{ListSecrets, RemoveSecret, SecretView, SetSecret},
-    model::ids::ServerId,
-};
+use drawbridge_hub::api::secrets::{ListSecrets, RemoveSecret, SecretView, SetSecret};
+use drawbridge_model::ids::ServerId;
 
 use crate::{context::Context, exit::Failure, table::Table, text::escape};
 

@@ -8,14 +8,12 @@ mod view;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use drawbridge_hub::{
-    api::servers::{
-        AcceptServer, AcceptTools, CheckRuntimes, EnableServer, ListPresets, ListServers,
-        ReadManifest, RemoveServer, RestartServer, SecretValues, ServerView, ShowServer,
-        ShowToolHistory, ShowUsage, SignOutServer, SyncServer, UpdateServer, VerifyServer,
-    },
-    model::ids::ServerId,
+use drawbridge_hub::api::servers::{
+    AcceptServer, AcceptTools, CheckRuntimes, EnableServer, ListPresets, ListServers, ReadManifest,
+    RemoveServer, RestartServer, SecretValues, ServerView, ShowServer, ShowToolHistory, ShowUsage,
+    SignOutServer, SyncServer, UpdateServer, VerifyServer,
 };
+use drawbridge_model::ids::ServerId;
 
 use crate::{context::Context, exit::Failure, spec_fields::apply_fields, text::escape};
 

@@ -15,7 +15,8 @@ use crate::{context::Context, exit::Failure};
 /// How long a hub started here may take to answer. This includes the wait for another hub to end.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long another hub may take to answer, if this one ended at once because the other was faster.
+/// How long another hub may take to answer after the hub started here has ended, probably because
+/// the other was faster.
 const OTHER_HUB_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]

@@ -1,10 +1,8 @@
 //! `drawbridge tools`: lists the catalog as clients see it, and calls a tool.
 
 use clap::{Subcommand, ValueEnum};
-use drawbridge_hub::{
-    api::tools::{CallTool, ExportTools, FunctionTool, ListTools, ToolView},
-    model::ids::ClientName,
-};
+use drawbridge_hub::api::tools::{CallTool, ExportTools, FunctionTool, ListTools, ToolView};
+use drawbridge_model::ids::ClientName;
 use serde_json::Value;
 
 use crate::{context::Context, exit::Failure, output, table::Table, text::escape};

@@ -1,6 +1,6 @@
 //! Escaping of text for a terminal, and indentation of JSON.
 
-use drawbridge_hub::model::policy::Effect;
+use drawbridge_model::policy::Effect;
 
 use super::{enum_text, escape, escape_json, indent_json};
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use drawbridge_hub::model::rpc::{RpcError, code};
+use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{
     client_message, encode,
     headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},

@@ -1,8 +1,7 @@
 //! Reading lines from stdin and writing lines to stdout, without a hub.
 
+use drawbridge_upstream::lines::Line;
 use tokio::sync::mpsc;
-
-use drawbridge_hub::lines::Line;
 
 use super::{read_lines, to_line};
 

@@ -3,8 +3,8 @@
 use std::{collections::VecDeque, future::ready};
 
 use bytes::Bytes;
-use drawbridge_hub::model::event::Event;
 use drawbridge_jsonrpc::sse::{SseEvent, SseParser};
+use drawbridge_model::event::Event;
 use futures_util::{Stream, StreamExt, stream};
 
 #[cfg(test)]

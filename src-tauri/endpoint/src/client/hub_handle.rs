@@ -6,8 +6,8 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use drawbridge_hub::{
     Hub,
     api::{self, ApiError, Verb},
-    model::event::Event,
 };
+use drawbridge_model::event::Event;
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast::error::RecvError, mpsc};

@@ -8,16 +8,14 @@ use axum::{
     response::IntoResponse,
 };
 use bytes::Bytes;
-use drawbridge_hub::{
-    methods,
-    model::rpc::{RpcError, code},
-    protocol,
-    sessions::ClientSession,
-};
+use drawbridge_hub::methods;
+use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{
     client_message::{self, ClientMessage, ParseError},
     encode,
 };
+use drawbridge_model::protocol;
+use drawbridge_sessions::ClientSession;
 use futures_util::future::join_all;
 use serde::{
     Deserialize, Deserializer,

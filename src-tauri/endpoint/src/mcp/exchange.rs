@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
-use drawbridge_hub::{
-    model::rpc::{RpcError, code},
-    sessions::{ClientHandle, ClientSession, InFlightRequest},
-};
+use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{client_message::Id, encode};
+use drawbridge_sessions::{ClientHandle, ClientSession, InFlightRequest};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 

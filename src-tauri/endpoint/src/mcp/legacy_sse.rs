@@ -11,16 +11,13 @@ use axum::{
     http::{HeaderMap, StatusCode, request::Parts},
     response::{IntoResponse, Response, sse::Event},
 };
-use drawbridge_hub::{
-    Hub, methods,
-    protocol::handshake,
-    random,
-    sessions::{ClientScope, ClientSession},
-};
+use drawbridge_hub::{Hub, methods};
 use drawbridge_jsonrpc::{
     client_message::{self, ClientMessage, Id},
     encode,
 };
+use drawbridge_model::{protocol::handshake, random};
+use drawbridge_sessions::{ClientScope, ClientSession};
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
 

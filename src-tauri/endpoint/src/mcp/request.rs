@@ -3,18 +3,16 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
-use drawbridge_hub::{
-    model::{
-        ids::{ClientName, ServerId},
-        rpc::{RpcError, code},
-    },
-    protocol::{self, Era},
-    sessions::{ClientScope, ClientSession},
-};
+use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{
     client_message::Id,
     headers::{PROTOCOL_VERSION, SESSION_ID},
 };
+use drawbridge_model::{
+    ids::{ClientName, ServerId},
+    protocol::{self, Era},
+};
+use drawbridge_sessions::{ClientScope, ClientSession};
 
 use crate::{
     auth,

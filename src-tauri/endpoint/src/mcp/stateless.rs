@@ -11,20 +11,20 @@ use axum::{
 use drawbridge_hub::{
     Hub,
     methods::{self, Method},
-    model::{
-        json::RawObject,
-        rpc::{RpcError, code},
-    },
-    protocol::{
-        Era, RequestMeta, headers as repeated_headers,
-        meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
-    },
-    sessions::{ClientSession, StatelessRequest, Subscription},
 };
 use drawbridge_jsonrpc::{
     client_message::{ClientMessage, Id},
     encode,
 };
+use drawbridge_jsonrpc::{
+    json::RawObject,
+    rpc::{RpcError, code},
+};
+use drawbridge_model::protocol::{
+    Era, RequestMeta, headers as repeated_headers,
+    meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
+};
+use drawbridge_sessions::{ClientSession, StatelessRequest, Subscription};
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;

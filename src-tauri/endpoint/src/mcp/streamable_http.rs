@@ -13,7 +13,13 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri, header, request::Parts},
     response::{IntoResponse, Response},
 };
-use drawbridge_hub::{methods, protocol::handshake};
+use drawbridge_hub::methods;
+use drawbridge_jsonrpc::{
+    client_message::{self, ClientMessage, Id},
+    encode,
+    headers::SESSION_ID,
+};
+use drawbridge_model::protocol::handshake;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
@@ -32,11 +38,6 @@ use crate::{
     error_response::Refusal,
     headers::{accepts_events, accepts_json},
     state::ListenerState,
-};
-use drawbridge_jsonrpc::{
-    client_message::{self, ClientMessage, Id},
-    encode,
-    headers::SESSION_ID,
 };
 
 /// `POST /mcp`: handles one message or a batch.

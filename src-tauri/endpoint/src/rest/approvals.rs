@@ -1,13 +1,11 @@
 //! `/api/approvals`: lists and decides pending approvals, for scripts.
 
 use axum::extract::{Path, State};
-use drawbridge_hub::{
-    api::approvals::{DecideApproval, ListApprovals, ShowApproval},
-    model::{
-        approval::{ApprovalRequest, Verdict},
-        call::Call,
-        ids::CallId,
-    },
+use drawbridge_hub::api::approvals::{DecideApproval, ListApprovals, ShowApproval};
+use drawbridge_model::{
+    approval::{ApprovalRequest, Verdict},
+    call::Call,
+    ids::CallId,
 };
 use serde::Deserialize;
 

@@ -1,10 +1,8 @@
 //! `/api/calls`: past calls, for scripts. The query has the fields of the verb `calls.list`.
 
 use axum::extract::{Path, State};
-use drawbridge_hub::{
-    api::calls::{ListCalls, ShowCall},
-    model::{call::Call, ids::CallId},
-};
+use drawbridge_hub::api::calls::{ListCalls, ShowCall};
+use drawbridge_model::{call::Call, ids::CallId};
 
 use super::{IdPath, JsonResult, QueryResult, SharedState, read_query, run_verb};
 

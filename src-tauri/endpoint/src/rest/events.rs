@@ -10,7 +10,7 @@ use axum::{
         sse::{self, KeepAlive, Sse},
     },
 };
-use drawbridge_hub::model::event::Event;
+use drawbridge_model::event::Event;
 use futures_util::{StreamExt, stream};
 use tokio_stream::wrappers::BroadcastStream;
 

@@ -9,17 +9,15 @@ use axum::{
     extract::{Path, State},
     http::StatusCode,
 };
-use drawbridge_hub::{
-    api::{
-        ApiError, Done,
-        servers::{
-            AddServer, CapabilitiesView, ListServers, RemoveServer, SecretValues, ServerView,
-            ServersView, ShowCapabilities, ShowServer, SyncServer, UpdateServer, VerifiedView,
-            VerifyServer,
-        },
+use drawbridge_hub::api::{
+    ApiError, Done,
+    servers::{
+        AddServer, CapabilitiesView, ListServers, RemoveServer, SecretValues, ServerView,
+        ServersView, ShowCapabilities, ShowServer, SyncServer, UpdateServer, VerifiedView,
+        VerifyServer,
     },
-    model::{ids::ServerId, spec::ServerSpec},
 };
+use drawbridge_model::{ids::ServerId, spec::ServerSpec};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -6,10 +6,8 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use drawbridge_hub::{
-    api::tools::{ExportTools, ListTools},
-    model::ids::ClientName,
-};
+use drawbridge_hub::api::tools::{ExportTools, ListTools};
+use drawbridge_model::ids::ClientName;
 use serde::Deserialize;
 
 use super::{QueryResult, read_query, run_verb};

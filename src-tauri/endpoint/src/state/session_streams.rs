@@ -7,7 +7,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use drawbridge_hub::{model::ids::SessionId, sessions::ClientSession};
+use drawbridge_model::ids::SessionId;
+use drawbridge_sessions::ClientSession;
 use futures_util::{Stream, StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 

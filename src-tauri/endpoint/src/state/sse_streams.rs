@@ -6,14 +6,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use drawbridge_hub::{
-    model::{
-        ids::ClientName,
-        rpc::{RpcError, code},
-    },
-    sessions::ClientSession,
-};
+use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{client_message::Id, encode};
+use drawbridge_model::ids::ClientName;
+use drawbridge_sessions::ClientSession;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

@@ -3,13 +3,11 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use drawbridge_hub::{
-    catalog::{Definition, Offered},
-    model::{
-        capability::CapabilityKind,
-        ids::ServerId,
-        spec::{RegisteredServer, ServerSpec},
-    },
+use drawbridge_hub::catalog::{Definition, Offered};
+use drawbridge_model::{
+    capability::CapabilityKind,
+    ids::ServerId,
+    spec::{RegisteredServer, ServerSpec},
 };
 use serde_json::{Value, json};
 

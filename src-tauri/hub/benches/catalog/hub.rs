@@ -11,13 +11,14 @@ use std::{
 use drawbridge_hub::{
     Hub, HubOptions,
     api::{ErrorCode, Verb, servers::ListServers, tools::ListTools},
-    clock,
-    model::{capability::CapabilityKind, server::SyncStatus, spec::RegisteredServer},
+};
+use drawbridge_model::{
+    capability::CapabilityKind, clock, server::SyncStatus, spec::RegisteredServer,
+};
+use drawbridge_store::{
+    Store,
     secrets::{InMemory, Secrets},
-    store::{
-        Store,
-        table::{capability::Definitions, definition::OfferedDefinition, server::ServerRow},
-    },
+    table::{capability::Definitions, definition::OfferedDefinition, server::ServerRow},
 };
 use serde_json::json;
 

@@ -2,11 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use drawbridge_hub::{
-    catalog::{Offered, Snapshot, deferred},
-    model::{capability::CapabilityKind, json, profile::Profile, spec::RegisteredServer},
-    sessions::ClientScope,
-};
+use drawbridge_hub::catalog::{Offered, Snapshot, deferred};
+use drawbridge_jsonrpc::json;
+use drawbridge_model::{capability::CapabilityKind, profile::Profile, spec::RegisteredServer};
+use drawbridge_sessions::ClientScope;
 use serde_json::{Value, json};
 
 use crate::{

@@ -6,9 +6,8 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_model::{digest, random};
 use tokio::time::Instant;
-
-use crate::{model::digest, random};
 
 const CODE_TTL: Duration = Duration::from_secs(60);
 

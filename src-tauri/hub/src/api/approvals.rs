@@ -1,20 +1,17 @@
 //! Approvals: the calls that wait for a person, and the person's decision.
 
+use drawbridge_model::{
+    approval::{ApprovalRequest, Verdict},
+    call::Call,
+    ids::CallId,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
     ApiError, Verb,
     policy::{DryRun, dry_run},
 };
-use crate::{
-    hub::Hub,
-    model::{
-        approval::{ApprovalRequest, Verdict},
-        call::Call,
-        ids::CallId,
-    },
-    policy::QueueError,
-};
+use crate::{hub::Hub, policy::QueueError};
 
 /// `approvals.list`: the requests in the queue, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

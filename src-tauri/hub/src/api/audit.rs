@@ -1,15 +1,13 @@
 //! The audit: verification of its chain, and an export of all calls.
 
+use drawbridge_model::{
+    audit::{AuditReport, AuditedCall},
+    ids::{CallId, Timestamp},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb};
-use crate::{
-    hub::Hub,
-    model::{
-        audit::{AuditReport, AuditedCall},
-        ids::{CallId, Timestamp},
-    },
-};
+use crate::hub::Hub;
 
 /// The most calls in one page of an export.
 const PAGE: u32 = 500;

@@ -5,17 +5,17 @@
 
 use std::{any::TypeId, collections::BTreeMap, collections::HashSet, fmt::Write, path::Path};
 
-use serde::Serialize;
-use ts_rs::{Config, TS, TypeVisitor};
-
-use super::{ApiError, Verb};
-use crate::model::{
+use drawbridge_model::{
     acceptance::AcceptanceState,
     call::{DecidedBy, Decision, Outcome},
     event::Event,
     policy::{Effect, ResultEffect},
     server::ServerState,
 };
+use serde::Serialize;
+use ts_rs::{Config, TS, TypeVisitor};
+
+use super::{ApiError, Verb};
 
 pub(super) trait VerbVisitor {
     fn verb<V: Verb + TS + 'static>(&mut self)

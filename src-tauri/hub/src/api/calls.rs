@@ -1,16 +1,14 @@
 //! Calls: every `tools/call` that reached the endpoint, with its decision and its outcome.
 
+use drawbridge_model::{
+    call::{Call, Decision},
+    ids::{CallId, ClientName, ServerId, Timestamp},
+};
+use drawbridge_store::table::call::CallFilter;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb};
-use crate::{
-    hub::Hub,
-    model::{
-        call::{Call, Decision},
-        ids::{CallId, ClientName, ServerId, Timestamp},
-    },
-    store::table::call::CallFilter,
-};
+use crate::hub::Hub;
 
 /// `calls.list`: calls, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,14 +1,11 @@
 //! Clients: the AI applications that may connect, each with its own token.
 
+use drawbridge_model::ids::{ClientName, Timestamp};
+use drawbridge_store::secrets::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Done, Verb};
-use crate::{
-    clients::standard,
-    hub::Hub,
-    model::ids::{ClientName, Timestamp},
-    secrets::Secret,
-};
+use crate::{clients::standard, hub::Hub};
 
 /// The default URL of the endpoint, reported if no listener runs, for instance while a data folder
 /// is provisioned.

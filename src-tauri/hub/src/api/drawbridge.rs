@@ -1,10 +1,11 @@
 //! The drawbridge, which pauses and resumes all calls.
 
+use drawbridge_model::audit::AuditKind;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ApiError, Verb};
-use crate::{hub::Hub, model::audit::AuditKind};
+use crate::hub::Hub;
 
 /// Whether all calls are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,10 @@
 //! Health: whether the hub works, for people and for probes.
 
+use drawbridge_model::{listener::ListenerHealth, server::ServerState};
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb, servers};
-use crate::{
-    hub::Hub,
-    model::{listener::ListenerHealth, server::ServerState},
-};
+use crate::hub::Hub;
 
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,16 +1,14 @@
 //! Logs: the lines of the hub and of each server.
 
+use drawbridge_model::{
+    ids::ServerId,
+    log::{Level, LogLine},
+};
+use drawbridge_store::logs::LogFilter;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb};
-use crate::{
-    hub::Hub,
-    logs::LogFilter,
-    model::{
-        ids::ServerId,
-        log::{Level, LogLine},
-    },
-};
+use crate::hub::Hub;
 
 /// `logs.list`: the newest lines that match, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,28 +5,27 @@ mod suggestions;
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::{
+    audit::AuditKind,
+    call::Call,
+    clock,
+    event::Event,
+    ids::{ClientName, RuleId, ServerId, Timestamp},
+    policy::{Condition, Effect, Lifetime, ResultEffect, Rule, RuleSpec, Scope},
+    random,
+};
+use drawbridge_store::{
+    settings::SettingsChange,
+    table::{call::PastCallFilter, rule::RuleNote},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, value::RawValue};
 
-use super::{ApiError, Done, Verb};
-use crate::{
-    clock,
-    hub::Hub,
-    model::{
-        audit::AuditKind,
-        call::Call,
-        event::Event,
-        ids::{ClientName, RuleId, ServerId, Timestamp},
-        policy::{Condition, Effect, Lifetime, ResultEffect, Rule, RuleSpec, Scope},
-    },
-    policy::Conditions,
-    random,
-    settings::SettingsChange,
-    store::table::{call::PastCallFilter, rule::RuleNote},
-};
-
 pub use presets::{ApplyPreset, PolicyPreset};
 pub use suggestions::{DayStats, PolicyStats, ShowPolicyStats, Suggestion};
+
+use super::{ApiError, Done, Verb};
+use crate::{hub::Hub, policy::Conditions};
 
 /// A rule and its present state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,13 +1,11 @@
 //! Profiles: which servers and tools a client sees.
 
+use drawbridge_model::{capability::CapabilityKind, ids::ClientName, profile::Profile};
+use drawbridge_sessions::ClientScope;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Done, Verb};
-use crate::{
-    hub::Hub,
-    model::{capability::CapabilityKind, ids::ClientName, profile::Profile},
-    sessions::ClientScope,
-};
+use crate::hub::Hub;
 
 /// A profile, its clients, and what its tools cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

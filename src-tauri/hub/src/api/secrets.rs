@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::ids::ServerId;
+use drawbridge_store::secrets::{self, Secret};
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Done, Verb};
-use crate::{
-    hub::Hub,
-    model::ids::ServerId,
-    secrets::{self, Secret},
-};
+use crate::hub::Hub;
 
 /// A secret that some spec refers to as `${keyring:NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

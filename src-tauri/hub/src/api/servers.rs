@@ -12,6 +12,15 @@ mod sign_in;
 mod usage;
 mod view;
 
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    capability::ExcludedEntries,
+    ids::{ServerId, Timestamp},
+    server::{ServerState, SyncStatus, Transition},
+    sign_in::{ServerSignIn, SignIn},
+    spec::ServerSpec,
+};
+
 pub use capabilities::{CapabilitiesView, ShowCapabilities};
 pub use definitions::{AcceptTools, DefinitionVersion, FieldChange, ShowToolHistory, ShownTool};
 pub use manifests::{
@@ -22,18 +31,7 @@ pub use sign_in::{AwaitSignIn, CancelSignIn, SignInServer, SignOutServer};
 pub use usage::{ServerUsage, ShowUsage};
 
 use super::{ApiError, Done, Verb, tools::ToolView};
-use crate::{
-    hub::Hub,
-    model::{
-        acceptance::AcceptanceState,
-        capability::ExcludedEntries,
-        ids::{ServerId, Timestamp},
-        server::{ServerState, SyncStatus, Transition},
-        sign_in::{ServerSignIn, SignIn},
-        spec::ServerSpec,
-    },
-    registry,
-};
+use crate::{hub::Hub, registry};
 
 /// All servers, and the spec files that cannot be read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -415,7 +413,7 @@ impl Verb for ReadSpecs {
 /// Returns the state of a server.
 pub(super) fn server_state(
     hub: &Hub,
-    server: &crate::model::spec::RegisteredServer,
+    server: &drawbridge_model::spec::RegisteredServer,
 ) -> ServerState {
     view::server_state(hub, server).0
 }

@@ -2,17 +2,17 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
+use drawbridge_model::{event::Event, policy::Effect, secret::KeyringStatus};
+use drawbridge_store::{
+    secrets::{KeyringFailure, SecretError},
+    settings::SettingsChange,
+};
+use drawbridge_upstream::oauth;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{ApiError, Verb};
-use crate::{
-    hub::Hub,
-    model::{event::Event, policy::Effect, secret::KeyringStatus},
-    oauth,
-    secrets::{KeyringFailure, SecretError},
-    settings::SettingsChange,
-};
+use crate::hub::Hub;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -1,9 +1,10 @@
 #![expect(unreachable_pub, reason = "the macro declares a list for other crates")]
 
+use drawbridge_store::secrets::{InMemory, Secrets};
 use ts_rs::TS;
 
 use super::*;
-use crate::{HubOptions, secrets::InMemory, secrets::Secrets};
+use crate::HubOptions;
 
 #[derive(Serialize, Deserialize, TS)]
 struct RepeatText {

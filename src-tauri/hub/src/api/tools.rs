@@ -2,23 +2,23 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    capability::{CapabilityKind, ExcludedEntry},
+    ids::{ClientName, ServerId},
+    names,
+    policy::Effect,
+    spec::RegisteredServer,
+    tool::Annotations,
+};
+use drawbridge_sessions::ClientScope;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb};
 use crate::{
     catalog::{CatalogEntry, Definition, ServerCopy, Snapshot},
     hub::Hub,
-    model::{
-        acceptance::AcceptanceState,
-        capability::{CapabilityKind, ExcludedEntry},
-        ids::{ClientName, ServerId},
-        names,
-        policy::Effect,
-        spec::RegisteredServer,
-        tool::Annotations,
-    },
     policy::MatchInput,
-    sessions::ClientScope,
 };
 
 /// A tool of a server, and the effect of the policy on its calls.

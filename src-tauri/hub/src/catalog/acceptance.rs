@@ -8,8 +8,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use drawbridge_model::acceptance::AcceptanceState;
+
 use super::Definition;
-use crate::model::acceptance::AcceptanceState;
 
 /// The accepted definitions of a server: their digests, by the tools' own names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

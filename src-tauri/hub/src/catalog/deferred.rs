@@ -1,17 +1,14 @@
 //! `tool_search` and `tool_call`: how a client finds and calls the tools of deferred servers, which
 //! are not listed.
 
+use drawbridge_jsonrpc::json::{self, Json, RawObject};
+use drawbridge_model::{capability::CapabilityKind, names};
 use serde::Deserialize;
 use serde_json::{json, value::RawValue};
 
-use super::{CatalogEntry, CatalogView};
-use crate::model::{
-    capability::CapabilityKind,
-    json::{self, Json, RawObject},
-    names,
-};
-
 pub use names::{TOOL_CALL, TOOL_SEARCH};
+
+use super::{CatalogEntry, CatalogView};
 
 const MAX_LIMIT: usize = 50;
 const DEFAULT_LIMIT: usize = 10;

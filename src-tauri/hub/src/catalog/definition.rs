@@ -7,21 +7,19 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use drawbridge_jsonrpc::json::{self, RawObject};
+use drawbridge_model::{
+    capability::CapabilityKind,
+    digest,
+    protocol::headers::{self, HeaderParam, HeaderParamError},
+    spec::Validate,
+    tool::Annotations,
+};
 use jsonschema::Validator;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::schema::{self, ArgumentsMismatch, RemoteReference};
-use crate::{
-    model::{
-        capability::CapabilityKind,
-        digest,
-        json::{self, RawObject},
-        spec::Validate,
-        tool::Annotations,
-    },
-    protocol::headers::{self, HeaderParam, HeaderParamError},
-};
 
 /// The maximum length of a definition, in bytes.
 const MAX_BYTES: usize = 256 * 1024;

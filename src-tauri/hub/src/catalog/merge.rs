@@ -5,18 +5,17 @@ use std::{
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-use super::{Definition, deferred, search::Index};
-use crate::{
-    model::{
-        capability::{CapabilityKind, ExcludedEntry},
-        ids::ServerId,
-        json::Json,
-        names,
-        profile::Profile,
-        spec::{RegisteredServer, Visibility},
-    },
-    sessions::ClientScope,
+use drawbridge_jsonrpc::json::Json;
+use drawbridge_model::{
+    capability::{CapabilityKind, ExcludedEntry},
+    ids::ServerId,
+    names,
+    profile::Profile,
+    spec::{RegisteredServer, Visibility},
 };
+use drawbridge_sessions::ClientScope;
+
+use super::{Definition, deferred, search::Index};
 
 /// The definitions that a server offers, by kind.
 pub type Offered = BTreeMap<CapabilityKind, Vec<Arc<Definition>>>;

@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use arc_swap::ArcSwap;
-
-use crate::{
-    events::Events,
-    model::{event::Event, ids::ClientName, profile::Profile},
-    store::{Store, StoreError},
+use drawbridge_model::{
+    event::{Event, Events},
+    ids::ClientName,
+    profile::Profile,
 };
+use drawbridge_store::{Store, StoreError};
 
 /// All profiles, and their assignment to clients. Cheap to clone.
 #[derive(Clone)]

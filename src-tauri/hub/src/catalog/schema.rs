@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
+use drawbridge_model::spec::Validate;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Value, value::RawValue};
 use url::Url;
 
 use super::coercion;
-use crate::model::spec::Validate;
 
 /// The maximum number of backtracking steps for a pattern. A text that needs more does not match.
 const MAX_BACKTRACKS: usize = 100_000;

@@ -3,23 +3,24 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
+use drawbridge_jsonrpc::{
+    json::{self, Json, RawObject},
+    rpc::code,
+};
+use drawbridge_model::{
+    capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
+    ids::ServerId,
+    protocol::ServerHello,
+};
+use drawbridge_store::StoreError;
+use drawbridge_upstream::{
+    ListChanges, ServerRequest, ServerSession, UpstreamError, transport::Reply,
+};
 use serde_json::value::RawValue;
 use tokio::time;
 
 use super::{Catalog, Definition, Offered};
-use crate::{
-    model::{
-        capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
-        ids::ServerId,
-        json::{self, Json, RawObject},
-        rpc::code,
-    },
-    protocol::ServerHello,
-    registry::RegistryError,
-    store::StoreError,
-    transport::Reply,
-    upstream::{ListChanges, ServerRequest, ServerSession, UpstreamError},
-};
+use crate::registry::RegistryError;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_PAGES: usize = 1_000;

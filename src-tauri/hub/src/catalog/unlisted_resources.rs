@@ -1,10 +1,9 @@
 //! Resources that no list and no template contains: which servers a client may ask for them.
 
+use drawbridge_model::{capability::CapabilityKind, ids::ServerId};
+use drawbridge_sessions::{ClientScope, ClientSession};
+
 use super::Catalog;
-use crate::{
-    model::{capability::CapabilityKind, ids::ServerId},
-    sessions::{ClientScope, ClientSession},
-};
 
 impl Catalog {
     /// Returns true if a client may use a server's resources, listed or not: the server may run,

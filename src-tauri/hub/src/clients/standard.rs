@@ -1,8 +1,7 @@
 //! The `mcpServers` format, which most clients read.
 
+use drawbridge_model::ids::ClientName;
 use serde_json::{Value, json};
-
-use crate::model::ids::ClientName;
 
 /// Returns the config for HTTP, with the client's token.
 pub fn http_config(url: &str, token: &str) -> Value {

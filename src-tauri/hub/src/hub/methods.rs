@@ -3,20 +3,20 @@
 
 use std::sync::Arc;
 
+use drawbridge_jsonrpc::{
+    json::Json,
+    rpc::{Reply, RpcError, code},
+};
+use drawbridge_model::{
+    capability::CapabilityKind,
+    protocol::{self, Era},
+};
+use drawbridge_sessions::{ClientRequest, ClientSession};
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Hub;
-use crate::{
-    model::{
-        capability::CapabilityKind,
-        json::Json,
-        rpc::{Reply, RpcError, code},
-    },
-    protocol::{self, Era},
-    sessions::{ClientRequest, ClientSession},
-};
 
 /// A method that clients can use.
 pub struct Method {
@@ -81,7 +81,7 @@ pub static METHODS: &[Method] = &[
     method("tasks/cancel", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
     method("tasks/result", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
     method("tasks/list", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.list_tasks(request)))),
-    method("notifications/cancelled", LEGACY, Nothing, Notification(|_, session, params| session.cancel_by_notification(params))),
+    method("notifications/cancelled", LEGACY, Nothing, Notification(|_, session, params| cancel(session, params))),
     method("notifications/roots/list_changed", LEGACY, Nothing, Notification(|hub, _, _| hub.announce_roots_changed())),
 ];
 
@@ -173,19 +173,17 @@ pub(super) fn handle_notification(
     }
 }
 
-impl ClientSession {
-    /// Cancels the request that `notifications/cancelled` names.
-    fn cancel_by_notification(&self, params: Option<&RawValue>) {
-        #[derive(Deserialize)]
-        struct Cancelled<'a> {
-            #[serde(borrow, rename = "requestId")]
-            request: &'a RawValue,
-        }
-        if let Some(Ok(cancelled)) =
-            params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
-        {
-            self.cancel_request(cancelled.request.get());
-        }
+/// Cancels the request that `notifications/cancelled` names.
+fn cancel(session: &ClientSession, params: Option<&RawValue>) {
+    #[derive(Deserialize)]
+    struct Cancelled<'a> {
+        #[serde(borrow, rename = "requestId")]
+        request: &'a RawValue,
+    }
+    if let Some(Ok(cancelled)) =
+        params.map(|params| serde_json::from_str::<Cancelled<'_>>(params.get()))
+    {
+        session.cancel_request(cancelled.request.get());
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use drawbridge_model::{clock, ids::Timestamp};
+use drawbridge_store::{Journal, settings::Settings};
 use tokio::time::{sleep, timeout};
-
-use crate::{clock, model::ids::Timestamp, settings::Settings, store::Journal};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The delay before the first deletion, because the start has more urgent work.

@@ -1,19 +1,18 @@
 mod fail_closed;
 
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    policy::{Effect, Scope},
+    server::ServerState,
+    spec::ServerSpec,
+};
+use drawbridge_store::secrets::InMemory;
+use drawbridge_upstream::ServerRequest;
+
 use super::*;
-use crate::upstream::ServerRequest;
-use crate::{
-    api::{
-        ErrorCode, Verb, audit::*, clients::*, drawbridge, policy::*, secrets::*, servers::*,
-        settings::*, tools::ExportTools,
-    },
-    model::{
-        acceptance::AcceptanceState,
-        policy::{Effect, Scope},
-        server::ServerState,
-        spec::ServerSpec,
-    },
-    secrets::InMemory,
+use crate::api::{
+    ErrorCode, Verb, audit::*, clients::*, drawbridge, policy::*, secrets::*, servers::*,
+    settings::*, tools::ExportTools,
 };
 
 pub(super) struct TestHub {

@@ -16,14 +16,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use regex::{Regex, RegexBuilder};
-use serde_json::value::RawValue;
-use url::Url;
-
-use crate::model::{
+use drawbridge_model::{
     policy::{Condition, Effect, Literal, Predicate},
     spec::RegisteredServer,
 };
+use regex::{Regex, RegexBuilder};
+use serde_json::value::RawValue;
+use url::Url;
 
 use number::Number;
 use paths::Folder;

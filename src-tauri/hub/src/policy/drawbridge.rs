@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
-use crate::{
-    events::Events,
-    model::event::Event,
+use drawbridge_model::event::{Event, Events};
+use drawbridge_store::{
+    StoreError,
     settings::{Settings, SettingsChange},
-    store::StoreError,
 };
+use tokio::sync::watch;
 
 /// Whether calls are paused. The state survives restarts. Cheap to clone.
 #[derive(Clone)]

@@ -3,6 +3,18 @@
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
+use drawbridge_jsonrpc::json::{self, Json};
+use drawbridge_model::{
+    approval::{ApprovalRequest, SuspendedAllow, Verdict},
+    call::{Call, DecidedBy, Decision},
+    clock, digest,
+    event::Events,
+    ids::{CallId, Timestamp},
+    policy::{Effect, ResultEffect, Rule, RuleSpec},
+    random,
+};
+use drawbridge_sessions::ClientHandle;
+use drawbridge_store::{JournalError, Store, logs::Logs, settings::Settings, table::call::CallRow};
 use serde_json::value::RawValue;
 use tokio::{
     sync::oneshot,
@@ -18,23 +30,6 @@ use super::{
     rules::{RuleWriter, Rules, Ruling},
     tool_call::ToolCall,
     verdict::{self, VerdictError},
-};
-use crate::{
-    clock,
-    events::Events,
-    logs::Logs,
-    model::{
-        approval::{ApprovalRequest, SuspendedAllow, Verdict},
-        call::{Call, DecidedBy, Decision},
-        digest,
-        ids::{CallId, Timestamp},
-        json::{self, Json},
-        policy::{Effect, ResultEffect, Rule, RuleSpec},
-    },
-    random,
-    sessions::ClientHandle,
-    settings::Settings,
-    store::{JournalError, Store, table::call::CallRow},
 };
 
 /// The largest params, or the largest result, that a person is asked about, in bytes.

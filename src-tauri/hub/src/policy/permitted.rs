@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use drawbridge_model::call::Outcome;
+use drawbridge_store::table::call::CallRow;
+
 use super::{record::OpenRecord, tool_call::ToolCall};
-use crate::{model::call::Outcome, store::table::call::CallRow};
 
 /// A call whose permission is recorded. Only the gate creates one.
 pub struct Permitted {

@@ -9,6 +9,12 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_model::{
+    approval::{ApprovalRequest, Verdict},
+    call::Call,
+    event::{Event, Events},
+    ids::{CallId, ClientName},
+};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
@@ -18,16 +24,7 @@ use super::{
     refusal::Refusal,
     tool_call::ToolCall,
 };
-use crate::{
-    catalog::CatalogEntry,
-    events::Events,
-    model::{
-        approval::{ApprovalRequest, Verdict},
-        call::Call,
-        event::Event,
-        ids::{CallId, ClientName},
-    },
-};
+use crate::catalog::CatalogEntry;
 
 /// How long a missed call is remembered for an identical retry.
 const MISSED_TTL: Duration = Duration::from_secs(120);

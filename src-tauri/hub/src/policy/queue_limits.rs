@@ -1,6 +1,6 @@
 //! How many calls of a client may wait for a person.
 
-use crate::model::ids::ClientName;
+use drawbridge_model::ids::ClientName;
 
 /// The most calls of one client that may wait at a time.
 pub(super) const MAX_PER_CLIENT: usize = 20;

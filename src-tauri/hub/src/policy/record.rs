@@ -2,26 +2,23 @@
 
 use std::sync::Arc;
 
+use drawbridge_model::{
+    call::{Call, DecidedBy, Decision, Outcome},
+    clock, digest,
+    event::{Event, Events},
+    ids::CallId,
+    policy::Rule,
+    random,
+};
+use drawbridge_store::{
+    CANCELLED_BY_CLIENT, Journal, JournalError, logs::Logs, table::call::CallRow,
+};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::{
     rules::{RuleWriter, Ruling},
     tool_call::ToolCall,
-};
-use crate::{
-    clock,
-    events::Events,
-    logs::Logs,
-    model::{
-        call::{Call, DecidedBy, Decision, Outcome},
-        digest,
-        event::Event,
-        ids::CallId,
-        policy::Rule,
-    },
-    random,
-    store::{CANCELLED_BY_CLIENT, Journal, JournalError, table::call::CallRow},
 };
 
 /// The largest arguments that are stored with their call, in bytes.

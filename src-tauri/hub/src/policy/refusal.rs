@@ -1,10 +1,9 @@
 //! Why a call is refused or its result withheld, as short instructions for the model.
 
+use drawbridge_model::call::{Call, DecidedBy, Decision};
+use drawbridge_store::JournalError;
+
 use super::queue_limits::QueueFull;
-use crate::{
-    model::call::{Call, DecidedBy, Decision},
-    store::JournalError,
-};
 
 /// The reason why a call is refused or its result withheld, in words for the model.
 #[derive(Debug, thiserror::Error)]

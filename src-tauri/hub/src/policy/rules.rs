@@ -6,25 +6,20 @@ mod compiled;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use drawbridge_model::{
+    call::DecidedBy,
+    clock,
+    event::{Event, Events},
+    ids::{ClientName, RuleId, ServerId, SessionId, Timestamp},
+    policy::{Effect, ResultEffect, Rule, Scope},
+    spec::RegisteredServer,
+    tool::Annotations,
+};
+use drawbridge_store::{JournalError, Store, StoreError, settings::Settings, table::rule::NewRule};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::conditions::ConditionError;
-use crate::{
-    clock,
-    events::Events,
-    model::{
-        call::DecidedBy,
-        event::Event,
-        ids::{ClientName, RuleId, ServerId, SessionId, Timestamp},
-        policy::{Effect, ResultEffect, Rule, Scope},
-        spec::RegisteredServer,
-        tool::Annotations,
-    },
-    settings::Settings,
-    store::{JournalError, Store, StoreError, table::rule::NewRule},
-};
-
 use compiled::{CompiledRule, RuleSet};
 
 /// The properties of a call that rules are matched against.

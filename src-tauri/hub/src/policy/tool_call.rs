@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
+use drawbridge_jsonrpc::json::RawObject;
+use drawbridge_model::{
+    digest,
+    ids::{ClientName, SessionId},
+};
 use serde_json::value::RawValue;
 
 use super::rules::{MatchInput, Rules, Ruling};
-use crate::{
-    catalog::{ArgumentsMismatch, CatalogEntry},
-    model::{
-        digest,
-        ids::{ClientName, SessionId},
-        json::RawObject,
-    },
-};
+use crate::catalog::{ArgumentsMismatch, CatalogEntry};
 
 /// A call that is to be decided.
 pub struct ToolCall {

@@ -1,5 +1,12 @@
 //! A person's verdict on a waiting request: whether it can be applied, and the rule that it makes.
 
+use drawbridge_model::{
+    approval::{ApprovalRequest, Verdict},
+    clock,
+    ids::{RuleId, Timestamp},
+    policy::{Condition, Effect, Lifetime, Rule, RuleSpec, Scope},
+    random,
+};
 use serde_json::value::RawValue;
 
 use super::{
@@ -7,15 +14,6 @@ use super::{
     queue::WaitingView,
     rules::{MatchInput, Rules},
     tool_call::{EditError, check_edited_arguments},
-};
-use crate::{
-    clock,
-    model::{
-        approval::{ApprovalRequest, Verdict},
-        ids::{RuleId, Timestamp},
-        policy::{Condition, Effect, Lifetime, Rule, RuleSpec, Scope},
-    },
-    random,
 };
 
 /// The longest time for which an allow can be granted, in seconds.

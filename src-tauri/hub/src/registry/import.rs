@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::{
+    protocol,
+    spec::{ServerSpec, SpecError, TransportKind},
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use crate::{
-    model::spec::{ServerSpec, SpecError, TransportKind},
-    protocol,
-};
 
 /// An entry of the text, with its spec or the reason why it cannot be a server.
 #[derive(Debug)]

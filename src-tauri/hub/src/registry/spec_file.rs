@@ -6,15 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use super::{RegistryError, Specs};
-use crate::{
-    model::{
-        ids::ServerId,
-        names,
-        spec::{RegisteredServer, ServerSpec},
-    },
-    protocol,
+use drawbridge_model::{
+    ids::ServerId,
+    names, protocol,
+    spec::{RegisteredServer, ServerSpec},
 };
+
+use super::{RegistryError, Specs};
 
 const MAX_FILE: u64 = 1024 * 1024;
 

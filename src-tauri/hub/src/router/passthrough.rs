@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
+use drawbridge_jsonrpc::{
+    json::{self, Json, RawObject},
+    rpc::{Reply, RpcError, code},
+};
+use drawbridge_model::{
+    capability::CapabilityKind,
+    ids::ServerId,
+    protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
+    spec::Lifecycle,
+};
+use drawbridge_sessions::{ClientHandle, ClientRequest, ClientScope, ClientSession};
+use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession, UpstreamError};
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
 
 use super::{Router, result_cache};
-use crate::{
-    catalog::CatalogEntry,
-    model::{
-        capability::CapabilityKind,
-        ids::ServerId,
-        json::{self, Json, RawObject},
-        rpc::{Reply, RpcError, code},
-        spec::Lifecycle,
-    },
-    protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
-    sessions::{ClientHandle, ClientRequest, ClientScope, ClientSession},
-    upstream::{RequestTimeouts, ServerRequest, ServerSession, UpstreamError},
-};
+use crate::catalog::CatalogEntry;
 
 /// The destination of a request about a resource.
 enum Target {

@@ -11,18 +11,15 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_jsonrpc::json::{Json, RawObject};
+use drawbridge_model::{
+    clock, digest,
+    ids::{ClientName, ServerId, Timestamp},
+};
 use serde_json::{Value, value::RawValue};
 use tokio::time::Instant;
 
-use crate::{
-    catalog::CatalogEntry,
-    clock,
-    model::{
-        digest,
-        ids::{ClientName, ServerId, Timestamp},
-        json::{Json, RawObject},
-    },
-};
+use crate::catalog::CatalogEntry;
 
 /// The largest size of the cache, in bytes. If it is exceeded, the oldest results are deleted.
 const MAX_BYTES: usize = 32 * 1024 * 1024;

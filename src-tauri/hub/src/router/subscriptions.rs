@@ -5,15 +5,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
+use drawbridge_jsonrpc::json::RawObject;
+use drawbridge_model::ids::{ServerId, SessionId};
+use drawbridge_sessions::{ClientHandle, ClientSession};
+use drawbridge_upstream::ServerNotification;
+
 use super::Router;
-use crate::{
-    model::{
-        ids::{ServerId, SessionId},
-        json::RawObject,
-    },
-    sessions::{ClientHandle, ClientSession},
-    upstream::ServerNotification,
-};
 
 type SubscriptionKey = (ServerId, String);
 

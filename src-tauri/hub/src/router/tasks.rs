@@ -7,19 +7,19 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_jsonrpc::{
+    json::{self, Json},
+    rpc::{Reply, RpcError, code},
+};
+use drawbridge_model::{
+    ids::{ClientName, ServerId},
+    protocol::{self, tasks},
+};
+use drawbridge_sessions::{ClientHandle, ClientRequest, ClientSession};
+use drawbridge_upstream::{RequestTimeouts, ServerRequest};
 use serde_json::value::RawValue;
 
 use super::{Router, passthrough::string_member};
-use crate::{
-    model::{
-        ids::{ClientName, ServerId},
-        json::{self, Json},
-        rpc::{Reply, RpcError, code},
-    },
-    protocol::{self, tasks},
-    sessions::{ClientHandle, ClientRequest, ClientSession},
-    upstream::{RequestTimeouts, ServerRequest},
-};
 
 /// The most tasks that are remembered. If the limit is reached, tasks of ended sessions are
 /// deleted, and then the oldest ones.

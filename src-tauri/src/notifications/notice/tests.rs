@@ -1,4 +1,4 @@
-use drawbridge_hub::model::approval::ApprovalRequest;
+use drawbridge_model::approval::ApprovalRequest;
 
 use super::{Actions, Button, Notice, parse_choice};
 use crate::{controller::tests::request, input::Choice, summary::CallRef};

@@ -1,4 +1,4 @@
-use drawbridge_hub::model::{approval::ApprovalRequest, server::ServerState};
+use drawbridge_model::{approval::ApprovalRequest, server::ServerState};
 
 use super::{Item, TrayState, TrayView};
 use crate::{

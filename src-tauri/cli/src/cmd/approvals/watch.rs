@@ -3,10 +3,8 @@
 use std::collections::HashSet;
 
 use drawbridge_endpoint::ApiClient;
-use drawbridge_hub::{
-    api::approvals::ListApprovals,
-    model::{approval::ApprovalRequest, event::Event, ids::CallId},
-};
+use drawbridge_hub::api::approvals::ListApprovals;
+use drawbridge_model::{approval::ApprovalRequest, event::Event, ids::CallId};
 use futures_util::StreamExt;
 
 use super::format_request;

@@ -1,6 +1,6 @@
 //! Formats of the exported calls.
 
-use drawbridge_hub::model::{
+use drawbridge_model::{
     call::{Call, DecidedBy, Decision, Outcome},
     ids::{CallId, ClientName, ServerId},
 };

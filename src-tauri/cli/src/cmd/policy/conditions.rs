@@ -1,6 +1,6 @@
 //! Parses conditions from the command line, such as `/path in /home/me/notes`.
 
-use drawbridge_hub::model::policy::{Condition, Literal, Predicate};
+use drawbridge_model::policy::{Condition, Literal, Predicate};
 use serde_json::value::RawValue;
 
 /// The error if a text is not a condition.

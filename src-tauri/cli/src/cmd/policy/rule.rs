@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use drawbridge_hub::{
+use drawbridge_model::{
     clock,
-    model::policy::{Condition, Lifetime, ResultEffect, RuleSpec},
+    policy::{Condition, Lifetime, ResultEffect, RuleSpec},
 };
 
 use super::{EffectArg, Target, parse_condition};

@@ -1,6 +1,6 @@
 //! Parsing of scopes and conditions.
 
-use drawbridge_hub::model::ids::ServerId;
+use drawbridge_model::ids::ServerId;
 
 use super::{PresetArg, Target, parse_condition};
 

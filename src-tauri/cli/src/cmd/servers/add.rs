@@ -1,10 +1,8 @@
 //! `drawbridge servers add`: adds a server from a command, a URL, a preset or a manifest.
 
 use clap::ValueEnum;
-use drawbridge_hub::{
-    api::servers::{AddServer, SecretValues},
-    model::spec::{Isolation, OauthClient, ServerSpec, TransportKind, Validate},
-};
+use drawbridge_hub::api::servers::{AddServer, SecretValues};
+use drawbridge_model::spec::{Isolation, OauthClient, ServerSpec, TransportKind, Validate};
 
 use crate::{context::Context, exit::Failure};
 

@@ -2,10 +2,8 @@
 
 use std::fmt::Write;
 
-use drawbridge_hub::{
-    api::servers::{ManifestView, PresetView},
-    model::{manifest::ManifestInput, runtime::RuntimeStatus},
-};
+use drawbridge_hub::api::servers::{ManifestView, PresetView};
+use drawbridge_model::{manifest::ManifestInput, runtime::RuntimeStatus};
 
 use crate::{
     table::Table,
@@ -121,7 +119,7 @@ fn format_description(input: &ManifestInput) -> String {
 #[cfg(test)]
 mod tests {
     use drawbridge_hub::api::servers::ManifestChoice;
-    use drawbridge_hub::model::{
+    use drawbridge_model::{
         manifest::{InputFormat, InputKind},
         runtime::Runtime,
     };

@@ -1,14 +1,12 @@
 //! `drawbridge servers sign-in`: signs in to a remote server.
 
 use drawbridge_endpoint::HubHandle;
-use drawbridge_hub::{
-    api::servers::{AwaitSignIn, SignInServer},
-    model::{
-        ids::ServerId,
-        sign_in::{SignIn, SignInState},
-    },
-    oauth,
+use drawbridge_hub::api::servers::{AwaitSignIn, SignInServer};
+use drawbridge_model::{
+    ids::ServerId,
+    sign_in::{SignIn, SignInState},
 };
+use drawbridge_upstream::oauth;
 
 use crate::{
     cmd::{desktop::has_display, open::open},

@@ -2,17 +2,13 @@
 
 use std::fmt::Write;
 
-use drawbridge_hub::{
-    api::{
-        servers::{
-            DefinitionVersion, ServerUsage, ServerView, ServersView, ShownTool, VerifiedView,
-        },
-        tools::ToolView,
-    },
-    model::{
-        acceptance::AcceptanceState, capability::ExcludedEntries, server::SyncStatus,
-        sign_in::ServerSignIn, spec::ServerSpec,
-    },
+use drawbridge_hub::api::{
+    servers::{DefinitionVersion, ServerUsage, ServerView, ServersView, ShownTool, VerifiedView},
+    tools::ToolView,
+};
+use drawbridge_model::{
+    acceptance::AcceptanceState, capability::ExcludedEntries, server::SyncStatus,
+    sign_in::ServerSignIn, spec::ServerSpec,
 };
 
 use crate::{

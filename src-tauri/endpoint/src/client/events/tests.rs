@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use arbitrary_json::Choices;
 use bytes::Bytes;
-use drawbridge_hub::model::{event::Event, ids::ServerId};
+use drawbridge_model::{event::Event, ids::ServerId};
 use futures_util::{FutureExt, StreamExt, stream};
 use proptest::prelude::*;
 

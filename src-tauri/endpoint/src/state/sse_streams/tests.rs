@@ -1,7 +1,7 @@
 //! The limit of messages that wait for a client.
 
 use bytes::Bytes;
-use drawbridge_hub::model::ids::ClientName;
+use drawbridge_model::ids::ClientName;
 
 use super::{MAX_QUEUED_MESSAGES, SseStreams};
 

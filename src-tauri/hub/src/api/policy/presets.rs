@@ -1,5 +1,11 @@
 //! Presets: complete policies that a person sets with one choice.
 
+use drawbridge_model::{
+    event::Event,
+    ids::ServerId,
+    policy::{Effect, Rule, RuleSpec, Scope},
+};
+use drawbridge_store::settings::SettingsChange;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -7,12 +13,6 @@ use super::{bind_rule, replaces_plain};
 use crate::{
     api::{ApiError, Done, Verb},
     hub::Hub,
-    model::{
-        event::Event,
-        ids::ServerId,
-        policy::{Effect, Rule, RuleSpec, Scope},
-    },
-    settings::SettingsChange,
 };
 
 /// A complete policy.

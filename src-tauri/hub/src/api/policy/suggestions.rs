@@ -6,6 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use drawbridge_model::{
+    call::{Call, DecidedBy, Decision},
+    clock,
+    ids::{ClientName, ServerId, Timestamp},
+    policy::{Condition, Effect, Literal, Predicate, RuleSpec, Scope},
+};
+use drawbridge_store::table::call::PastCallFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
@@ -13,15 +20,8 @@ use url::Url;
 use super::dry_run;
 use crate::{
     api::{ApiError, Verb},
-    clock,
     hub::Hub,
-    model::{
-        call::{Call, DecidedBy, Decision},
-        ids::{ClientName, ServerId, Timestamp},
-        policy::{Condition, Effect, Literal, Predicate, RuleSpec, Scope},
-    },
     policy::MatchInput,
-    store::table::call::PastCallFilter,
 };
 
 const DAY_MS: i64 = 24 * 3600 * 1_000;

@@ -1,5 +1,10 @@
 //! The definitions that a server offers, unchanged.
 
+use drawbridge_model::{
+    capability::CapabilityKind,
+    ids::{ServerId, Timestamp},
+    server::SyncStatus,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -7,11 +12,6 @@ use crate::{
     api::{ApiError, Verb},
     catalog::ServerCopy,
     hub::Hub,
-    model::{
-        capability::CapabilityKind,
-        ids::{ServerId, Timestamp},
-        server::SyncStatus,
-    },
 };
 
 /// The catalog's copy of a server: the definitions as the server sent them, with its own names.

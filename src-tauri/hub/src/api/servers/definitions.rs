@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::{
+    audit::AuditKind,
+    ids::{ServerId, Timestamp},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     api::{ApiError, Verb, servers::ServerView},
     hub::Hub,
-    model::{
-        audit::AuditKind,
-        ids::{ServerId, Timestamp},
-    },
 };
 
 /// A version of a tool's definition.
@@ -96,7 +96,7 @@ impl Verb for ShowToolHistory {
             )));
         }
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-        let version = |(at, row): (usize, &crate::store::table::definition::DefinitionRow)| {
+        let version = |(at, row): (usize, &drawbridge_store::table::definition::DefinitionRow)| {
             let older = &rows[at + 1..];
             let base = older
                 .iter()

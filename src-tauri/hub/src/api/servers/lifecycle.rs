@@ -7,6 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use drawbridge_model::{
+    audit::AuditKind,
+    capability::CapabilityKind,
+    ids::ServerId,
+    protocol,
+    spec::{OauthClient, RegisteredServer, ServerSpec},
+};
+use drawbridge_store::secrets::{self, Secret};
+use drawbridge_upstream::Connected;
 use serde_json::{json, value::RawValue};
 
 use super::{SecretValues, VerifiedView};
@@ -14,15 +23,6 @@ use crate::{
     api::{ApiError, tools},
     catalog::read_list,
     hub::Hub,
-    model::{
-        audit::AuditKind,
-        capability::CapabilityKind,
-        ids::ServerId,
-        spec::{OauthClient, RegisteredServer, ServerSpec},
-    },
-    protocol,
-    secrets::{self, Secret},
-    upstream::Connected,
 };
 
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -196,7 +196,7 @@ pub(super) async fn verify_spec(
         oauth_client(&mut spec)?.client_secret = Some(value);
     }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
-    let id = crate::model::names::server_id_from_name(&spec.name)
+    let id = drawbridge_model::names::server_id_from_name(&spec.name)
         .unwrap_or_else(|| ServerId::new("new-server"));
     verify_server(hub, &RegisteredServer::new(id, spec, PathBuf::new())).await
 }

@@ -3,21 +3,21 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use drawbridge_model::{
+    manifest::ManifestInput,
+    runtime::{Runtime, RuntimeStatus},
+};
+use drawbridge_upstream::transport::process::runtime;
 use serde::{Deserialize, Serialize};
 
 use super::{SecretValues, ServerSpec};
 use crate::{
     api::{ApiError, Verb},
     hub::Hub,
-    model::{
-        manifest::ManifestInput,
-        runtime::{Runtime, RuntimeStatus},
-    },
     registry::{
         manifest::{self, Choice, FillError, FilledSpec, Manifest, ManifestError},
         presets::{self, ServerPreset},
     },
-    transport::process::runtime,
 };
 
 /// The source of a manifest.

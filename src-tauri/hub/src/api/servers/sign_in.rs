@@ -1,12 +1,12 @@
 //! Signing in to a remote server, and signing out.
 
+use drawbridge_model::{acceptance::AcceptanceState, ids::ServerId, sign_in::SignIn};
 use serde::{Deserialize, Serialize};
 
 use super::{ServerView, view};
 use crate::{
     api::{ApiError, Done, Verb},
     hub::Hub,
-    model::{acceptance::AcceptanceState, ids::ServerId, sign_in::SignIn},
 };
 
 /// `servers.sign_in`: starts an attempt to sign in to a remote server, or returns the attempt

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::ids::ServerId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     api::{ApiError, Verb},
     hub::Hub,
-    model::ids::ServerId,
 };
 
 /// The present usage of a local server's processes, including all that they started.

@@ -1,17 +1,18 @@
 //! Converts a server's spec and states into the views that a person sees.
 
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    clock,
+    server::ServerState,
+    spec::{RegisteredServer, Visibility},
+};
+use drawbridge_upstream::{SIGN_IN_REMEDY, Status, UpstreamError, state::State};
+
 use super::{BrokenSpec, ParsedSpec, ServerView};
 use crate::{
     api::tools::{self, ToolView},
-    clock,
     hub::Hub,
-    model::{
-        acceptance::AcceptanceState,
-        server::ServerState,
-        spec::{RegisteredServer, Visibility},
-    },
     registry::{BrokenFile, ImportedServer},
-    upstream::{self, Status, UpstreamError, state::State},
 };
 
 pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
@@ -80,7 +81,7 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
     }
     match hub.registry.acceptance(server) {
         AcceptanceState::Accepted => match hub.authorizer.sign_in_reason(&server.spec) {
-            Some(reason) => status(ServerState::NeedsSignIn, &reason, upstream::SIGN_IN_REMEDY),
+            Some(reason) => status(ServerState::NeedsSignIn, &reason, SIGN_IN_REMEDY),
             None => hub
                 .pool
                 .status(&server.id)

@@ -1,7 +1,9 @@
 use std::path::PathBuf;
 
+use drawbridge_jsonrpc::json;
+use drawbridge_model::ids::ServerId;
+
 use super::*;
-use crate::model::{ids::ServerId, json};
 
 fn server(id: &str) -> Arc<RegisteredServer> {
     server_with(id, "{}")
@@ -375,10 +377,10 @@ mod exposed_names {
 
     use std::collections::BTreeSet;
 
+    use drawbridge_model::names;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::names;
 
     fn tool_name() -> impl Strategy<Value = String> {
         prop_oneof![

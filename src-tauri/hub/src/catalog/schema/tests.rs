@@ -1,7 +1,8 @@
+use drawbridge_model::capability::CapabilityKind;
 use serde_json::json;
 
 use super::*;
-use crate::{catalog::Definition, model::capability::CapabilityKind};
+use crate::catalog::Definition;
 
 fn check_default(schema: &Value, arguments: &Value) -> Result<(), String> {
     check_with(Validate::Strict, schema, arguments)

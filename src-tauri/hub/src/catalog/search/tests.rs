@@ -1,12 +1,10 @@
 use std::path::PathBuf;
 
+use drawbridge_model::{capability::CapabilityKind, ids::ServerId, spec::RegisteredServer};
 use serde_json::json;
 
 use super::*;
-use crate::{
-    catalog::Definition,
-    model::{capability::CapabilityKind, ids::ServerId, spec::RegisteredServer},
-};
+use crate::catalog::Definition;
 
 fn tool(server: &str, name: &str, description: &str, parameter: &str) -> Arc<CatalogEntry> {
     let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");

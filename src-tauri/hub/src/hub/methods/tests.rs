@@ -1,11 +1,10 @@
 use std::collections::BTreeSet;
 
+use drawbridge_model::ids::ClientName;
+use drawbridge_sessions::{ClientHandle, ClientScope};
+
 use super::*;
-use crate::{
-    hub::tests::test_hub,
-    model::ids::ClientName,
-    sessions::{ClientHandle, ClientScope},
-};
+use crate::hub::tests::test_hub;
 
 #[test]
 fn each_method_has_one_row() {

@@ -3,16 +3,17 @@
 
 use std::path::PathBuf;
 
+use drawbridge_jsonrpc::rpc::Reply;
+use drawbridge_model::{
+    approval::{ApprovalRequest, Verdict},
+    call::{Call, Decision},
+    ids::{RuleId, SessionId},
+    policy::{Rule, RuleSpec},
+};
+
 use super::*;
 use crate::{
     api::approvals::DecideApproval,
-    model::{
-        approval::{ApprovalRequest, Verdict},
-        call::{Call, Decision},
-        ids::{RuleId, SessionId},
-        policy::{Rule, RuleSpec},
-        rpc::Reply,
-    },
     policy::{Permitted, ToolCall},
     router::ForwardError,
 };
@@ -37,6 +38,14 @@ struct Fixture {
 }
 
 impl Fixture {
+    /// Changes the database as another program could.
+    fn tamper(&self, sql: &str) {
+        let file = self.test_hub.folder.path().join("drawbridge.db");
+        rusqlite::Connection::open(file)
+            .and_then(|connection| connection.execute_batch(sql))
+            .unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+
     async fn new() -> Self {
         let test_hub = test_hub().await;
         let folder = test_hub.folder.path().join("server");
@@ -339,11 +348,9 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
             "rule" => {
                 // A rule that another program or a later version has written.
                 fixture.add_rule(Effect::Allow).await;
-                hub.store
-                    .tamper(
-                        r#"UPDATE rule SET conditions = '[{"pointer":"/a","is":{"matches":"("}}]'"#,
-                    )
-                    .await;
+                fixture.tamper(
+                    r#"UPDATE rule SET conditions = '[{"pointer":"/a","is":{"matches":"("}}]'"#,
+                );
                 hub.rules
                     .delete(&RuleId::new("none"))
                     .await
@@ -371,7 +378,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
                     .expect("removed");
                 hub.pool.remove(&fixture.id, "it shall begin anew").await;
             }
-            sql => hub.store.tamper(sql).await,
+            sql => fixture.tamper(sql),
         }
         let reply = fixture.call().await;
         let result = reply.as_ref().expect("a result").get().to_lowercase();
@@ -407,7 +414,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     fixture.decide(request, Verdict::approve_once()).await
                 }
                 "no rules" => {
-                    hub.store.tamper("DROP TABLE rule").await;
+                    fixture.tamper("DROP TABLE rule");
                     fixture.decide(request, always()).await
                 }
                 "dropped" => {
@@ -425,7 +432,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     fixture.decide_unchecked(&request, always()).await
                 }
                 sql => {
-                    hub.store.tamper(sql).await;
+                    fixture.tamper(sql);
                     fixture.decide(request, Verdict::approve_once()).await
                 }
             })

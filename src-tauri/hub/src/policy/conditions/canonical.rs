@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use drawbridge_jsonrpc::json;
 use serde_json::value::RawValue;
 
 use super::{number::Number, pointer};
-use crate::model::json;
 
 /// Returns the canonical text, or `None` if an object has a duplicate key or the value is nested
 /// too deep.

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
+use drawbridge_jsonrpc::json;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -9,7 +10,6 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::ConditionFault;
-use crate::model::json;
 
 /// The values to which a pointer leads.
 pub(super) struct Resolved<'a> {

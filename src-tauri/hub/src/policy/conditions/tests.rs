@@ -1,5 +1,6 @@
+use drawbridge_jsonrpc::json;
+
 use super::*;
-use crate::model::json;
 
 fn condition(pointer: &str, is: Predicate) -> Condition {
     Condition {

@@ -1,20 +1,19 @@
 use std::{path::PathBuf, time::Duration};
 
+use drawbridge_jsonrpc::json;
+use drawbridge_model::{
+    call::Outcome,
+    capability::CapabilityKind,
+    ids::{ClientName, RuleId, ServerId, SessionId},
+    policy::{Rule, RuleSpec},
+    spec::RegisteredServer,
+};
+use drawbridge_store::{Store, secrets::Secret, settings::SettingsChange, table::call::CallFilter};
+
 use super::*;
 use crate::{
     catalog::{CatalogEntry, Definition},
-    model::{
-        call::Outcome,
-        capability::CapabilityKind,
-        ids::{ClientName, RuleId, ServerId, SessionId},
-        json,
-        policy::{Rule, RuleSpec},
-        spec::RegisteredServer,
-    },
     policy::{QueueError, queue_limits::MAX_PER_CLIENT, record::MAX_STORED_ARGUMENTS},
-    secrets::Secret,
-    settings::SettingsChange,
-    store::{Store, table::call::CallFilter},
 };
 
 struct Fixture {

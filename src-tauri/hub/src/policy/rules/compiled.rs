@@ -8,14 +8,13 @@ use std::{
     },
 };
 
-use super::{MatchInput, Timestamp};
-use crate::{
-    model::{
-        ids::{RuleId, ServerId},
-        policy::{Effect, Lifetime, Rule},
-    },
-    policy::conditions::{ConditionError, Conditions, MatchMode, working_dir},
+use drawbridge_model::{
+    ids::{RuleId, ServerId},
+    policy::{Effect, Lifetime, Rule},
 };
+
+use super::{MatchInput, Timestamp};
+use crate::policy::conditions::{ConditionError, Conditions, MatchMode, working_dir};
 
 /// A rule with its compiled conditions.
 #[derive(Debug)]

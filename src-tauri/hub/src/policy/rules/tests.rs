@@ -1,13 +1,11 @@
 use std::path::PathBuf;
 
+use drawbridge_model::policy::{Condition, Lifetime, Literal, Predicate, RuleSpec};
+use drawbridge_store::settings::SettingsChange;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{
-    model::policy::{Condition, Lifetime, Literal, Predicate, RuleSpec},
-    settings::SettingsChange,
-};
 
 struct Fixture {
     rules: Rules,
@@ -42,7 +40,7 @@ fn server() -> RegisteredServer {
 
 fn rule(effect: Effect, change: impl FnOnce(&mut Rule)) -> Rule {
     let mut rule = Rule {
-        id: RuleId::new(crate::random::id()),
+        id: RuleId::new(drawbridge_model::random::id()),
         spec: RuleSpec {
             effect: Some(effect),
             ..RuleSpec::default()
@@ -84,7 +82,7 @@ impl Fixture {
     fn ruling(&self, client: &str, definition: &str, arguments: &str) -> Ruling {
         let client = ClientName::new(client);
         let session = SessionId::new("session");
-        let arguments = crate::model::json::raw(arguments.into());
+        let arguments = drawbridge_jsonrpc::json::raw(arguments.into());
         let input = MatchInput {
             client: Some(&client),
             session: Some(&session),
@@ -603,7 +601,7 @@ fn engine_effect(
     let (client, server, arguments) = (
         ClientName::new("c"),
         server(),
-        crate::model::json::raw(arguments.to_string()),
+        drawbridge_jsonrpc::json::raw(arguments.to_string()),
     );
     let input = MatchInput {
         client: Some(&client),

@@ -1,13 +1,14 @@
 //! A way to start or to reach a server, with placeholders for a person's values.
 
-use super::{
-    declaration::InputDeclaration,
-    template::{Part, Template, split_placeholders},
-};
-use crate::model::{
+use drawbridge_model::{
     manifest::{InputKind, ManifestInput},
     runtime::Runtime,
     spec::TransportKind,
+};
+
+use super::{
+    declaration::InputDeclaration,
+    template::{Part, Template, split_placeholders},
 };
 
 /// A package or a remote of a manifest.

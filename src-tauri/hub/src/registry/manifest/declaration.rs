@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::manifest::InputFormat;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
-
-use crate::model::manifest::InputFormat;
 
 /// Accepts the names of the current server.json, of server.json before September 2025
 /// (`is_required`), and of plugin.json (`required`).

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::choice::{Argument, Choice, KEYRING_PREFIX, Problem};
-use crate::model::{
+use drawbridge_model::{
     manifest::{InputFormat, InputKind, ManifestInput},
     spec::{ServerSpec, SpecError},
 };
+
+use super::choice::{Argument, Choice, KEYRING_PREFIX, Problem};
 
 /// A spec and the secret values, which go to the keyring. The keys of the maps are the names of the
 /// environment variables and headers that get the values.

@@ -1,11 +1,12 @@
 //! The inputs of a choice: makes templates from declarations, with one input for each placeholder.
 
+use drawbridge_model::manifest::{InputKind, ManifestInput};
+
 use super::{
     choice::{Choice, KEYRING_PREFIX, Problem},
     declaration::InputDeclaration,
     template::{Part, Piece, Template, split_placeholders},
 };
-use crate::model::manifest::{InputKind, ManifestInput};
 
 /// The context of an input: its owner, the declaration that contains it, and its kind.
 #[derive(Clone, Copy)]

@@ -8,6 +8,7 @@
 
 use std::path::Path;
 
+use drawbridge_model::runtime::Runtime;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -17,7 +18,6 @@ use super::{
     declaration::InputDeclaration,
     from_json,
 };
-use crate::model::runtime::Runtime;
 
 #[derive(Deserialize)]
 struct PluginJson {

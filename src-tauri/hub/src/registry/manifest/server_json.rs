@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::{runtime::Runtime, spec::TransportKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -13,7 +14,6 @@ use super::{
     declaration::InputDeclaration,
     from_json,
 };
-use crate::model::{runtime::Runtime, spec::TransportKind};
 
 mod package;
 

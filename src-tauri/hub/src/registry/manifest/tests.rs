@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use drawbridge_model::{manifest::InputKind, runtime::Runtime, spec::TransportKind};
+
 use super::*;
-use crate::model::{manifest::InputKind, runtime::Runtime, spec::TransportKind};
 
 mod packages;
 mod plugins;

@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use drawbridge_model::{names, runtime::Runtime};
+
 use super::*;
-use crate::model::{names, runtime::Runtime};
 
 fn filled(id: &str, values: &[(&str, &str)]) -> String {
     let values = values

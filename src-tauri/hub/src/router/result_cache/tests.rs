@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 
+use drawbridge_jsonrpc::json;
+use drawbridge_model::{capability::CapabilityKind, ids::ServerId, spec::RegisteredServer};
+
 use super::*;
-use crate::{
-    catalog::Definition,
-    model::{capability::CapabilityKind, ids::ServerId, json, spec::RegisteredServer},
-};
+use crate::catalog::Definition;
 
 fn tool(hints: &str, ttl: u32) -> CatalogEntry {
     let spec = serde_json::from_str(&format!(r#"{{"command":"x","cache_results_ms":{ttl}}}"#))

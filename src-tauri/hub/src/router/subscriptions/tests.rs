@@ -1,12 +1,10 @@
 //! Tests which session's end has to be awaited, and which subscriptions are left then.
 
+use drawbridge_jsonrpc::json;
+use drawbridge_model::{event::Events, ids::ClientName, protocol::handshake};
+use drawbridge_sessions::{ClientScope, ClientSessions};
+
 use super::*;
-use crate::{
-    events::Events,
-    model::{ids::ClientName, json},
-    protocol::handshake,
-    sessions::{ClientScope, ClientSessions},
-};
 
 fn open(sessions: &ClientSessions) -> Arc<ClientSession> {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());

@@ -1,11 +1,9 @@
 //! Tests how many tasks are remembered, and for which clients.
 
+use drawbridge_model::{event::Events, protocol::handshake};
+use drawbridge_sessions::{ClientScope, ClientSessions};
+
 use super::*;
-use crate::{
-    events::Events,
-    protocol::handshake,
-    sessions::{ClientScope, ClientSessions},
-};
 
 fn client(sessions: &ClientSessions, name: &str) -> ClientHandle {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());

@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use drawbridge_endpoint::HubHandle;
-use drawbridge_hub::{
-    api::servers::{
-        AddServer, FillManifest, FilledManifest, ManifestChoice, ManifestSource, ManifestView,
-        ReadManifest, ServerView,
-    },
-    model::{manifest::InputFormat, spec::Isolation},
+use drawbridge_hub::api::servers::{
+    AddServer, FillManifest, FilledManifest, ManifestChoice, ManifestSource, ManifestView,
+    ReadManifest, ServerView,
 };
+use drawbridge_model::{manifest::InputFormat, spec::Isolation};
 
 use super::AddArgs;
 use crate::{

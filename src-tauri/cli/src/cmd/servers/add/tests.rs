@@ -1,10 +1,8 @@
 //! Command lines, and the verbs that they are parsed into.
 
 use clap::Parser;
-use drawbridge_hub::{
-    api::servers::AddServer,
-    model::spec::{Isolation, TransportKind, Validate},
-};
+use drawbridge_hub::api::servers::AddServer;
+use drawbridge_model::spec::{Isolation, TransportKind, Validate};
 
 use crate::{
     args::{Args, Command},

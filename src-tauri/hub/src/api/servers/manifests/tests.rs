@@ -1,9 +1,9 @@
+use drawbridge_store::secrets::{InMemory, Secrets};
+
 use super::*;
 use crate::{
     HubOptions,
-    api::ErrorCode,
-    api::servers::AddServer,
-    secrets::{InMemory, Secrets},
+    api::{ErrorCode, servers::AddServer},
 };
 
 async fn hub() -> (std::sync::Arc<Hub>, tempfile::TempDir) {

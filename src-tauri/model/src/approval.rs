@@ -1,0 +1,162 @@
+//! Approval requests, and the verdict of a person on one.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp},
+    policy::Condition,
+    tool::Annotations,
+};
+
+/// A call or a result that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct ApprovalRequest {
+    pub id: CallId,
+    pub client: ClientName,
+    pub server: ServerId,
+    pub server_name: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    pub tool_title: Option<String>,
+    pub exposed_name: String,
+    /// The server's description of the tool; untrusted text.
+    pub description: String,
+    pub annotations: Annotations,
+    /// The exact JSON text of the arguments, as it will be sent.
+    pub arguments: String,
+    /// The params beside the name and the arguments, as JSON text. They are sent too.
+    pub extra: Option<String>,
+    /// The result as JSON text, if the call has run and its result waits for release. `None` if the
+    /// call itself waits.
+    pub result: Option<String>,
+    /// Whether this is the client's first call of the tool. `false` if the history cannot be read.
+    pub is_first: bool,
+    /// The allow that would apply if the tool and its server had not changed since.
+    pub suspended: Option<SuspendedAllow>,
+    /// The accepted definition of the tool, which clients still see, and the offered one, as JSON
+    /// text. Set if they differ; the call can then only be approved once.
+    pub changed: Option<[String; 2]>,
+    /// The client session of the call.
+    pub session: SessionId,
+    /// The server's identity: the digest of what it would start or connect to.
+    pub identity: String,
+    /// The digest of the tool's definition.
+    pub definition: String,
+    /// The digest that a decision is bound to: SHA-256 over client, server identity, definition,
+    /// params and result, in hex.
+    pub digest: String,
+    pub asked_at: Timestamp,
+    pub expires_at: Timestamp,
+    /// The timeout of the decision, in milliseconds.
+    pub timeout_ms: u32,
+    /// The time that remained when this view was made, in milliseconds.
+    pub remaining_ms: u32,
+}
+
+/// An allow that does not apply any more because the tool or its server has changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct SuspendedAllow {
+    pub rule: RuleId,
+    /// The rule in words.
+    pub rule_text: String,
+    /// Whether the server would now start or connect to something else.
+    pub is_server_changed: bool,
+    /// The tool's definition that the allow was given for, and the current one, as JSON text.
+    /// `None` if they are the same, or if the earlier one is not stored any more.
+    pub definitions: Option<[String; 2]>,
+}
+
+/// A person's decision about an approval request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(tag = "kind", rename_all = "snake_case", try_from = "Read")]
+pub enum Verdict {
+    /// Approves this call, or this result.
+    ApproveOnce {
+        /// The arguments to send instead of the client's, as JSON text.
+        arguments: Option<String>,
+    },
+    /// Approves this call, and this client's calls of this tool for so many seconds.
+    ApproveFor {
+        seconds: u32,
+        conditions: Vec<Condition>,
+    },
+    /// Approves this call, and up to `count` more of this client's calls of this tool.
+    ApproveCalls {
+        count: u32,
+        conditions: Vec<Condition>,
+    },
+    /// Approves this call, and this client's calls of this tool until its session ends.
+    ApproveSession { conditions: Vec<Condition> },
+    /// Approves this call, and this client's calls of this tool from now on.
+    ApproveAlways { conditions: Vec<Condition> },
+    /// Denies the request. The model receives the reason; an empty reason means none.
+    Deny { reason: String },
+}
+
+/// A verdict in its wire format. Serde reads a tagged enum into a buffer first, which would lose
+/// the exact text of the literals in a condition.
+#[derive(Deserialize)]
+struct Read {
+    kind: Kind,
+    #[serde(default)]
+    arguments: Option<String>,
+    seconds: Option<u32>,
+    count: Option<u32>,
+    #[serde(default)]
+    conditions: Vec<Condition>,
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    ApproveOnce,
+    ApproveFor,
+    ApproveCalls,
+    ApproveSession,
+    ApproveAlways,
+    Deny,
+}
+
+impl TryFrom<Read> for Verdict {
+    type Error = &'static str;
+
+    fn try_from(read: Read) -> Result<Self, Self::Error> {
+        let Read {
+            kind,
+            arguments,
+            seconds,
+            count,
+            conditions,
+            reason,
+        } = read;
+        Ok(match kind {
+            Kind::ApproveOnce => Self::ApproveOnce { arguments },
+            Kind::ApproveFor => Self::ApproveFor {
+                seconds: seconds.ok_or("missing field `seconds`")?,
+                conditions,
+            },
+            Kind::ApproveCalls => Self::ApproveCalls {
+                count: count.ok_or("missing field `count`")?,
+                conditions,
+            },
+            Kind::ApproveSession => Self::ApproveSession { conditions },
+            Kind::ApproveAlways => Self::ApproveAlways { conditions },
+            Kind::Deny => Self::Deny { reason },
+        })
+    }
+}
+
+impl Verdict {
+    /// Returns the plain approval of one call or one result.
+    pub fn approve_once() -> Self {
+        Self::ApproveOnce { arguments: None }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Events of the hub, which are published to every front end. No publisher waits for a
+//! subscriber.
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::broadcast;
+
+use super::{
+    approval::ApprovalRequest,
+    call::Call,
+    ids::{CallId, ServerId, SignInId},
+    log::LogLine,
+    server::Transition,
+    sign_in::SignInState,
+};
+
+const CAPACITY: usize = 1024;
+
+/// A change. A front end that missed events (`lagged`) reads everything again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    /// A server's spec, state or catalog changed, or the server was added or removed.
+    ServerChanged {
+        id: ServerId,
+    },
+    /// A server session changed its state.
+    SessionChanged {
+        server: ServerId,
+        transition: Transition,
+    },
+    /// An attempt to sign in to a server began, made progress or ended.
+    SignInChanged {
+        id: SignInId,
+        server: ServerId,
+        state: SignInState,
+    },
+    /// A call or a result waits for a person.
+    ApprovalRequested {
+        request: Box<ApprovalRequest>,
+    },
+    /// An approval no longer waits: a person decided, nobody decided in time, all calls were
+    /// paused, or the client disconnected.
+    ApprovalEnded {
+        id: CallId,
+    },
+    /// A call was decided, or ended.
+    CallChanged {
+        call: Call,
+    },
+    /// A client was added or revoked, connected or disconnected.
+    ClientsChanged,
+    PolicyChanged,
+    /// All calls were paused or resumed.
+    DrawbridgeChanged {
+        paused: bool,
+    },
+    /// A profile changed, or was given to other clients.
+    ProfilesChanged,
+    SettingsChanged,
+    LogAdded {
+        line: LogLine,
+    },
+    /// Events were dropped because this front end reads too slowly.
+    Lagged,
+}
+
+/// The channel on which the hub's modules publish events. Cheap to clone.
+#[derive(Clone)]
+pub struct Events(broadcast::Sender<Event>);
+
+impl Events {
+    pub fn new() -> Self {
+        Self(broadcast::channel(CAPACITY).0)
+    }
+
+    /// Publishes an event to all current subscribers.
+    pub fn publish(&self, event: Event) {
+        let _ = self.0.send(event);
+    }
+
+    /// Publishes an event that is expensive to make. Calls `event` only if there is a subscriber.
+    pub fn publish_with(&self, event: impl FnOnce() -> Event) {
+        if self.has_subscribers() {
+            self.publish(event());
+        }
+    }
+
+    /// Returns whether there is a subscriber.
+    pub fn has_subscribers(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
+    pub fn subscribe(&self) -> broadcast::Receiver<Event> {
+        self.0.subscribe()
+    }
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self::new()
+    }
+}

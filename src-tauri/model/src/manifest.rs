@@ -1,0 +1,56 @@
+//! The inputs that a manifest asks for when its server is added.
+
+use serde::{Deserialize, Serialize};
+
+/// A value that a person enters or leaves empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct ManifestInput {
+    /// The name, unique among the inputs of the same choice.
+    pub name: String,
+    pub kind: InputKind,
+    /// The purpose, in the words of the manifest; may be empty.
+    pub description: String,
+    /// Whether the server cannot be added without a value. A `default` counts as a value.
+    pub required: bool,
+    /// Whether the value is stored in the keyring and nowhere else.
+    pub secret: bool,
+    /// Whether several values may be entered, one per line.
+    pub repeated: bool,
+    /// The value that is used if none is entered.
+    pub default: Option<String>,
+    /// The possible values; any value if this is empty.
+    pub choices: Vec<String>,
+    /// An example to show in an empty field; may be empty.
+    pub placeholder: String,
+    pub format: InputFormat,
+}
+
+/// The place that an input's value is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum InputKind {
+    /// An environment variable.
+    Env,
+    /// A header of each request.
+    Header,
+    /// The command line.
+    Argument,
+    /// The URL.
+    Url,
+}
+
+/// The format of a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum InputFormat {
+    #[default]
+    Text,
+    Number,
+    /// `true` or `false`.
+    Boolean,
+    /// The path of a file or a folder.
+    Path,
+}

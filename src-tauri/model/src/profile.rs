@@ -1,0 +1,34 @@
+//! Profiles: the servers and tools that a client can see.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::ServerId;
+
+/// A named selection of servers and tools. A client with this profile can see nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct Profile {
+    pub name: String,
+    /// For each server its tools, by the server's own names. `None` stands for all tools, also
+    /// future ones.
+    pub servers: BTreeMap<ServerId, Option<Vec<String>>>,
+}
+
+impl Profile {
+    /// Returns whether the profile contains a server.
+    pub fn has_server(&self, server: &ServerId) -> bool {
+        self.servers.contains_key(server)
+    }
+
+    /// Returns whether the profile contains a tool of a server.
+    pub fn has_tool(&self, server: &ServerId, tool: &str) -> bool {
+        let tools = self.servers.get(server);
+        tools.is_some_and(|tools| {
+            tools
+                .as_ref()
+                .is_none_or(|tools| tools.iter().any(|name| name == tool))
+        })
+    }
+}

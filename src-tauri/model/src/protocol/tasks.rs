@@ -1,0 +1,76 @@
+//! Calls that are answered with a task: experimental in 2025-11-25, an extension in the modern era.
+
+use drawbridge_jsonrpc::{
+    json::{self, Json, RawObject},
+    rpc::RpcError,
+};
+use serde_json::value::RawValue;
+
+use super::{capabilities::TASKS_EXTENSION, hello::ClientHello, meta::MISSING_CAPABILITY};
+
+/// Checks that a client may send requests about tasks.
+///
+/// # Errors
+/// Returns an error (`-32021`) if the client is a modern one that did not name the extension.
+pub fn check_allowed(client: &ClientHello) -> Result<(), RpcError> {
+    if !client.era.is_modern() || names_extension(client) {
+        return Ok(());
+    }
+    let data =
+        serde_json::json!({ "requiredCapabilities": { "extensions": { TASKS_EXTENSION: {} } } });
+    let why = "the client did not name the extension for tasks in its capabilities";
+    Err(RpcError {
+        data: Some(json::to_raw(&data)),
+        ..RpcError::new(MISSING_CAPABILITY, why)
+    })
+}
+
+/// Returns whether a call may become a task: if a modern client named the extension, or if the
+/// params of a legacy call (`extra`, without name and arguments) mention `task`.
+pub fn may_become_task(client: &ClientHello, extra: Option<&RawValue>) -> bool {
+    if client.era.is_modern() {
+        names_extension(client)
+    } else {
+        extra.is_some_and(|extra| json::mentions(extra, "task"))
+    }
+}
+
+fn names_extension(client: &ClientHello) -> bool {
+    client.capabilities.raw().get().contains(TASKS_EXTENSION)
+}
+
+/// Returns the id of the task that a call has become, or `None` if the result is final.
+pub fn created_task_id(result: &Json) -> Option<String> {
+    if !json::mentions(result, "taskId") {
+        return None;
+    }
+    let result = RawObject::parse(result).ok()?;
+    if result.get_string("resultType").as_deref() == Some("task") {
+        return result.get_string("taskId");
+    }
+    let task = result.get("task")?.to_owned();
+    RawObject::parse(&task).ok()?.get_string("taskId")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_created_task_is_found_in_both_formats_only() {
+        for (text, id) in [
+            (r#"{"task":{"taskId":"a","status":"working"}}"#, Some("a")),
+            (
+                r#"{"resultType":"task","taskId":"b","status":"working"}"#,
+                Some("b"),
+            ),
+            (r#"{"content":[{"text":"taskId"}]}"#, None),
+            (
+                r#"{"structuredContent":{"task":{"taskId":"c"}},"taskId":"d"}"#,
+                None,
+            ),
+        ] {
+            assert_eq!(created_task_id(&Json::new(text)).as_deref(), id, "{text}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The states of a server: of its session, and of its copy in the catalog.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{ClientName, Timestamp};
+
+/// The state of a server session, or the reason why there can be none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ServerState {
+    /// Not running; the next call starts it.
+    Idle,
+    Initializing,
+    Active,
+    /// Failed; the next start follows after a pause.
+    Error,
+    /// Failed for good, or ended. A restart or the next call starts it again.
+    Closed,
+    /// Disabled by the user.
+    Disabled,
+    /// Not accepted by the user yet.
+    NeedsAcceptance,
+    /// A secret that the spec refers to cannot be read from the keyring.
+    NeedsSecret,
+    /// The server refuses requests until a person signs in.
+    NeedsSignIn,
+}
+
+/// A state transition of a server session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct Transition {
+    pub at: Timestamp,
+    /// The client that the session belongs to; `None` if clients share it.
+    pub client: Option<ClientName>,
+    /// The new state: `idle`, `initializing`, `active`, `error` or `closed`.
+    pub state: ServerState,
+    /// The reason in plain words.
+    pub reason: String,
+}
+
+/// The state of the catalog's copy of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum SyncStatus {
+    NeverSynced,
+    Syncing,
+    Synced,
+    Failed,
+}

@@ -1,0 +1,343 @@
+//! The client handle: messages that the hub sends to a client by itself, and the client's answers.
+//!
+//! A message that belongs to a request in flight goes into that request's answer stream. All other
+//! messages wait in the session's outbox until the client listens to the session.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use drawbridge_jsonrpc::{
+    encode::{cancelled_params, encode_notification, encode_request},
+    pending::PendingRequests,
+};
+use drawbridge_jsonrpc::{
+    json::{self, RawObject},
+    rpc::{Reply, RpcError, code},
+};
+use drawbridge_model::protocol::{Era, LogLevel, input::InputRequest, meta, translate};
+use serde_json::value::RawValue;
+use tokio::{
+    sync::{Notify, mpsc, oneshot},
+    time::timeout,
+};
+
+use super::ClientSession;
+
+/// Messages that may wait for a client that does not listen. If there are more, the oldest is
+/// dropped.
+const MAX_QUEUED: usize = 256;
+/// Requests to one client that may wait for answers.
+const MAX_PENDING: usize = 64;
+
+/// Messages for a client that belong to none of its requests.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    queue: Mutex<VecDeque<Bytes>>,
+    arrived: Notify,
+}
+
+/// The hub's requests that a client has not answered yet.
+#[derive(Debug)]
+pub(super) struct HubRequests {
+    next_id: AtomicU64,
+    pending: PendingRequests<Reply>,
+}
+
+impl Default for HubRequests {
+    /// Returns a counter that starts at a random id: a late answer to a request from before a
+    /// restart must not match a request of this hub.
+    fn default() -> Self {
+        Self {
+            next_id: AtomicU64::new(rand::random::<u32>().into()),
+            pending: PendingRequests::default(),
+        }
+    }
+}
+
+impl ClientSession {
+    /// Returns the next message that belongs to no request, as soon as there is one.
+    pub async fn next_message(&self) -> Bytes {
+        loop {
+            let arrived = self.outbox.arrived.notified();
+            if let Some(message) = lock(&self.outbox.queue).pop_front() {
+                return message;
+            }
+            arrived.await;
+        }
+    }
+
+    /// Delivers the client's answer to a request of the hub. An answer to an unknown request is
+    /// dropped.
+    pub fn deliver_reply(&self, id: &RawValue, reply: Reply) {
+        if let Ok(id) = id.get().parse() {
+            self.hub_requests.pending.settle(id, reply);
+        }
+    }
+}
+
+/// A client handle. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ClientHandle {
+    session: Arc<ClientSession>,
+    request: Option<Arc<RequestContext>>,
+}
+
+/// A request of the client that is in flight.
+#[derive(Debug)]
+struct RequestContext {
+    /// The answer stream of the request.
+    stream: Mutex<mpsc::Sender<Bytes>>,
+    /// The questions that wait for the client's retry, because a modern client cannot receive
+    /// requests.
+    questions: Option<mpsc::Sender<PendingQuestion>>,
+    /// The level of log messages that the request names, if any.
+    log_level: Option<LogLevel>,
+    /// The progress token of the client's latest retry.
+    progress_token: Mutex<Option<Box<RawValue>>>,
+}
+
+/// A server's request to a modern client.
+#[derive(Debug)]
+pub struct PendingQuestion {
+    pub request: InputRequest,
+    pub answer: oneshot::Sender<Reply>,
+}
+
+impl ClientHandle {
+    /// Returns a handle for the duration of a request. `stream` takes the messages that belong to
+    /// the request, before its answer.
+    pub fn for_request(session: Arc<ClientSession>, stream: mpsc::Sender<Bytes>) -> Self {
+        Self::new(session, stream, None, None)
+    }
+
+    /// Returns a handle for a request of a modern client, and a receiver of the questions to that
+    /// client.
+    pub fn for_stateless_request(
+        session: Arc<ClientSession>,
+        stream: mpsc::Sender<Bytes>,
+        log_level: Option<LogLevel>,
+    ) -> (Self, mpsc::Receiver<PendingQuestion>) {
+        let (sender, questions) = mpsc::channel(MAX_PENDING);
+        (
+            Self::new(session, stream, Some(sender), log_level),
+            questions,
+        )
+    }
+
+    fn new(
+        session: Arc<ClientSession>,
+        stream: mpsc::Sender<Bytes>,
+        questions: Option<mpsc::Sender<PendingQuestion>>,
+        log_level: Option<LogLevel>,
+    ) -> Self {
+        let request = RequestContext {
+            stream: Mutex::new(stream),
+            questions,
+            log_level,
+            progress_token: Mutex::default(),
+        };
+        Self {
+            session,
+            request: Some(Arc::new(request)),
+        }
+    }
+
+    /// Returns a handle that belongs to no request.
+    pub fn for_session(session: Arc<ClientSession>) -> Self {
+        Self {
+            session,
+            request: None,
+        }
+    }
+
+    pub fn session(&self) -> &Arc<ClientSession> {
+        &self.session
+    }
+
+    pub fn era(&self) -> Era {
+        self.session.hello.era
+    }
+
+    /// Returns the minimum level of log messages that the client wants, or `None` if it named none.
+    pub fn log_level(&self) -> Option<LogLevel> {
+        match self.era() {
+            Era::Modern => self.request.as_ref()?.log_level,
+            Era::Legacy => self.session.log_level(),
+        }
+    }
+
+    /// Moves the handle to the client's retry: later messages go to the retry's stream, with its
+    /// progress token.
+    pub fn switch_to_retry(
+        &self,
+        stream: mpsc::Sender<Bytes>,
+        progress_token: Option<Box<RawValue>>,
+    ) {
+        if let Some(request) = &self.request {
+            *lock(&request.stream) = stream;
+            *lock(&request.progress_token) = progress_token;
+        }
+    }
+
+    /// Returns the progress token of the client's latest retry, or `None` if there was no retry or
+    /// it has none.
+    pub fn progress_token(&self) -> Option<Box<RawValue>> {
+        self.request
+            .as_ref()
+            .and_then(|request| lock(&request.progress_token).clone())
+    }
+
+    /// Sends a notification without waiting. If the client reads too slowly, it misses the
+    /// notification.
+    pub fn notify(&self, method: &str, params: Option<&RawValue>) {
+        let with_id = match (&self.request, self.era()) {
+            (None, Era::Modern) => match &self.session.subscription {
+                Some(subscription) => Some(meta::with_subscription_id(params, &subscription.id)),
+                // A modern client receives notifications only in an answer stream or a
+                // subscription.
+                None => return,
+            },
+            _ => None,
+        };
+        let params = with_id.as_deref().or(params).map(RawValue::get);
+        self.send(encode_notification(method, params).into());
+    }
+
+    /// Forwards a server's log message if the client wants messages of its level.
+    pub fn forward_log(&self, params: Option<&RawValue>) {
+        let level = params.and_then(|params| {
+            LogLevel::from_member(&RawObject::parse(params).ok()?, "level").ok()
+        });
+        let is_wanted = match (self.log_level(), level) {
+            (Some(least), Some(level)) => level >= least,
+            (Some(_), None) => true,
+            (None, _) => !self.era().is_modern(),
+        };
+        if is_wanted {
+            self.notify("notifications/message", params);
+        }
+    }
+
+    /// Sends a request to the client, and waits for the answer. Dropping the future cancels the
+    /// request.
+    ///
+    /// # Errors
+    /// Returns an error if the client answers with one or does not answer in time, if its session
+    /// ends, or if too many requests wait for it already.
+    pub async fn send_request(&self, request: &InputRequest, max_wait: Duration) -> Reply {
+        match self
+            .request
+            .as_ref()
+            .and_then(|during| during.questions.as_ref())
+        {
+            Some(asks) => self.request_by_retry(asks, request, max_wait).await,
+            None => self.request_directly(request, max_wait).await,
+        }
+    }
+
+    async fn request_by_retry(
+        &self,
+        questions: &mpsc::Sender<PendingQuestion>,
+        request: &InputRequest,
+        max_wait: Duration,
+    ) -> Reply {
+        let (answer, answered) = oneshot::channel();
+        let question = PendingQuestion {
+            request: translate::request_for_modern_client(request),
+            answer,
+        };
+        if questions.try_send(question).is_err() {
+            return Err(no_answer_error(&request.method, "its request has ended"));
+        }
+        match timeout(max_wait, answered).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_)) => Err(no_answer_error(
+                &request.method,
+                "it did not repeat its request",
+            )),
+            Err(_) => Err(no_answer_error(&request.method, "it timed out")),
+        }
+    }
+
+    async fn request_directly(&self, request: &InputRequest, max_wait: Duration) -> Reply {
+        let requests = &self.session.hub_requests;
+        let id = requests.next_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let Some(answered) = requests.pending.register(id, MAX_PENDING) else {
+            return Err(RpcError::new(
+                code::INTERNAL_ERROR,
+                "too many requests are already waiting for the client",
+            ));
+        };
+        let _guard = PendingGuard { client: self, id };
+        let InputRequest { method, params } = request;
+        let params = params.as_deref().map(RawValue::get);
+        self.send(encode_request(id, method, params).into());
+        tokio::select! {
+            answer = timeout(max_wait, answered) => match answer {
+                Ok(Ok(reply)) => reply,
+                Ok(Err(_)) => Err(no_answer_error(method, "its session has ended")),
+                Err(_) => Err(no_answer_error(method, "it timed out")),
+            },
+            () = self.session.ended.cancelled() => Err(no_answer_error(method, "its session has ended")),
+        }
+    }
+
+    fn send(&self, message: Bytes) {
+        let undelivered = match &self.request {
+            Some(request) => match lock(&request.stream).try_send(message) {
+                Ok(()) => return,
+                // The request has ended. A message that is too late for its stream goes to the
+                // session.
+                Err(mpsc::error::TrySendError::Closed(message)) if !self.era().is_modern() => {
+                    message
+                }
+                Err(_) => return,
+            },
+            None => message,
+        };
+        let mut waiting = lock(&self.session.outbox.queue);
+        if waiting.len() == MAX_QUEUED {
+            waiting.pop_front();
+        }
+        waiting.push_back(undelivered);
+        drop(waiting);
+        self.session.outbox.arrived.notify_one();
+    }
+}
+
+fn no_answer_error(method: &str, why: &str) -> RpcError {
+    RpcError::new(
+        code::INTERNAL_ERROR,
+        format!("the client did not answer {method}: {why}"),
+    )
+}
+
+/// A request that the client has not answered yet. If this guard is dropped before the answer, it
+/// notifies the client that the request is cancelled.
+struct PendingGuard<'a> {
+    client: &'a ClientHandle,
+    id: u64,
+}
+
+impl Drop for PendingGuard<'_> {
+    fn drop(&mut self) {
+        let session = &self.client.session;
+        let is_open = session.hub_requests.pending.remove(self.id);
+        if is_open && !session.ended.is_cancelled() {
+            let why = "the server cancelled the request, or it timed out";
+            let params = json::raw(cancelled_params(self.id, why));
+            self.client.notify("notifications/cancelled", Some(&params));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,392 @@
+//! Input required: requests of modern clients to which a legacy server has a question.
+//!
+//! A modern client cannot receive requests. Its request is answered with `input_required`, and the
+//! client retries with the answers. Meanwhile the server works on the first request and must not
+//! get it twice. So that request waits here, and the retry finds it by its state.
+//!
+//! A waiting request continues in a task of its own. If the server answers without the client, or
+//! withdraws its question, the request ends at the server and in the records, and only its reply is
+//! kept for the client.
+
+use std::{
+    collections::HashMap,
+    future::ready,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use drawbridge_jsonrpc::{
+    json::{self, RawObject},
+    rpc::{Reply, RpcError, code},
+};
+use drawbridge_model::{
+    digest,
+    ids::ClientName,
+    protocol::{
+        LogLevel,
+        input::{self, RetryInput},
+        translate,
+    },
+    random,
+};
+use serde_json::value::RawValue;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::sleep,
+};
+
+use super::{ClientHandle, ClientSession, PendingQuestion};
+
+/// How long a request waits for its client.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(300);
+/// Requests of one client that may wait.
+const MAX_PER_CLIENT: usize = 64;
+/// Bytes of replies that are kept for one client. If there are more, the oldest replies are dropped
+/// with their requests.
+const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
+/// The prefix of the states that Drawbridge issues. Other states belong to the servers.
+const STATE_PREFIX: &str = "drawbridge:";
+
+/// The waiting requests. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct PendingInputs(Arc<Mutex<HashMap<String, ParkedRequest>>>);
+
+/// A request of a modern client, or its retry.
+pub struct StatelessRequest {
+    pub session: Arc<ClientSession>,
+    pub stream: mpsc::Sender<Bytes>,
+    pub log_level: Option<LogLevel>,
+    pub method: String,
+    pub params: Box<RawValue>,
+}
+
+type ReplyFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// A request whose answer is in progress.
+struct ActiveRequest {
+    client: ClientName,
+    /// Identifies the request: its state must not be used for another one.
+    digest: String,
+    handle: ClientHandle,
+    reply: ReplyFuture,
+    /// Whether the reply has arrived. `reply` is ready then.
+    has_reply: bool,
+    questions: mpsc::Receiver<PendingQuestion>,
+    /// The questions that the client has received and not answered, by key.
+    unanswered: Vec<(String, PendingQuestion)>,
+    last_key: u32,
+}
+
+/// A request that waits for its client's retry. A task runs it in the meantime.
+struct ParkedRequest {
+    client: ClientName,
+    digest: String,
+    /// Asks the task to hand the request over. If this sender is dropped, the task ends the
+    /// request.
+    hand_over: oneshot::Sender<oneshot::Sender<ActiveRequest>>,
+    /// The size of the reply in bytes, or 0 until there is one.
+    reply_bytes: usize,
+    /// The position of the reply in the order in which replies arrived.
+    reply_number: u64,
+}
+
+/// The map entry of a parked request. Dropping this value, at the end of the task, removes the
+/// entry.
+struct ParkedGuard {
+    pending_inputs: PendingInputs,
+    state: String,
+}
+
+impl Drop for ParkedGuard {
+    fn drop(&mut self) {
+        self.pending_inputs.lock().remove(&self.state);
+    }
+}
+
+impl PendingInputs {
+    /// Answers a request: starts it with `start`, or continues the one that waits for these
+    /// answers.
+    ///
+    /// # Errors
+    /// Returns an error if the request itself fails, or (`-32602`) if the state is unknown or
+    /// belongs to another request.
+    pub async fn start_or_resume<F>(
+        &self,
+        attempt: StatelessRequest,
+        start: impl FnOnce(ClientHandle, String, Box<RawValue>) -> F,
+    ) -> Reply
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        let active = match self.resume_parked(&attempt).await? {
+            Some(active) => active,
+            None => {
+                let StatelessRequest {
+                    session,
+                    stream,
+                    log_level,
+                    method,
+                    params,
+                } = attempt;
+                let (client, digest) = (session.client.clone(), request_digest(&method, &params)?);
+                let (handle, questions) =
+                    ClientHandle::for_stateless_request(session, stream, log_level);
+                let running: ReplyFuture = Box::pin(start(handle.clone(), method, params));
+                ActiveRequest {
+                    client,
+                    digest,
+                    handle,
+                    reply: running,
+                    has_reply: false,
+                    questions,
+                    unanswered: Vec::new(),
+                    last_key: 0,
+                }
+            }
+        };
+        self.run_until_input(active).await
+    }
+
+    /// Returns the waiting request that this attempt continues, after delivering the answers to it.
+    /// Returns `None` if the attempt starts a new request.
+    async fn resume_parked(
+        &self,
+        attempt: &StatelessRequest,
+    ) -> Result<Option<ActiveRequest>, RpcError> {
+        if !translate::supports_input_required(&attempt.method)
+            || !json::mentions(&attempt.params, STATE_PREFIX)
+        {
+            return Ok(None);
+        }
+        let mut params = RawObject::parse(&attempt.params)
+            .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
+        let RetryInput { state, mut answers } = RetryInput::take_from(&mut params)?;
+        let Some(state) = state.filter(|state| state.starts_with(STATE_PREFIX)) else {
+            return Ok(None);
+        };
+        let digest = request_digest(&attempt.method, &attempt.params)?;
+        let mut active = self
+            .unpark(&state, &attempt.session.client, &digest)
+            .await?;
+        active
+            .handle
+            .switch_to_retry(attempt.stream.clone(), progress_token(&params));
+        for (key, ask) in std::mem::take(&mut active.unanswered) {
+            match answers.remove(&key) {
+                Some(answer) => drop(ask.answer.send(Ok(answer.into()))),
+                None => active.unanswered.push((key, ask)),
+            }
+        }
+        Ok(Some(active))
+    }
+
+    /// Takes a parked request over from its task.
+    ///
+    /// # Errors
+    /// Returns an error (`-32602`) if no request of the client waits under that state, or if the
+    /// state belongs to another request.
+    async fn unpark(
+        &self,
+        state: &str,
+        client: &ClientName,
+        digest: &str,
+    ) -> Result<ActiveRequest, RpcError> {
+        let refused =
+            |why: &str| RpcError::new(code::INVALID_PARAMS, format!("params.requestState: {why}"));
+        let unknown = || refused("no request is waiting for it; send the request again without it");
+        let (hand_over, handed_over) = oneshot::channel();
+        let parked = {
+            let mut all = self.lock();
+            let parked = all
+                .get(state)
+                .filter(|parked| parked.client == *client)
+                .ok_or_else(unknown)?;
+            if parked.digest != digest {
+                return Err(refused("it belongs to another request"));
+            }
+            all.remove(state).ok_or_else(unknown)?
+        };
+        parked.hand_over.send(hand_over).map_err(|_| unknown())?;
+        handed_over.await.map_err(|_| unknown())
+    }
+
+    /// Runs a request until it is answered, or until the client has to answer a question.
+    async fn run_until_input(&self, mut active: ActiveRequest) -> Reply {
+        loop {
+            while let Ok(ask) = active.questions.try_recv() {
+                active.add_question(ask);
+            }
+            active.drop_withdrawn();
+            if !active.unanswered.is_empty() && !active.has_reply {
+                break;
+            }
+            tokio::select! {
+                biased;
+                reply = &mut active.reply => return reply,
+                Some(ask) = active.questions.recv() => active.add_question(ask),
+            }
+        }
+        let state = format!("{STATE_PREFIX}{}", random::token());
+        let required = input::input_required_result(
+            active
+                .unanswered
+                .iter()
+                .map(|(key, ask)| (key.as_str(), &ask.request)),
+            Some(&state),
+        );
+        self.park(state, active)?;
+        Ok(required.into())
+    }
+
+    fn park(&self, state: String, active: ActiveRequest) -> Result<(), RpcError> {
+        let (take, taken) = oneshot::channel();
+        let (client, digest) = (active.client.clone(), active.digest.clone());
+        let mut all = self.lock();
+        if all.values().filter(|other| other.client == client).count() >= MAX_PER_CLIENT {
+            return Err(RpcError::new(
+                code::INTERNAL_ERROR,
+                "too many requests are waiting for this client's answers",
+            ));
+        }
+        all.insert(
+            state.clone(),
+            ParkedRequest {
+                client,
+                digest,
+                hand_over: take,
+                reply_bytes: 0,
+                reply_number: 0,
+            },
+        );
+        drop(all);
+        tokio::spawn(run_parked(
+            active,
+            taken,
+            ParkedGuard {
+                pending_inputs: self.clone(),
+                state,
+            },
+        ));
+        Ok(())
+    }
+
+    /// Records the size of a parked request's reply. If the client's replies take too many bytes,
+    /// drops its oldest requests with a reply.
+    fn record_reply(&self, state: &str, length: usize) {
+        let mut all = self.lock();
+        let replied = all
+            .values()
+            .map(|parked| parked.reply_number)
+            .max()
+            .unwrap_or(0)
+            + 1;
+        let Some(parked) = all.get_mut(state) else {
+            return;
+        };
+        (parked.reply_bytes, parked.reply_number) = (length, replied);
+        let client = parked.client.clone();
+        let mut of_client: Vec<_> = all
+            .iter()
+            .filter(|(_, parked)| parked.client == client && parked.reply_bytes > 0)
+            .collect();
+        of_client.sort_by_key(|(_, parked)| parked.reply_number);
+        let mut total_bytes: usize = of_client.iter().map(|(_, parked)| parked.reply_bytes).sum();
+        let mut oldest = Vec::new();
+        for (state, parked) in of_client {
+            if total_bytes <= MAX_REPLY_BYTES {
+                break;
+            }
+            total_bytes -= parked.reply_bytes;
+            oldest.push(state.clone());
+        }
+        oldest.iter().for_each(|state| drop(all.remove(state)));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ParkedRequest>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ActiveRequest {
+    fn add_question(&mut self, ask: PendingQuestion) {
+        self.last_key += 1;
+        self.unanswered
+            .push((format!("input-{}", self.last_key), ask));
+    }
+
+    /// Drops the questions that their server has withdrawn: nobody waits for the answers.
+    fn drop_withdrawn(&mut self) {
+        self.unanswered.retain(|(_, ask)| !ask.answer.is_closed());
+    }
+}
+
+/// Runs a parked request until its client takes it back. Ends the request if the client does not
+/// return in time, or if its session ends.
+async fn run_parked(
+    mut active: ActiveRequest,
+    mut taken: oneshot::Receiver<oneshot::Sender<ActiveRequest>>,
+    guard: ParkedGuard,
+) {
+    let session = active.handle.session().clone();
+    let mut timeout = pin!(sleep(RETRY_TIMEOUT));
+    loop {
+        tokio::select! {
+            biased;
+            taker = &mut taken => {
+                if let Ok(taker) = taker {
+                    let _ = taker.send(active);
+                }
+                return;
+            }
+            () = session.ended.cancelled() => return,
+            () = &mut timeout => return,
+            reply = &mut active.reply, if !active.has_reply => {
+                guard.pending_inputs.record_reply(&guard.state, reply_size(&reply));
+                active.has_reply = true;
+                active.reply = Box::pin(ready(reply));
+            }
+        }
+    }
+}
+
+/// Returns the number of bytes that a stored reply takes.
+fn reply_size(reply: &Reply) -> usize {
+    match reply {
+        Ok(result) => result.get().len(),
+        Err(error) => {
+            let more = error
+                .other_members
+                .iter()
+                .map(|(key, value)| key.len() + value.get().len());
+            error.message.len()
+                + error.data.as_ref().map_or(0, |data| data.get().len())
+                + more.sum::<usize>()
+        }
+    }
+}
+
+/// Returns a digest that is the same for a request and its retries.
+fn request_digest(method: &str, params: &RawValue) -> Result<String, RpcError> {
+    let mut params = RawObject::parse(params)
+        .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params: {e}")))?;
+    ["requestState", "inputResponses", "_meta"]
+        .into_iter()
+        .for_each(|member| params.remove(member));
+    Ok(digest::sha256_parts(&[
+        method.as_bytes(),
+        params.to_raw().get().as_bytes(),
+    ]))
+}
+
+fn progress_token(params: &RawObject<'_>) -> Option<Box<RawValue>> {
+    let meta = params.get("_meta")?.to_owned();
+    RawObject::parse(&meta)
+        .ok()?
+        .get("progressToken")
+        .map(ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! Tests of requests whose client is asked a question and does not answer.
+
+use drawbridge_model::{
+    event::Events,
+    protocol::{input::InputRequest, meta},
+};
+
+use super::*;
+use crate::{ClientScope, ClientSessions};
+
+/// A modern client and its waiting requests.
+struct Fixture {
+    pending_inputs: PendingInputs,
+    sessions: ClientSessions,
+    session: Arc<ClientSession>,
+}
+
+fn fixture() -> Fixture {
+    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}"#;
+    let (hello, _) = meta::take_request_meta(Some(&json::raw(meta.into()))).expect("a hello");
+    let sessions = ClientSessions::new(Events::new());
+    let (session, _) =
+        sessions.get_or_open_stateless(&ClientName::new("c"), &hello.hello, &ClientScope::All);
+    Fixture {
+        pending_inputs: PendingInputs::default(),
+        sessions,
+        session,
+    }
+}
+
+impl Fixture {
+    fn attempt(&self, params: &str) -> StatelessRequest {
+        let (stream, _) = mpsc::channel(1);
+        let (session, params) = (self.session.clone(), json::raw(params.into()));
+        StatelessRequest {
+            session,
+            stream,
+            log_level: None,
+            method: "tools/call".into(),
+            params,
+        }
+    }
+
+    /// Starts a request that asks its client a question. Returns the state for the retry.
+    async fn start<F>(&self, answer: impl FnOnce(ClientHandle) -> F) -> String
+    where
+        F: Future<Output = Reply> + Send + 'static,
+    {
+        let reply = self
+            .pending_inputs
+            .start_or_resume(self.attempt("{}"), |back, _, _| answer(back))
+            .await
+            .expect("a result");
+        RawObject::parse(&reply)
+            .expect("an object")
+            .get_string("requestState")
+            .expect("the result has a state")
+    }
+
+    async fn retry(&self, state: &str) -> Reply {
+        let params = format!(
+            r#"{{"requestState":"{state}","inputResponses":{{"input-1":{{"action":"accept"}}}}}}"#
+        );
+        let begin = |_, _, _| async { panic!("it begins anew") };
+        self.pending_inputs
+            .start_or_resume(self.attempt(&params), begin)
+            .await
+    }
+
+    fn count_parked(&self) -> usize {
+        self.pending_inputs.lock().len()
+    }
+}
+
+async fn request_input(back: &ClientHandle) -> Reply {
+    let question = InputRequest {
+        method: "elicitation/create".into(),
+        params: None,
+    };
+    back.send_request(&question, Duration::from_secs(600)).await
+}
+
+fn text(reply: Reply) -> String {
+    reply.expect("a result").get().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_resumes_its_request() {
+    let fixture = fixture();
+    let state = fixture
+        .start(|back| async move { request_input(&back).await })
+        .await;
+    assert_eq!(text(fixture.retry(&state).await), r#"{"action":"accept"}"#);
+    assert_eq!(fixture.count_parked(), 0);
+    assert_eq!(
+        fixture
+            .retry(&state)
+            .await
+            .expect_err("the request has ended")
+            .code,
+        code::INVALID_PARAMS
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_without_the_client_is_kept_for_the_retry() {
+    let fixture = fixture();
+    let (ended, has_ended) = oneshot::channel();
+    let state = fixture
+        .start(|back| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(20), request_input(&back)).await;
+            let _ = ended.send(());
+            Ok(json::Json::new(r#"{"nobody":"answered"}"#))
+        })
+        .await;
+    has_ended
+        .await
+        .expect("it ends although its client does not ask again");
+    assert_eq!(
+        text(fixture.retry(&state).await),
+        r#"{"nobody":"answered"}"#
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_withdrawn_question_is_not_asked_again() {
+    let fixture = fixture();
+    let (taken_back, is_taken_back) = oneshot::channel();
+    let state = fixture
+        .start(|back| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(5), request_input(&back)).await;
+            let _ = taken_back.send(());
+            sleep(Duration::from_secs(60)).await;
+            Ok(json::Json::new("{}"))
+        })
+        .await;
+    is_taken_back
+        .await
+        .expect("the server has withdrawn its question");
+    assert_eq!(
+        text(fixture.retry(&state).await),
+        "{}",
+        "the retry returns the result without a question"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_ends_if_its_client_does_not_retry_in_time_or_is_revoked() {
+    let fixture = fixture();
+    for shut_out in [false, true] {
+        let (running, mut ended) = oneshot::channel::<()>();
+        let begun = tokio::time::Instant::now();
+        let state = fixture
+            .start(|back| async move {
+                let _running = running;
+                request_input(&back).await
+            })
+            .await;
+        assert_eq!(fixture.count_parked(), 1);
+        if shut_out {
+            fixture.sessions.close_client(&fixture.session.client);
+        }
+        let _ = (&mut ended).await;
+        let patience = if shut_out {
+            Duration::ZERO
+        } else {
+            RETRY_TIMEOUT
+        };
+        assert_eq!(begun.elapsed().as_secs(), patience.as_secs());
+        tokio::task::yield_now().await;
+        assert_eq!(fixture.count_parked(), 0);
+        assert!(fixture.retry(&state).await.is_err());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn unclaimed_replies_are_kept_up_to_a_limit() {
+    let fixture = fixture();
+    let large = || json::Json::new(format!("\"{}\"", "x".repeat(MAX_REPLY_BYTES / 4)));
+    let mut states = Vec::new();
+    for _ in 0..6 {
+        let answer = |back: ClientHandle| async move {
+            let _ = tokio::time::timeout(Duration::from_secs(1), request_input(&back)).await;
+            Ok(large())
+        };
+        states.push(fixture.start(answer).await);
+        sleep(Duration::from_secs(2)).await;
+    }
+    assert_eq!(fixture.count_parked(), 3);
+    for (number, state) in states.iter().enumerate() {
+        assert_eq!(
+            fixture.retry(state).await.is_ok(),
+            number >= 3,
+            "only the newest replies are kept: {number}"
+        );
+    }
+}

@@ -1,0 +1,318 @@
+//! Client sessions: the clients that are connected now, and the handles that reach them. This crate
+//! performs no I/O.
+
+mod client_handle;
+mod client_request;
+mod in_flight;
+mod input_required;
+mod issued_uris;
+mod scope;
+mod subscription;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use drawbridge_model::{
+    event::{Event, Events},
+    ids::{ClientName, SessionId},
+    protocol::{ClientHello, Era, LogLevel},
+    random,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+pub use client_handle::{ClientHandle, PendingQuestion};
+pub use client_request::ClientRequest;
+pub use in_flight::{Aborted, InFlightRequest};
+pub use input_required::{PendingInputs, StatelessRequest};
+pub use scope::ClientScope;
+pub use subscription::Subscription;
+
+/// Sessions that a client may have open. If a client opens more, its oldest session ends.
+const MAX_PER_CLIENT: usize = 1_000;
+/// A modern client without a request for this long counts as disconnected.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+
+/// A live connection of a client. A modern client has one too, as long as it introduces itself in
+/// the same way: a decision "for this session" applies to it.
+#[derive(Debug)]
+pub struct ClientSession {
+    pub id: SessionId,
+    pub client: ClientName,
+    /// The client's description of itself: name, version, capabilities and era.
+    pub hello: ClientHello,
+    /// The part of the catalog that the client can see.
+    pub scope: ClientScope,
+    /// The subscription, if the session exists only to receive notifications.
+    pub subscription: Option<Subscription>,
+    /// Cancelled when the session ends. The requests in flight end with it.
+    pub ended: CancellationToken,
+    log_level: Mutex<Option<LogLevel>>,
+    in_flight: in_flight::AbortHandles,
+    outbox: client_handle::Outbox,
+    hub_requests: client_handle::HubRequests,
+    /// Shared with the sessions in which the same modern client listens.
+    issued_uris: Arc<issued_uris::IssuedUris>,
+    number: u64,
+    last_used: Mutex<Instant>,
+}
+
+impl ClientSession {
+    /// Returns the minimum level of log messages, if the client has set one.
+    pub fn log_level(&self) -> Option<LogLevel> {
+        *self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn set_log_level(&self, level: LogLevel) {
+        *self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(level);
+    }
+
+    /// Notes that the client uses the session now.
+    fn touch(&self) {
+        *self
+            .last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn is_idle(&self) -> bool {
+        let last_used = *self
+            .last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        last_used.elapsed() > IDLE_TIMEOUT
+    }
+}
+
+/// The open client sessions.
+pub struct ClientSessions {
+    events: Events,
+    table: Mutex<SessionTable>,
+}
+
+/// A client, its scope, and its description of itself.
+type StatelessKey = (ClientName, ClientScope, String);
+
+fn stateless_key(client: &ClientName, hello: &ClientHello, scope: &ClientScope) -> StatelessKey {
+    let description = format!(
+        "{}{}",
+        hello.capabilities.raw(),
+        hello.info.as_ref().map_or("", |info| info.get())
+    );
+    (client.clone(), scope.clone(), description)
+}
+
+#[derive(Default)]
+struct SessionTable {
+    sessions: HashMap<SessionId, Arc<ClientSession>>,
+    /// The sessions of modern clients, by client, scope and description.
+    stateless: HashMap<StatelessKey, SessionId>,
+    opened: u64,
+}
+
+impl ClientSessions {
+    pub fn new(events: Events) -> Self {
+        Self {
+            events,
+            table: Mutex::default(),
+        }
+    }
+
+    /// Opens a session with an id that cannot be guessed.
+    pub fn open(
+        &self,
+        client: ClientName,
+        hello: ClientHello,
+        scope: ClientScope,
+    ) -> Arc<ClientSession> {
+        let session = self.lock().open(client, hello, scope, None, Arc::default());
+        self.events.publish(Event::ClientsChanged);
+        session
+    }
+
+    /// Opens a session that only receives notifications. The caller has to close it.
+    pub fn open_subscription(
+        &self,
+        client: ClientName,
+        hello: ClientHello,
+        scope: ClientScope,
+        subscription: Subscription,
+    ) -> Arc<ClientSession> {
+        let key = stateless_key(&client, &hello, &scope);
+        let mut table = self.lock();
+        let of_requests = table
+            .stateless
+            .get(&key)
+            .and_then(|id| table.sessions.get(id));
+        let issued = of_requests
+            .map(|session| session.issued_uris.clone())
+            .unwrap_or_default();
+        table.open(client, hello, scope, Some(subscription), issued)
+    }
+
+    /// Returns the session of a modern client, and whether it is new.
+    pub fn get_or_open_stateless(
+        &self,
+        client: &ClientName,
+        hello: &ClientHello,
+        scope: &ClientScope,
+    ) -> (Arc<ClientSession>, bool) {
+        let key = stateless_key(client, hello, scope);
+        let mut table = self.lock();
+        if let Some(session) = table
+            .stateless
+            .get(&key)
+            .and_then(|id| table.sessions.get(id))
+        {
+            session.touch();
+            return (session.clone(), false);
+        }
+        table.end_idle();
+        let session = table.open(
+            client.clone(),
+            hello.clone(),
+            scope.clone(),
+            None,
+            Arc::default(),
+        );
+        table.stateless.insert(key, session.id.clone());
+        drop(table);
+        self.events.publish(Event::ClientsChanged);
+        (session, true)
+    }
+
+    pub fn get(&self, id: &str) -> Option<Arc<ClientSession>> {
+        self.lock().sessions.get(id).cloned()
+    }
+
+    /// Ends a session. Returns whether it existed.
+    pub fn close(&self, id: &SessionId) -> bool {
+        let closed = self.lock().sessions.remove(id);
+        if let Some(session) = &closed {
+            session.end();
+            self.events.publish(Event::ClientsChanged);
+        }
+        closed.is_some()
+    }
+
+    /// Ends all sessions of a client.
+    pub fn close_client(&self, client: &ClientName) {
+        self.lock().sessions.retain(|_, session| {
+            let stays = session.client != *client;
+            if !stays {
+                session.end();
+            }
+            stays
+        });
+        self.events.publish(Event::ClientsChanged);
+    }
+
+    /// Returns all open sessions.
+    pub fn all(&self) -> Vec<Arc<ClientSession>> {
+        self.lock().sessions.values().cloned().collect()
+    }
+
+    pub fn count(&self) -> usize {
+        self.lock().sessions.len()
+    }
+
+    pub fn count_for_client(&self, client: &ClientName) -> usize {
+        self.lock().client_sessions(client).count()
+    }
+
+    /// Returns the number of clients with at least one open session.
+    pub fn count_clients(&self) -> usize {
+        let table = self.lock();
+        table
+            .sessions
+            .values()
+            .map(|session| &session.client)
+            .collect::<std::collections::HashSet<_>>()
+            .len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SessionTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionTable {
+    fn open(
+        &mut self,
+        client: ClientName,
+        hello: ClientHello,
+        scope: ClientScope,
+        subscription: Option<Subscription>,
+        issued_uris: Arc<issued_uris::IssuedUris>,
+    ) -> Arc<ClientSession> {
+        self.make_room(&client);
+        self.opened += 1;
+        let session = Arc::new(ClientSession {
+            id: SessionId::new(random::token()),
+            client,
+            hello,
+            scope,
+            subscription,
+            ended: CancellationToken::new(),
+            log_level: Mutex::default(),
+            in_flight: in_flight::AbortHandles::default(),
+            outbox: client_handle::Outbox::default(),
+            hub_requests: client_handle::HubRequests::default(),
+            issued_uris,
+            number: self.opened,
+            last_used: Mutex::new(Instant::now()),
+        });
+        self.sessions.insert(session.id.clone(), session.clone());
+        session
+    }
+
+    /// Ends the idle sessions of modern clients, which do not announce their departure.
+    fn end_idle(&mut self) {
+        self.sessions.retain(|_, session| {
+            let stays = session.hello.era == Era::Legacy
+                || session.subscription.is_some()
+                || session.has_in_flight()
+                || !session.is_idle();
+            if !stays {
+                session.end();
+            }
+            stays
+        });
+        self.stateless
+            .retain(|_, id| self.sessions.contains_key(id));
+    }
+
+    fn client_sessions<'a>(
+        &'a self,
+        client: &ClientName,
+    ) -> impl Iterator<Item = &'a Arc<ClientSession>> {
+        self.sessions
+            .values()
+            .filter(move |session| session.client == *client)
+    }
+
+    fn make_room(&mut self, client: &ClientName) {
+        if self.client_sessions(client).count() < MAX_PER_CLIENT {
+            return;
+        }
+        let oldest = self
+            .client_sessions(client)
+            .min_by_key(|session| session.number)
+            .map(|session| session.id.clone());
+        if let Some(session) = oldest.and_then(|id| self.sessions.remove(&id)) {
+            session.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,290 @@
+//! The audit: a chain of entries. Each entry has an HMAC over itself, the columns of the call that
+//! it seals, and the previous hash.
+//!
+//! ```text
+//! entry 1 ──hash──▶ entry 2 ──hash──▶ … ──hash──▶ entry n ──▶ head (n, HMAC over n and its hash)
+//!    │ decided         │ ended
+//!    └─ the call's immutable columns   └─ outcome, error, duration
+//! ```
+//!
+//! If a program can write the database but does not have the [`AuditKey`], none of its changes
+//! stays unnoticed: neither to a column of a call, nor to an entry, to the order of entries, or to
+//! the end of the chain. A program that has the key, for instance another program of this user, can
+//! rewrite everything. Among the calls from before the audit existed, only additions are detected.
+//!
+//! The journal appends entries in the same transaction that writes the call: [`Chain`]. [`verify`]
+//! recomputes the whole chain. [`prune`] deletes old entries and leaves an anchor, an entry that
+//! states how the chain begins.
+
+mod fault;
+mod key;
+mod prune;
+mod rows;
+mod verify;
+
+use drawbridge_model::{audit::AuditKind, clock};
+use rusqlite::Connection;
+use serde_json::json;
+
+pub(super) use key::{AuditKey, FILE_NAME as KEY_FILE};
+pub(super) use prune::{find_segment, prune};
+pub(super) use verify::verify;
+
+use fault::AuditFault;
+use rows::AuditHead;
+
+/// The hash of an entry.
+pub(super) type Hash = [u8; 32];
+
+/// The end of a chain. Before the first entry, `seq` and `hash` are zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Tip {
+    pub(super) seq: i64,
+    pub(super) hash: Hash,
+}
+
+/// An entry without its hash.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AuditEntry<'a> {
+    pub(super) seq: i64,
+    pub(super) at: i64,
+    pub(super) kind: &'a str,
+    pub(super) call: Option<i64>,
+    pub(super) body: &'a str,
+}
+
+/// The columns of a call that an entry seals. Texts are the bytes as stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Sealed<'a> {
+    /// The entry concerns no call.
+    Nothing,
+    Decision(DecisionColumns<'a>),
+    End(OutcomeColumns<'a>),
+}
+
+/// The columns of a call that its decision seals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DecisionColumns<'a> {
+    pub(super) at: i64,
+    pub(super) client: &'a [u8],
+    pub(super) server: &'a [u8],
+    pub(super) tool: &'a [u8],
+    pub(super) exposed_name: &'a [u8],
+    pub(super) definition_digest: &'a [u8],
+    pub(super) arguments_digest: &'a [u8],
+    pub(super) arguments: Option<&'a [u8]>,
+    pub(super) decision: &'a [u8],
+    pub(super) decided_by: &'a [u8],
+    pub(super) reason: &'a [u8],
+    pub(super) rule: Option<&'a [u8]>,
+    pub(super) is_edited: i64,
+    pub(super) waited_ms: i64,
+    /// The end of the call if it is not allowed: its decision ends it.
+    pub(super) end: Option<OutcomeColumns<'a>>,
+}
+
+/// The columns of a call that its end seals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OutcomeColumns<'a> {
+    pub(super) outcome: &'a [u8],
+    pub(super) error: &'a [u8],
+    pub(super) duration_ms: Option<i64>,
+}
+
+impl AuditEntry<'_> {
+    /// Returns the hash of the entry. A length precedes each part, so that no byte can move from
+    /// one part to the next.
+    pub(super) fn hash(&self, before: &Hash, fixed: &Sealed<'_>, key: &AuditKey) -> Hash {
+        let mut parts = key.start_mac("entry");
+        parts
+            .bytes(before)
+            .number(self.seq)
+            .number(self.at)
+            .bytes(self.kind.as_bytes());
+        parts.maybe_number(self.call).bytes(self.body.as_bytes());
+        match fixed {
+            Sealed::Nothing => {}
+            Sealed::Decision(decided) => decided.add_to(&mut parts),
+            Sealed::End(ending) => ending.add_to(&mut parts),
+        }
+        parts.hash()
+    }
+}
+
+impl DecisionColumns<'_> {
+    fn add_to(&self, parts: &mut key::MacBuilder) {
+        parts
+            .number(self.at)
+            .bytes(self.client)
+            .bytes(self.server)
+            .bytes(self.tool)
+            .bytes(self.exposed_name);
+        parts
+            .bytes(self.definition_digest)
+            .bytes(self.arguments_digest)
+            .maybe_bytes(self.arguments);
+        parts
+            .bytes(self.decision)
+            .bytes(self.decided_by)
+            .bytes(self.reason);
+        parts
+            .maybe_bytes(self.rule)
+            .number(self.is_edited)
+            .number(self.waited_ms);
+        if let Some(end) = &self.end {
+            end.add_to(parts);
+        }
+    }
+}
+
+impl OutcomeColumns<'_> {
+    fn add_to(&self, parts: &mut key::MacBuilder) {
+        parts
+            .bytes(self.outcome)
+            .bytes(self.error)
+            .maybe_number(self.duration_ms);
+    }
+}
+
+impl Tip {
+    fn mac(&self, key: &AuditKey) -> Hash {
+        let mut parts = key.start_mac("head");
+        parts.number(self.seq).bytes(&self.hash);
+        parts.hash()
+    }
+}
+
+/// A chain that is appended to, within one transaction.
+pub(super) struct Chain<'a> {
+    connection: &'a Connection,
+    key: &'a AuditKey,
+    tip: Tip,
+    /// The end of the chain before this transaction.
+    initial_tip: Tip,
+    at: i64,
+}
+
+impl<'a> Chain<'a> {
+    /// Resumes the chain. `tip` is its end, if known. Otherwise the end is read, and if it does not
+    /// match the head, a `broken` entry states the difference.
+    pub(super) fn resume(
+        connection: &'a Connection,
+        key: &'a AuditKey,
+        tip: Option<Tip>,
+    ) -> Result<Self, rusqlite::Error> {
+        let at = clock::now().0;
+        if let Some(tip) = tip {
+            return Ok(Self {
+                connection,
+                key,
+                tip,
+                initial_tip: tip,
+                at,
+            });
+        }
+        let (last, head) = (
+            rows::read_last_tip(connection)?,
+            rows::read_head(connection)?,
+        );
+        let tip = last.unwrap_or_default();
+        let mut chain = Self {
+            connection,
+            key,
+            tip,
+            initial_tip: tip,
+            at,
+        };
+        let found = match (last, head) {
+            (None, None) if key.is_new() => {
+                let (calls, through) = rows::count_calls(connection)?;
+                let body = json!({ "calls_before": calls, "through": through }).to_string();
+                chain.append(AuditKind::Began, None, &body, &Sealed::Nothing)?;
+                None
+            }
+            (None, None) => Some((1, 0, AuditFault::Emptied)),
+            (last, head) => {
+                let last = last.unwrap_or_default();
+                end_mismatch(last, head.as_ref(), key)
+                    .map(|fault| (last.seq + 1, head.map_or(0, |head| head.seq), fault))
+            }
+        };
+        if let Some((seq, head, fault)) = found {
+            tracing::error!("{fault}; see `drawbridge audit verify`");
+            // Leave a gap after the last known entry, so that the loss stays visible.
+            chain.tip.seq = chain.tip.seq.max(head);
+            let body = json!({ "seq": seq, "why": fault.to_string() }).to_string();
+            chain.append(AuditKind::Broken, None, &body, &Sealed::Nothing)?;
+        }
+        Ok(chain)
+    }
+
+    /// Returns the number of the next entry.
+    pub(super) fn next_seq(&self) -> i64 {
+        self.tip.seq + 1
+    }
+
+    pub(super) fn append(
+        &mut self,
+        kind: AuditKind,
+        call: Option<i64>,
+        body: &str,
+        fixed: &Sealed<'_>,
+    ) -> Result<(), rusqlite::Error> {
+        self.append_at(self.at, kind, call, body, fixed)
+    }
+
+    pub(super) fn append_at(
+        &mut self,
+        at: i64,
+        kind: AuditKind,
+        call: Option<i64>,
+        body: &str,
+        fixed: &Sealed<'_>,
+    ) -> Result<(), rusqlite::Error> {
+        let entry = AuditEntry {
+            seq: self.next_seq(),
+            at,
+            kind: kind.as_str(),
+            call,
+            body,
+        };
+        let hash = entry.hash(&self.tip.hash, fixed, self.key);
+        rows::insert(&entry, &hash, self.connection)?;
+        self.tip = Tip {
+            seq: entry.seq,
+            hash,
+        };
+        Ok(())
+    }
+
+    /// Writes the new end of the chain, if it has changed. Commit this together with the new
+    /// entries.
+    pub(super) fn finish(self) -> Result<Tip, rusqlite::Error> {
+        if self.tip == self.initial_tip {
+            return Ok(self.tip);
+        }
+        rows::put_head(self.tip.seq, &self.tip.mac(self.key), self.connection)?;
+        Ok(self.tip)
+    }
+}
+
+/// Returns why the chain does not end as its head says, or `None` if it does.
+fn end_mismatch(last: Tip, head: Option<&AuditHead>, key: &AuditKey) -> Option<AuditFault> {
+    let Some(head) = head else {
+        return Some(AuditFault::NoHead);
+    };
+    if head.seq == last.seq {
+        return (head.mac != last.mac(key)).then_some(AuditFault::EndChanged);
+    }
+    Some(if head.seq > last.seq {
+        AuditFault::CutOff {
+            first: last.seq + 1,
+            last: head.seq,
+        }
+    } else {
+        AuditFault::Extended(head.seq)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! The key of the audit, in a file beside the database, for this user only. The key is not in the
+//! database, so that the database alone is not enough to forge entries.
+
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use drawbridge_model::random;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::Hash;
+
+pub(crate) const FILE_NAME: &str = "audit.key";
+
+/// The key. A new key has a temporary name until the first entry is written with it. An established
+/// key without any entries therefore means that they were deleted.
+pub(crate) struct AuditKey {
+    mac: Hmac<Sha256>,
+    folder: PathBuf,
+    is_new: AtomicBool,
+}
+
+impl AuditKey {
+    /// Loads the key from that folder, or creates one.
+    ///
+    /// # Errors
+    /// Returns an error if the key can be neither read nor created.
+    pub(crate) fn load(folder: &Path) -> io::Result<Self> {
+        let (file, new_file) = (folder.join(FILE_NAME), temporary_file(folder));
+        let (hex, is_new) = match (fs::read_to_string(&file), fs::read_to_string(&new_file)) {
+            (Ok(hex), _) => (hex, false),
+            (Err(error), _) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            (_, Ok(hex)) if hex.len() == 64 => (hex, true),
+            _ => (create_key(&new_file)?, true),
+        };
+        let key = hex::decode(hex.trim()).ok().filter(|key| key.len() == 32);
+        let key = key.ok_or_else(|| {
+            let message = format!(
+                "{} is not a valid key: restore the file, or move it away to start a new audit",
+                file.display()
+            );
+            io::Error::new(io::ErrorKind::InvalidData, message)
+        })?;
+        let mac = Hmac::new_from_slice(&key).expect("HMAC takes a key of any length");
+        Ok(Self {
+            mac,
+            folder: folder.to_owned(),
+            is_new: AtomicBool::new(is_new),
+        })
+    }
+
+    pub(super) fn is_new(&self) -> bool {
+        self.is_new.load(Ordering::Relaxed)
+    }
+
+    /// Gives a new key its final name. Call this after entries were committed with it.
+    pub(crate) fn finalize(&self) {
+        if !self.is_new() {
+            return;
+        }
+        match fs::rename(temporary_file(&self.folder), self.folder.join(FILE_NAME)) {
+            Ok(()) => self.is_new.store(false, Ordering::Relaxed),
+            Err(error) => tracing::warn!("cannot rename the key of the audit: {error}"),
+        }
+    }
+
+    pub(super) fn start_mac(&self, what: &str) -> MacBuilder {
+        let mut parts = MacBuilder(self.mac.clone());
+        parts.bytes(what.as_bytes());
+        parts
+    }
+}
+
+fn temporary_file(folder: &Path) -> PathBuf {
+    folder.join(format!("{FILE_NAME}.new"))
+}
+
+fn create_key(file: &Path) -> io::Result<String> {
+    let key = random::token();
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(file)?;
+    file.write_all(key.as_bytes())?;
+    file.sync_all()?;
+    Ok(key)
+}
+
+/// An HMAC under construction.
+pub(super) struct MacBuilder(Hmac<Sha256>);
+
+impl MacBuilder {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.0.update(&(bytes.len() as u64).to_be_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    pub(super) fn number(&mut self, number: i64) -> &mut Self {
+        self.bytes(&number.to_be_bytes())
+    }
+
+    /// Adds optional bytes. `None` is written as a length that no text can have, so that it differs
+    /// from an empty text.
+    pub(super) fn maybe_bytes(&mut self, bytes: Option<&[u8]>) -> &mut Self {
+        match bytes {
+            Some(bytes) => return self.bytes(bytes),
+            None => self.0.update(&u64::MAX.to_be_bytes()),
+        }
+        self
+    }
+
+    pub(super) fn maybe_number(&mut self, number: Option<i64>) -> &mut Self {
+        self.maybe_bytes(
+            number
+                .map(i64::to_be_bytes)
+                .as_ref()
+                .map(<[u8; 8]>::as_slice),
+        )
+    }
+
+    pub(super) fn hash(self) -> Hash {
+        self.0.finalize().into_bytes().into()
+    }
+}

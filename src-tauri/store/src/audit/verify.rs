@@ -1,0 +1,234 @@
+//! Recomputes the chain over entries and calls, and reports the first place that does not match.
+
+use drawbridge_model::{
+    audit::{AuditBreak, AuditReport},
+    ids::Timestamp,
+};
+use rusqlite::{Connection, OptionalExtension};
+use serde::Deserialize;
+
+use super::{
+    AuditFault, AuditKey, Hash, Sealed, Tip, end_mismatch,
+    rows::{self, StoredEntry},
+};
+
+/// The first place that does not match.
+struct ChainBreak {
+    seq: i64,
+    fault: AuditFault,
+}
+
+/// The body of a `pruned` entry, which states how the chain begins now.
+#[derive(Deserialize)]
+struct Anchor {
+    through: i64,
+    hash: String,
+}
+
+#[derive(Deserialize)]
+struct Began {
+    /// The id of the last call from before the audit existed.
+    through: i64,
+}
+
+#[derive(Deserialize)]
+struct Broken {
+    seq: i64,
+    why: String,
+}
+
+/// Verifies the whole audit, in one read transaction.
+pub(crate) fn verify(
+    connection: &mut Connection,
+    key: &AuditKey,
+) -> Result<AuditReport, rusqlite::Error> {
+    let transaction = connection.transaction()?;
+    let bounds =
+        transaction.query_row("SELECT count(*), min(at), max(at) FROM audit", [], |row| {
+            Ok((
+                row.get(0)?,
+                row.get::<_, Option<i64>>(1)?,
+                row.get::<_, Option<i64>>(2)?,
+            ))
+        })?;
+    let (entries, from, to) = bounds;
+    let found = match walk_chain(&transaction, key)? {
+        Ok(rest) => find_unsealed_call(&transaction, rest)?,
+        Err(found) => Some(found),
+    };
+    let broken = found.map(|found| AuditBreak {
+        seq: found.seq.try_into().unwrap_or(u32::MAX),
+        why: found.fault.to_string(),
+    });
+    Ok(AuditReport {
+        entries,
+        from: from.map(Timestamp),
+        to: to.map(Timestamp),
+        broken,
+    })
+}
+
+/// The parts of the result that single entries do not contain.
+struct WalkSummary {
+    /// The end of the chain.
+    last: Tip,
+    /// The id of the last call from before the audit existed.
+    calls_before: i64,
+}
+
+/// Walks along the chain.
+fn walk_chain(
+    connection: &Connection,
+    key: &AuditKey,
+) -> Result<Result<WalkSummary, ChainBreak>, rusqlite::Error> {
+    let mut before = predecessor_of_first(connection)?;
+    let mut calls_before = 0;
+    let mut statement = connection.prepare(rows::SELECT_ENTRIES)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(read) = rows::entry_from_row(row) else {
+            return Ok(Err(ChainBreak {
+                seq: before.seq + 1,
+                fault: AuditFault::Unreadable,
+            }));
+        };
+        if let Err(fault) = check_entry(&read, before, key) {
+            let recorded = (read.entry.kind == "broken")
+                .then(|| serde_json::from_str::<Broken>(read.entry.body).ok());
+            let recorded = recorded
+                .flatten()
+                .filter(|broken| broken.seq == before.seq + 1);
+            return Ok(Err(ChainBreak {
+                seq: before.seq + 1,
+                fault: recorded.map_or(fault, |broken| AuditFault::Recorded(broken.why)),
+            }));
+        }
+        match read.entry.kind {
+            "broken" => {
+                let broken = serde_json::from_str(read.entry.body).unwrap_or(Broken {
+                    seq: read.entry.seq,
+                    why: "the audit was changed".into(),
+                });
+                return Ok(Err(ChainBreak {
+                    seq: broken.seq,
+                    fault: AuditFault::Recorded(broken.why),
+                }));
+            }
+            "began" => {
+                calls_before =
+                    serde_json::from_str::<Began>(read.entry.body).map_or(0, |began| began.through);
+            }
+            _ => {}
+        }
+        before = Tip {
+            seq: read.entry.seq,
+            hash: entry_hash(&read),
+        };
+    }
+    let head = rows::read_head(connection)?;
+    Ok(match end_mismatch(before, head.as_ref(), key) {
+        None => Ok(WalkSummary {
+            last: before,
+            calls_before,
+        }),
+        // The entry itself is valid; the head does not match it.
+        Some(fault) => Err(ChainBreak {
+            seq: before.seq + 1,
+            fault,
+        }),
+    })
+}
+
+/// Returns the predecessor of the first entry: zeros, or the last entry that the latest pruning
+/// deleted.
+fn predecessor_of_first(connection: &Connection) -> Result<Tip, rusqlite::Error> {
+    const LAST_ANCHOR: &str =
+        "SELECT body FROM audit WHERE kind = 'pruned' ORDER BY seq DESC LIMIT 1";
+    let body: Option<String> = connection
+        .query_row(LAST_ANCHOR, [], |row| row.get(0))
+        .optional()?;
+    let anchor = body.and_then(|body| serde_json::from_str::<Anchor>(&body).ok());
+    Ok(anchor.map_or_else(Tip::default, |anchor| {
+        let mut hash = Hash::default();
+        // An invalid hash stays zero and matches no entry.
+        let _ = hex::decode_to_slice(&anchor.hash, &mut hash);
+        Tip {
+            seq: anchor.through,
+            hash,
+        }
+    }))
+}
+
+/// Checks that an entry is the one that was appended after `before`.
+fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<(), AuditFault> {
+    let (entry, next) = (&read.entry, before.seq + 1);
+    if entry.seq != next {
+        return Err(if entry.seq > next {
+            AuditFault::Missing {
+                first: next,
+                last: entry.seq - 1,
+            }
+        } else {
+            AuditFault::BeforeStart(entry.seq)
+        });
+    }
+    let fixed = match (entry.kind, &read.call) {
+        ("decided", Some(columns)) if columns.seq == Some(entry.seq) => {
+            Sealed::Decision(columns.decided)
+        }
+        ("decided", Some(_)) => return Err(AuditFault::OtherEntryNamed(entry.call)),
+        ("ended", Some(columns)) => Sealed::End(columns.ending),
+        ("decided" | "ended", None) => return Err(AuditFault::CallMissing(entry.call)),
+        _ => Sealed::Nothing,
+    };
+    if entry.hash(&before.hash, &fixed, key) == read.hash {
+        return Ok(());
+    }
+    Err(match fixed {
+        Sealed::Nothing => AuditFault::EntryChanged {
+            kind: entry.kind.to_owned(),
+        },
+        Sealed::Decision(_) | Sealed::End(_) => AuditFault::CallChanged {
+            call: entry.call,
+            kind: entry.kind.to_owned(),
+        },
+    })
+}
+
+/// Finds calls without a `decided` entry, and ended calls without an `ended` entry.
+fn find_unsealed_call(
+    connection: &Connection,
+    rest: WalkSummary,
+) -> Result<Option<ChainBreak>, rusqlite::Error> {
+    const ENDED_WITHOUT_ENTRY: &str = "SELECT c.seq, c.id FROM call c WHERE c.decision = 'allowed' AND c.seq IS NOT NULL
+        AND (c.outcome <> 'running' OR c.error <> '' OR c.duration_ms IS NOT NULL)
+        AND c.id NOT IN (SELECT call FROM audit WHERE kind = 'ended' AND call IS NOT NULL) ORDER BY c.seq LIMIT 1";
+    // Includes calls whose `seq` names an entry about another call.
+    const ADDED_CALLS: &str =
+        "SELECT c.id FROM call c LEFT JOIN audit a ON a.seq = c.seq AND a.call = c.id AND a.kind = 'decided'
+        WHERE a.seq IS NULL AND (c.seq IS NOT NULL OR c.id > ?) ORDER BY c.id LIMIT 1";
+    let added = connection
+        .query_row(ADDED_CALLS, [rest.calls_before], |row| row.get(0))
+        .optional()?;
+    if let Some(id) = added {
+        return Ok(Some(ChainBreak {
+            seq: rest.last.seq + 1,
+            fault: AuditFault::CallAdded(id),
+        }));
+    }
+    let ended = connection
+        .query_row(ENDED_WITHOUT_ENTRY, [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .optional()?;
+    Ok(ended.map(|(seq, id)| ChainBreak {
+        seq,
+        fault: AuditFault::EndNotRecorded(id),
+    }))
+}
+
+fn entry_hash(read: &StoredEntry<'_>) -> Hash {
+    read.hash
+        .try_into()
+        .expect("the entry was checked against a hash of this length")
+}

@@ -1,0 +1,170 @@
+//! Opens the database file and migrates it.
+
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use drawbridge_model::clock;
+use futures_util::TryStreamExt;
+use sqlx::{
+    SqlSafeStr, SqlitePool,
+    migrate::{Migration, MigrationType, Migrator},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::{StoreContext, StoreError, audit};
+
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "initial", include_str!("migrations/0001_initial.sql")),
+    (
+        2,
+        "capabilities",
+        include_str!("migrations/0002_capabilities.sql"),
+    ),
+    (
+        3,
+        "call_number",
+        include_str!("migrations/0003_call_number.sql"),
+    ),
+    (4, "ttl", include_str!("migrations/0004_ttl.sql")),
+    (
+        5,
+        "definitions",
+        include_str!("migrations/0005_definitions.sql"),
+    ),
+    (6, "rules", include_str!("migrations/0006_rules.sql")),
+    (7, "audit", include_str!("migrations/0007_audit.sql")),
+    (8, "left_out", include_str!("migrations/0008_left_out.sql")),
+    (
+        9,
+        "resources",
+        include_str!("migrations/0009_resources.sql"),
+    ),
+    (
+        10,
+        "plain_names",
+        include_str!("migrations/0010_plain_names.sql"),
+    ),
+];
+
+pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
+    match try_open(file).await {
+        Ok(pool) => Ok((pool, None)),
+        Err(error) if is_corrupt(&error.source) => {
+            let aside = file.with_extension(format!("corrupt-{}.db", clock::now().0));
+            std::fs::rename(file, &aside).map_err(|e| StoreError {
+                context: "is corrupt and cannot be moved aside",
+                source: sqlx::Error::Io(e),
+            })?;
+            for rest in ["db-wal", "db-shm"] {
+                let _ = std::fs::rename(file.with_extension(rest), aside.with_extension(rest));
+            }
+            // The old key stays with the old file, so that its audit can still be verified. The new
+            // database gets a new key.
+            let _ = std::fs::rename(
+                file.with_file_name(audit::KEY_FILE),
+                aside.with_extension("key"),
+            );
+            Ok((try_open(file).await?, Some(aside)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
+    make_private(file).map_err(|e| StoreError {
+        context: "cannot be created",
+        source: sqlx::Error::Io(e),
+    })?;
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(5));
+    let pool = SqlitePoolOptions::new()
+        .max_connections(4)
+        .connect_with(options)
+        .await
+        .context("cannot be opened")?;
+    migrator(MIGRATIONS)
+        .run(&pool)
+        .await
+        .map_err(|e| StoreError {
+            context: "cannot be migrated",
+            source: e.into(),
+        })?;
+    check_readable(&pool).await.context("cannot be read")?;
+    Ok(pool)
+}
+
+/// Reads everything that a running hub reads. If the file is corrupt, the error appears now, while
+/// the database can be replaced, and not while a caller waits.
+async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
+    const TABLES: [&str; 9] = [
+        "setting",
+        "client",
+        "server",
+        "capability",
+        "definition",
+        "profile",
+        "client_profile",
+        "rule",
+        "audit_head",
+    ];
+    for table in TABLES {
+        let sql = format!("SELECT * FROM {table}");
+        let mut rows = sqlx::query(sqlx::AssertSqlSafe(sql)).fetch(pool);
+        while rows.try_next().await?.is_some() {}
+    }
+    // The conditions make SQLite visit every page of these tables without returning their rows.
+    for count in [
+        "SELECT count(*) FROM call WHERE outcome = ''",
+        "SELECT count(*) FROM audit WHERE kind = ''",
+    ] {
+        sqlx::query(count).fetch_one(pool).await?;
+    }
+    Ok(())
+}
+
+fn migrator(migrations: &[(i64, &'static str, &'static str)]) -> Migrator {
+    let migration = |(version, name, sql): &(i64, &'static str, &'static str)| {
+        Migration::new(
+            *version,
+            Cow::Borrowed(*name),
+            MigrationType::Simple,
+            sql.into_sql_str(),
+            false,
+        )
+    };
+    Migrator::with_migrations(migrations.iter().map(migration).collect())
+}
+
+/// Creates the file for this user only. SQLite gives its companion files the same mode.
+fn make_private(file: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(drop)
+}
+
+/// Returns whether the error is SQLITE_CORRUPT or SQLITE_NOTADB, also in an extended form or inside
+/// a migration error.
+fn is_corrupt(error: &sqlx::Error) -> bool {
+    if let sqlx::Error::Migrate(error) = error {
+        return std::error::Error::source(error)
+            .and_then(|source| source.downcast_ref::<sqlx::Error>())
+            .is_some_and(is_corrupt);
+    }
+    let code = error
+        .as_database_error()
+        .and_then(|error| error.code()?.parse::<u32>().ok());
+    code.is_some_and(|code| matches!(code & 0xff, 11 | 26))
+}
+
+#[cfg(test)]
+mod tests;

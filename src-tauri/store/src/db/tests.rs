@@ -1,0 +1,93 @@
+use drawbridge_model::{ids::CallId, policy::Lifetime};
+use sqlx::{Connection, SqliteConnection};
+
+use super::*;
+use crate::{Store, table::call::CallFilter};
+
+/// Creates a database as a version of Drawbridge with this many migrations left it.
+async fn create_older_database(file: &Path, migrations: usize) -> SqliteConnection {
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(true);
+    let mut database = SqliteConnection::connect_with(&options)
+        .await
+        .expect("make a database");
+    migrator(&MIGRATIONS[..migrations])
+        .run(&mut database)
+        .await
+        .expect("migrate to the older version");
+    database
+}
+
+#[tokio::test]
+async fn the_calls_of_an_older_database_keep_their_ids() {
+    const ROW: &str = "INSERT INTO call VALUES (?, 5, 'c', 's', 't', 's_t', 'd', 'a', 'denied', 'rule', '', 'not_sent', '', 0, NULL)";
+    let folder = tempfile::tempdir().expect("make a folder");
+    let file = folder.path().join("drawbridge.db");
+    let mut older = create_older_database(&file, 2).await;
+    let ids = ["2222222223", "zzzzzzzzzz", "9abcdefghi"];
+    for id in ids {
+        sqlx::query(ROW)
+            .bind(id)
+            .execute(&mut older)
+            .await
+            .expect("write a call");
+    }
+    older.close().await.expect("close");
+
+    let (store, moved) = Store::open(&file).await.expect("open the store");
+
+    assert_eq!(moved, None);
+    let newest_first = store
+        .calls(&CallFilter {
+            limit: 9,
+            ..CallFilter::default()
+        })
+        .await
+        .expect("read the calls");
+    let found: Vec<_> = newest_first.iter().map(|call| call.id.as_str()).collect();
+    assert_eq!(found, ["zzzzzzzzzz", "9abcdefghi", "2222222223"]);
+    for id in ids {
+        let call = store
+            .call(&CallId::new(id))
+            .await
+            .expect("read a call")
+            .expect("the call is recorded");
+        assert_eq!((call.id.as_str(), call.exposed_name.as_str()), (id, "s_t"));
+    }
+}
+
+#[tokio::test]
+async fn the_rules_of_an_older_database_keep_their_lifetimes() {
+    const ROW: &str = "INSERT INTO rule (id, server, tool, client, effect, life, created_at) VALUES (?, 's', 't', 'c', 'deny', ?, 5)";
+    let folder = tempfile::tempdir().expect("make a folder");
+    let file = folder.path().join("drawbridge.db");
+    let mut older = create_older_database(&file, 9).await;
+    for (id, lifetime) in [
+        ("a", r#"{"kind":"until_revoked"}"#),
+        ("b", r#"{"kind":"calls","count":3}"#),
+    ] {
+        sqlx::query(ROW)
+            .bind(id)
+            .bind(lifetime)
+            .execute(&mut older)
+            .await
+            .expect("write a rule");
+    }
+    older.close().await.expect("close the database");
+
+    let (store, _) = Store::open(&file).await.expect("open the store");
+
+    let rules = store.rules().await.expect("read the rules");
+    let lifetimes: Vec<_> = rules.iter().map(|rule| &rule.spec.lifetime).collect();
+    assert_eq!(
+        lifetimes,
+        [&Lifetime::UntilDeleted, &Lifetime::Calls { count: 3 }]
+    );
+    let stored: Vec<String> =
+        sqlx::query_scalar("SELECT lifetime ->> 'kind' FROM rule ORDER BY id")
+            .fetch_all(&store.pool)
+            .await
+            .expect("read the stored lifetimes");
+    assert_eq!(stored, ["until_deleted", "calls"]);
+}

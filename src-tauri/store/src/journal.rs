@@ -1,0 +1,666 @@
+//! The journal: the only writer of calls. A decision is durable before its call is forwarded.
+//!
+//! The journal is a thread with its own connection. Decisions that arrive during a commit are
+//! gathered and committed together afterwards, so that many concurrent calls need few commits and
+//! wake each thread once. A single automatic decision is committed in place: the commit only writes
+//! to the page cache, which takes less time than two threads waking each other. Outcomes are
+//! written in the background, with the next decisions or a moment later. If a crash loses the
+//! outcome of a call, the next start closes the call as unknown. A batch that contains a person's
+//! decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
+//! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use drawbridge_model::{
+    audit::{AuditKind, AuditReport},
+    call::{DecidedBy, Decision, Outcome},
+    clock,
+    ids::{CallId, Timestamp},
+};
+use rusqlite::{Connection, OpenFlags};
+use sqlx::SqlitePool;
+use tokio::sync::oneshot;
+
+use super::{
+    audit::{self, AuditKey, Chain, Sealed, Tip},
+    table::call::{self, CallOutcome, CallRow},
+};
+
+/// The number of rows, outcomes and notes up to which a batch is committed in place.
+const MAX_IN_PLACE: usize = 4;
+/// The values of `synchronous`: `FULL` syncs the disk, for batches with a person's decision.
+const FULL: &str = "FULL";
+const NORMAL: &str = "NORMAL";
+/// Commits between two checkpoints. A checkpoint syncs the disk, so only the journal's thread runs
+/// one.
+const CHECKPOINT_INTERVAL: u32 = 500;
+/// How long outcomes wait for decisions to be committed with.
+const OUTCOME_DELAY: Duration = Duration::from_millis(100);
+/// Outcomes, and notes, that are kept while the database cannot be written. If an outcome is lost,
+/// its call stays `running` until a restart.
+const MAX_PENDING: usize = 10_000;
+/// The pause between two portions of a pruning.
+const PRUNE_PAUSE: Duration = Duration::from_millis(20);
+/// How long a commit waits if another program is writing to the database.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The error text of a call that its client cancelled or abandoned.
+pub const CANCELLED_BY_CLIENT: &str = "the client cancelled the call or disconnected";
+
+/// The reason why the journal cannot read or write.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum JournalError {
+    #[error("the journal has ended")]
+    Ended,
+    #[error("the journal cannot use the database: {0}")]
+    Database(#[source] Arc<rusqlite::Error>),
+    #[error("the key of the audit cannot be used: {0}")]
+    Key(#[source] Arc<io::Error>),
+}
+
+impl From<rusqlite::Error> for JournalError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(Arc::new(error))
+    }
+}
+
+/// Writes calls and audit entries. Cheap to clone.
+#[derive(Clone)]
+pub struct Journal {
+    commands: mpsc::Sender<Command>,
+    pending_decisions: Arc<Mutex<PendingDecisions>>,
+    outcomes: Arc<Mutex<PendingOutcomes>>,
+    writer: Arc<Mutex<Writer>>,
+}
+
+/// The sender that reports the end of a commit.
+type Waiter = oneshot::Sender<Result<(), JournalError>>;
+
+/// Writes rows and audit entries within a transaction.
+type Work =
+    Box<dyn FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error> + Send + 'static>;
+
+enum Command {
+    /// Decisions to commit together, along with the pending outcomes.
+    Decisions {
+        rows: Vec<Arc<CallRow>>,
+        written: Waiter,
+    },
+    /// Wakes the thread for outcomes or notes, to be written in the background.
+    Wake,
+    /// Other rows to write, in a transaction of their own.
+    Write { work: Work, written: Waiter },
+    /// The write-ahead log has grown.
+    Checkpoint,
+}
+
+/// Decisions that wait until the current commit ends.
+#[derive(Default)]
+struct PendingDecisions {
+    rows: Vec<Arc<CallRow>>,
+    /// The waiting senders, with the id of the call if the call is allowed.
+    waiters: Vec<(Option<CallId>, Waiter)>,
+    /// Whether a task is passing the gathered decisions on, one commit at a time.
+    is_committing: bool,
+}
+
+/// Outcomes and notes that are not written yet.
+#[derive(Default)]
+struct PendingOutcomes {
+    outcomes: Vec<CallOutcome>,
+    notes: Vec<Note>,
+    /// Whether the thread already knows of them, so that no `Wake` has to be sent.
+    is_announced: bool,
+}
+
+/// An audit entry that concerns no call.
+struct Note {
+    at: Timestamp,
+    kind: AuditKind,
+    /// JSON.
+    body: String,
+}
+
+/// The content of one commit.
+#[derive(Default)]
+struct Batch<'a> {
+    rows: &'a [Arc<CallRow>],
+    ended: Vec<CallOutcome>,
+    notes: Vec<Note>,
+    /// Whether the disk is synced also if the batch has no decision of a person.
+    is_synced: bool,
+}
+
+impl Journal {
+    /// Starts the thread. The journal writes to `file` as long as `pool` is open.
+    pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
+        let (commands, inbox) = mpsc::channel();
+        let outcomes = Arc::<Mutex<PendingOutcomes>>::default();
+        let writer = Writer {
+            file,
+            pool,
+            open: None,
+            key: None,
+            outcomes: outcomes.clone(),
+            commits: 0,
+        };
+        let writer = Arc::new(Mutex::new(writer));
+        let writes = writer.clone();
+        // If the thread is missing, every decision that needs it is refused.
+        if let Err(error) = thread::Builder::new()
+            .name("journal".into())
+            .spawn(move || run_thread(&writes, &inbox))
+        {
+            tracing::error!("the journal cannot start: {error}");
+        }
+        Self {
+            commands,
+            pending_decisions: Arc::default(),
+            outcomes,
+            writer,
+        }
+    }
+
+    /// Writes a call with its decision. Returns after the commit.
+    ///
+    /// # Errors
+    /// Returns an error if the commit fails. The call must not be forwarded then.
+    pub async fn record_decision(&self, row: Arc<CallRow>) -> Result<(), JournalError> {
+        self.add_decision(Some(row))
+            .await
+            .map_err(|_| JournalError::Ended)?
+    }
+
+    /// Adds a decision to the next commit. The receiver also gets the result of that commit if
+    /// `row` is `None`.
+    fn add_decision(
+        &self,
+        row: Option<Arc<CallRow>>,
+    ) -> oneshot::Receiver<Result<(), JournalError>> {
+        let (waiter, answer) = oneshot::channel();
+        let is_committing = {
+            let mut gathered = lock(&self.pending_decisions);
+            let allowed = row
+                .as_ref()
+                .filter(|row| row.call.decision == Decision::Allowed);
+            gathered
+                .waiters
+                .push((allowed.map(|row| row.call.id.clone()), waiter));
+            gathered.rows.extend(row);
+            std::mem::replace(&mut gathered.is_committing, true)
+        };
+        if !is_committing {
+            tokio::spawn(self.clone().commit_pending());
+        }
+        answer
+    }
+
+    /// Commits the gathered decisions until none are left.
+    async fn commit_pending(self) {
+        let mut guard = CommitGuard {
+            gathered: self.pending_decisions.clone(),
+            is_done: false,
+        };
+        loop {
+            let (rows, waiters) = {
+                let mut gathered = lock(&self.pending_decisions);
+                if gathered.waiters.is_empty() {
+                    gathered.is_committing = false;
+                    guard.is_done = true;
+                    return;
+                }
+                (
+                    std::mem::take(&mut gathered.rows),
+                    std::mem::take(&mut gathered.waiters),
+                )
+            };
+            let result = match self.commit_in_place(&rows) {
+                Some(()) => Ok(()),
+                None => self.commit_on_thread(rows).await,
+            };
+            for (allowed, waiter) in waiters {
+                let has_left = waiter.send(result.clone()).is_err();
+                // The caller is gone. Its outcome may have been written before the call itself, and
+                // so have updated no row. The first outcome of a call wins, so this repetition is
+                // harmless.
+                if let (true, Ok(()), Some(id)) = (has_left, &result, allowed) {
+                    self.record_outcome(id, Outcome::Cancelled, CANCELLED_BY_CLIENT.into(), None);
+                }
+            }
+        }
+    }
+
+    /// Commits a few automatic decisions in place. Returns `None` if the thread has to commit them.
+    fn commit_in_place(&self, rows: &[Arc<CallRow>]) -> Option<()> {
+        let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).len() <= MAX_IN_PLACE;
+        if !is_small
+            || rows
+                .iter()
+                .any(|row| row.call.decided_by == DecidedBy::Person)
+        {
+            return None;
+        }
+        let is_due = self.writer.try_lock().ok()?.try_write(rows)?;
+        if is_due {
+            let _ = self.commands.send(Command::Checkpoint);
+        }
+        Some(())
+    }
+
+    async fn commit_on_thread(&self, rows: Vec<Arc<CallRow>>) -> Result<(), JournalError> {
+        let (written, answer) = oneshot::channel();
+        self.commands
+            .send(Command::Decisions { rows, written })
+            .map_err(|_| JournalError::Ended)?;
+        answer.await.map_err(|_| JournalError::Ended)?
+    }
+
+    /// Records the outcome of a call. The journal writes it in the background.
+    pub fn record_outcome(
+        &self,
+        id: CallId,
+        outcome: Outcome,
+        error: String,
+        duration_ms: Option<u32>,
+    ) {
+        let mut outcomes = lock(&self.outcomes);
+        outcomes.outcomes.push(CallOutcome {
+            id,
+            outcome,
+            error,
+            duration_ms,
+        });
+        if !std::mem::replace(&mut outcomes.is_announced, true) {
+            let _ = self.commands.send(Command::Wake);
+        }
+    }
+
+    /// Appends an audit entry that concerns no call. The journal writes it in the background.
+    pub fn append_audit(&self, kind: AuditKind, body: &impl serde::Serialize) {
+        let body = serde_json::to_string(body).expect("notes are plain data");
+        let mut outcomes = lock(&self.outcomes);
+        if outcomes.notes.len() < MAX_PENDING {
+            outcomes.notes.push(Note {
+                at: clock::now(),
+                kind,
+                body,
+            });
+        }
+        if !std::mem::replace(&mut outcomes.is_announced, true) {
+            let _ = self.commands.send(Command::Wake);
+        }
+    }
+
+    /// Checks at the hub's start that the audit still ends as its head says, and closes the calls
+    /// that an earlier run left open, with an unknown outcome.
+    ///
+    /// # Errors
+    /// Returns an error if the result cannot be written.
+    pub async fn recover(&self) -> Result<(), JournalError> {
+        let writer = self.writer.clone();
+        tokio::task::spawn_blocking(move || lock(&writer).recover())
+            .await
+            .map_err(|_| JournalError::Ended)?
+    }
+
+    /// Recomputes the audit, including everything that was recorded before this call.
+    ///
+    /// # Errors
+    /// Returns an error if the audit cannot be read.
+    pub async fn verify(&self) -> Result<AuditReport, JournalError> {
+        self.flush().await;
+        let writer = self.writer.clone();
+        run_blocking(move || {
+            let (file, key) = lock(&writer).path_and_key()?;
+            Ok(audit::verify(&mut open_connection(&file)?, &key)?)
+        })
+        .await
+    }
+
+    /// Writes rows and audit entries in one transaction, which is synced to the disk. Everything
+    /// that was given to the journal before is written first.
+    ///
+    /// # Errors
+    /// Returns an error if the transaction fails. Nothing of it is written then.
+    pub(super) async fn write(
+        &self,
+        work: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error> + Send + 'static,
+    ) -> Result<(), JournalError> {
+        let (written, answer) = oneshot::channel();
+        let work = Box::new(work);
+        self.commands
+            .send(Command::Write { work, written })
+            .map_err(|_| JournalError::Ended)?;
+        answer.await.map_err(|_| JournalError::Ended)?
+    }
+
+    /// Deletes calls and audit entries from before that time, in small portions.
+    ///
+    /// # Errors
+    /// Returns an error if the audit cannot be read or written.
+    pub async fn prune(&self, before: Timestamp) -> Result<(), JournalError> {
+        let before = before.0.min(clock::now().0);
+        loop {
+            let writer = self.writer.clone();
+            let segment = run_blocking(move || {
+                let file = lock(&writer).file.clone();
+                Ok(audit::find_segment(&open_connection(&file)?, before)?)
+            });
+            let segment = segment.await?;
+            if segment.is_empty() {
+                return Ok(());
+            }
+            self.write(move |connection, chain| audit::prune(&segment, connection, chain))
+                .await?;
+            tokio::time::sleep(PRUNE_PAUSE).await;
+        }
+    }
+
+    /// Waits until everything that was given to the journal so far is written, or has failed.
+    pub async fn flush(&self) {
+        let _ = self.add_decision(None).await;
+    }
+}
+
+/// Guards the loop that commits gathered decisions. If the guard is dropped early, it drops the
+/// waiting senders, and their receivers report that the journal has ended.
+struct CommitGuard {
+    gathered: Arc<Mutex<PendingDecisions>>,
+    is_done: bool,
+}
+
+impl Drop for CommitGuard {
+    fn drop(&mut self) {
+        if !self.is_done {
+            *lock(&self.gathered) = PendingDecisions::default();
+        }
+    }
+}
+
+struct Writer {
+    file: PathBuf,
+    pool: SqlitePool,
+    open: Option<OpenDatabase>,
+    /// The key of the audit, once it is loaded.
+    key: Option<Arc<AuditKey>>,
+    outcomes: Arc<Mutex<PendingOutcomes>>,
+    /// Commits since the last checkpoint.
+    commits: u32,
+}
+
+/// The journal's own connection.
+struct OpenDatabase {
+    connection: Connection,
+    /// The current value of `synchronous`, a setting of this connection only.
+    mode: &'static str,
+    /// The end of the audit, or `None` if it has to be read first.
+    tip: Option<Tip>,
+}
+
+impl PendingOutcomes {
+    fn len(&self) -> usize {
+        self.outcomes.len() + self.notes.len()
+    }
+}
+
+fn run_thread(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Command>) {
+    loop {
+        // If no outcome is waiting, the thread waits for the next entry without a limit.
+        let timeout = if lock(&lock(writer).outcomes).is_announced {
+            OUTCOME_DELAY
+        } else {
+            Duration::MAX
+        };
+        match inbox.recv_timeout(timeout) {
+            Ok(Command::Decisions { rows, written }) => {
+                let result = lock(writer).write(&rows);
+                let _ = written.send(result);
+                checkpoint_if_due(writer);
+            }
+            Ok(Command::Checkpoint) => checkpoint_if_due(writer),
+            Ok(Command::Wake) => {}
+            Ok(Command::Write { work, written }) => {
+                let result = lock(writer).write_other(work);
+                let _ = written.send(result);
+                checkpoint_if_due(writer);
+            }
+            Err(RecvTimeoutError::Timeout) => drop(lock(writer).write(&[])),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let _ = lock(writer).write(&[]);
+}
+
+/// Copies the write-ahead log into the database over a separate connection. Commits continue during
+/// the first pass. The second pass copies the remainder under the writer's lock, because SQLite
+/// starts the log over only if all of it is copied.
+fn checkpoint_if_due(writer: &Mutex<Writer>) {
+    let file = {
+        let mut writer = lock(writer);
+        if writer.commits < CHECKPOINT_INTERVAL {
+            return;
+        }
+        writer.commits = 0;
+        writer.file.clone()
+    };
+    let copied = open_connection(&file).and_then(|connection| {
+        connection.pragma_update(None, "wal_checkpoint", "PASSIVE")?;
+        let _nobody_commits = lock(writer);
+        connection.pragma_update(None, "wal_checkpoint", "PASSIVE")
+    });
+    if let Err(why) = copied {
+        tracing::warn!("cannot write a checkpoint of the database: {why}");
+    }
+}
+
+impl Writer {
+    /// Writes decisions together with the pending outcomes and notes.
+    fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), JournalError> {
+        let batch = {
+            let mut outcomes = lock(&self.outcomes);
+            // After an empty write, clear the flag so that the next outcome wakes the thread.
+            outcomes.is_announced = !(rows.is_empty() && outcomes.len() == 0);
+            Batch {
+                rows,
+                ended: std::mem::take(&mut outcomes.outcomes),
+                notes: std::mem::take(&mut outcomes.notes),
+                is_synced: false,
+            }
+        };
+        if rows.is_empty() && batch.ended.is_empty() && batch.notes.is_empty() {
+            return Ok(());
+        }
+        self.commit(&batch, |_, _| Ok(())).inspect_err(|error| {
+            tracing::error!("cannot write the calls to the database: {error}");
+            lock(&self.outcomes).is_announced = false;
+            self.restore(batch);
+            self.reset();
+        })
+    }
+
+    /// Writes like [`Self::write`], but never waits. Returns whether a checkpoint is due, or `None`
+    /// if the batch could not be written without waiting.
+    fn try_write(&mut self, rows: &[Arc<CallRow>]) -> Option<bool> {
+        let open = self
+            .open
+            .as_ref()
+            .filter(|open| open.mode == NORMAL && open.tip.is_some())?;
+        open.connection.busy_timeout(Duration::ZERO).ok()?;
+        let batch = {
+            let mut outcomes = lock(&self.outcomes);
+            Batch {
+                rows,
+                ended: std::mem::take(&mut outcomes.outcomes),
+                notes: std::mem::take(&mut outcomes.notes),
+                is_synced: false,
+            }
+        };
+        let committed = self.commit(&batch, |_, _| Ok(()));
+        if let Some(open) = &self.open {
+            let _ = open.connection.busy_timeout(BUSY_TIMEOUT);
+        }
+        if committed.is_err() {
+            // The thread tries again, and logs the error.
+            self.restore(batch);
+            return None;
+        }
+        Some(self.commits >= CHECKPOINT_INTERVAL)
+    }
+
+    /// Puts the outcomes and notes of a failed batch back.
+    fn restore(&self, batch: Batch<'_>) {
+        let mut outcomes = lock(&self.outcomes);
+        outcomes.outcomes.splice(0..0, batch.ended);
+        outcomes.outcomes.truncate(MAX_PENDING);
+        outcomes.notes.splice(0..0, batch.notes);
+        outcomes.notes.truncate(MAX_PENDING);
+    }
+
+    /// Resumes the audit, and closes the calls of an earlier run.
+    fn recover(&mut self) -> Result<(), JournalError> {
+        let closed = self.commit(&Batch::default(), |connection, chain| {
+            call::write_outcomes(&call::interrupted_calls(connection)?, connection, chain)
+        });
+        closed.inspect_err(|_| self.reset())
+    }
+
+    /// Writes the pending outcomes and notes, and then other rows.
+    fn write_other(&mut self, work: Work) -> Result<(), JournalError> {
+        let _ = self.write(&[]);
+        let batch = Batch {
+            is_synced: true,
+            ..Batch::default()
+        };
+        self.commit(&batch, work).inspect_err(|_| self.reset())
+    }
+
+    /// Closes the connection after a failure. A new one may work.
+    fn reset(&mut self) {
+        self.open = None;
+    }
+
+    /// Returns the path of the database and the key of its audit.
+    fn path_and_key(&mut self) -> Result<(PathBuf, Arc<AuditKey>), JournalError> {
+        if self.pool.is_closed() {
+            return Err(JournalError::Ended);
+        }
+        let key = match &self.key {
+            Some(key) => key.clone(),
+            None => {
+                let folder = self.file.parent().expect("the database is in a folder");
+                let key =
+                    AuditKey::load(folder).map_err(|error| JournalError::Key(Arc::new(error)))?;
+                self.key.insert(Arc::new(key)).clone()
+            }
+        };
+        Ok((self.file.clone(), key))
+    }
+
+    /// Writes a batch, and the changes of `more`, in one transaction.
+    fn commit(
+        &mut self,
+        batch: &Batch<'_>,
+        more: impl FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error>,
+    ) -> Result<(), JournalError> {
+        let (file, key) = self.path_and_key()?;
+        let open = match &mut self.open {
+            Some(open) => open,
+            None => self.open.insert(OpenDatabase {
+                connection: open_connection(&file)?,
+                mode: "",
+                tip: None,
+            }),
+        };
+        let by_person = batch
+            .rows
+            .iter()
+            .any(|row| row.call.decided_by == DecidedBy::Person);
+        let wanted = if by_person || batch.is_synced {
+            FULL
+        } else {
+            NORMAL
+        };
+        if open.mode != wanted {
+            open.connection.pragma_update(None, "synchronous", wanted)?;
+            open.mode = wanted;
+        }
+        // A failure leaves the end of the audit unknown, so that the next commit reads it again.
+        let tip = open.tip.take();
+        let transaction = Transaction::begin(&open.connection)?;
+        let mut chain = Chain::resume(&open.connection, &key, tip)?;
+        call::insert_decisions(
+            batch.rows.iter().map(AsRef::as_ref),
+            &open.connection,
+            &mut chain,
+        )?;
+        call::write_outcomes(&batch.ended, &open.connection, &mut chain)?;
+        for note in &batch.notes {
+            chain.append_at(note.at.0, note.kind, None, &note.body, &Sealed::Nothing)?;
+        }
+        more(&open.connection, &mut chain)?;
+        let tip = chain.finish()?;
+        transaction.commit()?;
+        open.tip = Some(tip);
+        key.finalize();
+        self.commits += 1;
+        Ok(())
+    }
+}
+
+/// Runs slow work on a blocking thread.
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
+) -> Result<T, JournalError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| JournalError::Ended)?
+}
+
+/// A transaction with cached `BEGIN` and `COMMIT` statements. If it is dropped before the commit,
+/// it is rolled back.
+struct Transaction<'a>(&'a Connection);
+
+impl<'a> Transaction<'a> {
+    fn begin(connection: &'a Connection) -> Result<Self, rusqlite::Error> {
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        Ok(Self(connection))
+    }
+
+    fn commit(self) -> Result<(), rusqlite::Error> {
+        self.0.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        // After a commit there is nothing to roll back.
+        if !self.0.is_autocommit() {
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+fn open_connection(file: &Path) -> Result<Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // A commit must not wait for a checkpoint; see [`checkpoint_if_due`].
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    Ok(connection)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

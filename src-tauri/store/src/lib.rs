@@ -1,0 +1,102 @@
+//! Everything that outlives the hub: the database, the [`secrets`], the [`settings`] and the
+//! [`logs`].
+//!
+//! The database is one SQLite file. No other crate names sqlx or rusqlite. The journal uses rusqlite
+//! because no other thread stands between it and the file.
+//!
+//! | table | holds |
+//! |---|---|
+//! | `setting` | the user's settings |
+//! | `client` | clients, with the HMACs of their tokens |
+//! | `server`, `capability` | the accepted identity of each server, and the catalog's copy of it |
+//! | `definition` | the versions of each tool's definition, and when they were accepted |
+//! | `profile`, `client_profile` | which servers and tools a client sees |
+//! | `rule` | the rules of the policy |
+//! | `call` | every call with its decision and outcome; written by the [`journal`] |
+//! | `audit`, `audit_head` | a tamper-evident chain of entries: [`audit`]; also written by the journal |
+
+pub mod audit;
+pub mod data_dir;
+mod db;
+pub mod journal;
+pub mod logs;
+mod redact;
+pub mod secrets;
+pub mod settings;
+pub mod table;
+
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+
+use drawbridge_model::audit::AuditKind;
+use sqlx::SqlitePool;
+
+pub use journal::{CANCELLED_BY_CLIENT, Journal, JournalError};
+
+/// An error while reading or writing the store.
+#[derive(Debug, thiserror::Error)]
+#[error("the database {context}: {source}")]
+pub struct StoreError {
+    context: &'static str,
+    source: sqlx::Error,
+}
+
+/// The open database. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    pool: SqlitePool,
+    file: Arc<Path>,
+    /// The journal, after [`Store::journal`] has started it.
+    journal: Arc<OnceLock<Journal>>,
+}
+
+impl Store {
+    /// Opens the database, creates it if it does not exist, and migrates it to the newest version.
+    /// If the file is corrupt, moves it aside and creates a new one. The second value is then the
+    /// path of the corrupt file.
+    ///
+    /// # Errors
+    /// Returns an error if the file can be neither opened nor created.
+    pub async fn open(file: &Path) -> Result<(Self, Option<std::path::PathBuf>), StoreError> {
+        let (pool, moved) = db::open(file).await?;
+        Ok((
+            Self {
+                pool,
+                file: file.into(),
+                journal: Arc::default(),
+            },
+            moved,
+        ))
+    }
+
+    /// Returns the journal, which writes the calls and the rules. Starts it first if necessary.
+    pub fn journal(&self) -> Journal {
+        let start = || Journal::start(self.file.to_path_buf(), self.pool.clone());
+        self.journal.get_or_init(start).clone()
+    }
+
+    /// Appends an entry that concerns no call to the audit. The journal writes it in the
+    /// background. `body` serializes to a JSON object with few members.
+    pub fn append_audit(&self, kind: AuditKind, body: &impl serde::Serialize) {
+        if let Some(journal) = self.journal.get() {
+            journal.append_audit(kind, body);
+        }
+    }
+
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// Adds the failed operation to an error.
+trait StoreContext<T> {
+    fn context(self, context: &'static str) -> Result<T, StoreError>;
+}
+
+impl<T> StoreContext<T> for Result<T, sqlx::Error> {
+    fn context(self, context: &'static str) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError { context, source })
+    }
+}

@@ -1,0 +1,289 @@
+//! Secrets: values in the OS keyring, which specs refer to as `${keyring:NAME}`. The only module
+//! that uses the `keyring` crate. A value leaves this module only into a server's environment or
+//! headers, or into a sign-in.
+
+mod in_memory;
+mod keyring;
+mod long_values;
+mod reference;
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use drawbridge_model::{cause::Cause, secret::KeyringStatus};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout},
+};
+
+pub use in_memory::InMemory;
+pub use keyring::Keyring;
+pub use reference::{format_reference, referenced_names};
+
+/// The prefix of the names that Drawbridge uses for itself. No spec may refer to such a name, and
+/// no person can set one.
+pub const RESERVED_PREFIX: &str = "oauth:";
+
+/// The time after which a keyring that has not answered is checked for being locked.
+const LOCK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The deadline for an answer of a keyring that is slow but not locked, for example because many
+/// programs use it at once.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The value of a secret. The type has no `Debug` and no `Serialize`, and zeroes its memory on
+/// drop.
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(value: String) -> Self {
+        Self(value)
+    }
+
+    /// Returns the value. Call this only at the place that uses it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.0);
+    }
+}
+
+/// The reason why a secret cannot be read or written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    #[error("The keyring holds no secret named '{0}'")]
+    Missing(String),
+    #[error("The keyring is locked")]
+    Locked,
+    /// The keyring does not report that it is locked, and yet does not answer.
+    #[error("The keyring did not answer in time")]
+    NoAnswer,
+    #[error("The keyring cannot be used: {0}")]
+    Unavailable(#[source] KeyringFailure),
+}
+
+/// Why the keyring cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyringFailure {
+    #[error("no keyring is running")]
+    Absent,
+    #[error("Drawbridge's thread for the keyring has ended")]
+    ThreadEnded,
+    #[error("the value was not stored")]
+    NotStored,
+    #[error("{source}")]
+    Failed { source: Cause },
+}
+
+impl SecretError {
+    /// Returns advice for the user.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Missing(name) => {
+                format!("Set the secret: edit the server, or run `drawbridge secrets set {name}`.")
+            }
+            Self::Locked => "Unlock the keyring (log in to your desktop session), then restart the server.".into(),
+            Self::NoAnswer => {
+                "Answer the keyring's prompt if it shows one, or try again later. Then restart the server."
+                    .into()
+            }
+            Self::Unavailable(_) => {
+                "Start a keyring that supports the Secret Service, such as gnome-keyring or KWallet.".into()
+            }
+        }
+    }
+}
+
+/// A place that stores secrets. Calls may block; [`Secrets`] limits how long.
+pub trait SecretStore: Send + Sync + 'static {
+    fn get(&self, name: &str) -> Result<Option<Secret>, SecretError>;
+    fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError>;
+    fn remove(&self, name: &str) -> Result<(), SecretError>;
+    fn status(&self) -> KeyringStatus;
+}
+
+/// The secrets of this hub. Cheap to clone.
+#[derive(Clone)]
+pub struct Secrets {
+    value_thread: KeyringThread,
+    /// Runs on a thread of its own, so that the status is available while a request for a value
+    /// waits for a prompt.
+    status_thread: KeyringThread,
+    stuck: Arc<Mutex<Option<Stuck>>>,
+}
+
+/// A request that the keyring has not answered in time. While it blocks the thread, others are
+/// refused.
+struct Stuck {
+    is_done: Arc<AtomicBool>,
+    why: SecretError,
+}
+
+/// Marks a request as finished when it is dropped, whether it was answered or abandoned.
+struct DoneGuard(Arc<AtomicBool>);
+
+impl Drop for DoneGuard {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+impl Secrets {
+    pub fn new(store: impl SecretStore) -> Self {
+        let store: Arc<dyn SecretStore> = Arc::new(store);
+        Self {
+            value_thread: KeyringThread::new(Arc::clone(&store)),
+            status_thread: KeyringThread::new(store),
+            stuck: Arc::default(),
+        }
+    }
+
+    pub async fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
+        let name = name.to_owned();
+        self.run_with_deadline(move |store| store.get(&name)).await
+    }
+
+    pub async fn set(&self, name: &str, value: Secret) -> Result<(), SecretError> {
+        let name = name.to_owned();
+        self.run_with_deadline(move |store| store.set(&name, &value))
+            .await
+    }
+
+    pub async fn remove(&self, name: &str) -> Result<(), SecretError> {
+        let name = name.to_owned();
+        self.run_with_deadline(move |store| store.remove(&name))
+            .await
+    }
+
+    pub async fn status(&self) -> KeyringStatus {
+        self.query_status().await.unwrap_or(KeyringStatus::Absent)
+    }
+
+    /// Replaces each reference with its secret. The second value holds every secret that was used,
+    /// so that the log can mask it.
+    ///
+    /// # Errors
+    /// Returns an error if one of the secrets is missing or cannot be read.
+    pub async fn resolve(
+        &self,
+        values: &BTreeMap<String, String>,
+    ) -> Result<(BTreeMap<String, String>, Vec<Secret>), SecretError> {
+        let mut resolved = BTreeMap::new();
+        let mut used = Vec::new();
+        for (key, text) in values {
+            let mut text = text.clone();
+            for name in referenced_names(&text) {
+                let secret = if name.starts_with(RESERVED_PREFIX) {
+                    None
+                } else {
+                    self.get(&name).await?
+                };
+                let secret = secret.ok_or_else(|| SecretError::Missing(name.clone()))?;
+                text = text.replace(&format_reference(&name), secret.expose());
+                used.push(secret);
+            }
+            resolved.insert(key.clone(), text);
+        }
+        Ok((resolved, used))
+    }
+
+    /// Runs `ask` on the thread of the keyring, with a deadline. The keyring may block for ever,
+    /// and its own runtime must not run inside ours.
+    ///
+    /// # Errors
+    /// Returns `Locked` or `NoAnswer` if there is no answer in time, and at once while an earlier
+    /// request is stuck.
+    async fn run_with_deadline<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
+    ) -> Result<T, SecretError> {
+        if let Some(why) = self.stuck_reason() {
+            return Err(why);
+        }
+        let is_done = Arc::new(AtomicBool::new(false));
+        let done = DoneGuard(Arc::clone(&is_done));
+        let mut answer = self.value_thread.send(move |store| {
+            let _done = done;
+            ask(store)
+        })?;
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
+        let why = loop {
+            match timeout(LOCK_CHECK_INTERVAL, &mut answer).await {
+                Ok(answer) => return answer.map_err(|_| thread_ended())?,
+                Err(_) if self.query_status().await == Some(KeyringStatus::Locked) => {
+                    break SecretError::Locked;
+                }
+                Err(_) if Instant::now() < deadline => {}
+                Err(_) => break SecretError::NoAnswer,
+            }
+        };
+        *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = Some(Stuck {
+            is_done,
+            why: why.clone(),
+        });
+        Err(why)
+    }
+
+    /// Returns the reason why the thread for values is stuck, if it is.
+    fn stuck_reason(&self) -> Option<SecretError> {
+        let mut stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        stuck.take_if(|stuck| stuck.is_done.load(Ordering::Acquire));
+        stuck.as_ref().map(|stuck| stuck.why.clone())
+    }
+
+    async fn query_status(&self) -> Option<KeyringStatus> {
+        let answer = self.status_thread.send(|store| store.status()).ok()?;
+        timeout(LOCK_CHECK_INTERVAL, answer).await.ok()?.ok()
+    }
+}
+
+/// A thread that sends requests to the keyring, one at a time.
+#[derive(Clone)]
+struct KeyringThread(mpsc::Sender<KeyringRequest>);
+
+type KeyringRequest = Box<dyn FnOnce(&dyn SecretStore) + Send>;
+
+impl KeyringThread {
+    fn new(store: Arc<dyn SecretStore>) -> Self {
+        let (sender, requests) = mpsc::channel::<KeyringRequest>();
+        std::thread::spawn(move || {
+            while let Ok(request) = requests.recv() {
+                request(&*store);
+            }
+        });
+        Self(sender)
+    }
+
+    fn send<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn SecretStore) -> T + Send + 'static,
+    ) -> Result<oneshot::Receiver<T>, SecretError> {
+        let (sender, receiver) = oneshot::channel();
+        let request: KeyringRequest = Box::new(move |store| {
+            // Skip a request that was abandoned: nobody waits for its answer.
+            if !sender.is_closed() {
+                let _ = sender.send(ask(store));
+            }
+        });
+        self.0.send(request).map_err(|_| thread_ended())?;
+        Ok(receiver)
+    }
+}
+
+fn thread_ended() -> SecretError {
+    SecretError::Unavailable(KeyringFailure::ThreadEnded)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! The keyring of the operating system: Secret Service, Keychain, Credential Manager.
+
+use std::{thread::sleep, time::Duration};
+
+use drawbridge_model::{cause::Cause, secret::KeyringStatus};
+use keyring::{Entry, Error};
+
+use super::{KeyringFailure, Secret, SecretError, SecretStore};
+
+const SERVICE: &str = "drawbridge";
+
+/// The pauses before a request is retried that failed although the keyring is not locked. Another
+/// program may have changed the item between two steps of the answer, or the keyring may still be
+/// starting.
+const RETRY_PAUSES: [Duration; 5] = [
+    Duration::from_millis(20),
+    Duration::from_millis(60),
+    Duration::from_millis(180),
+    Duration::from_millis(500),
+    Duration::from_millis(1000),
+];
+
+/// The user's keyring.
+pub struct Keyring;
+
+impl SecretStore for Keyring {
+    fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
+        Ok(with_entry(name, Entry::get_password)?.map(Secret::new))
+    }
+
+    fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError> {
+        let set = with_entry(name, |entry| entry.set_password(value.expose()))?;
+        set.ok_or(SecretError::Unavailable(KeyringFailure::NotStored))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), SecretError> {
+        with_entry(name, Entry::delete_credential).map(|_| ())
+    }
+
+    fn status(&self) -> KeyringStatus {
+        platform::status()
+    }
+}
+
+/// Runs a request about one item. Returns `None` if there is no such item.
+///
+/// # Errors
+/// Returns `Locked` only if the keyring reports that it is locked. Other failures are retried
+/// first.
+fn with_entry<T>(
+    name: &str,
+    ask: impl Fn(&Entry) -> Result<T, Error>,
+) -> Result<Option<T>, SecretError> {
+    if let Err(error) = Entry::store_status() {
+        return Err(unavailable(error));
+    }
+    let mut pauses = RETRY_PAUSES.iter();
+    loop {
+        let error = match Entry::new(SERVICE, name).and_then(|entry| ask(&entry)) {
+            Ok(answer) => return Ok(Some(answer)),
+            // A locked Secret Service may report that an item is missing instead of an error.
+            Err(Error::NoEntry) if !platform::hides_items() => return Ok(None),
+            Err(error) => error,
+        };
+        if platform::is_locked_error(&error) {
+            return Err(SecretError::Locked);
+        }
+        match pauses.next() {
+            Some(pause) => sleep(*pause),
+            None => return Err(unavailable(error)),
+        }
+    }
+}
+
+fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> SecretError {
+    SecretError::Unavailable(KeyringFailure::Failed {
+        source: Cause::new(error),
+    })
+}
+
+/// The Secret Service.
+#[cfg(all(unix, not(target_os = "macos")))]
+mod platform {
+    use drawbridge_model::secret::KeyringStatus;
+    use keyring::Error;
+    use secret_service::{EncryptionType, blocking::SecretService};
+
+    /// Returns whether the collection for new items is locked. The check writes nothing: if two
+    /// programs wrote and removed an item of the same name at the same time, each would see the
+    /// other's request fail.
+    pub(super) fn status() -> KeyringStatus {
+        // The plain session is enough, because no secret passes over this connection.
+        let is_locked = SecretService::connect(EncryptionType::Plain)
+            .and_then(|service| service.get_default_collection()?.is_locked());
+        match is_locked {
+            Ok(true) => KeyringStatus::Locked,
+            Ok(false) => KeyringStatus::Ready,
+            Err(_) => KeyringStatus::Absent,
+        }
+    }
+
+    pub(super) fn hides_items() -> bool {
+        status() != KeyringStatus::Ready
+    }
+
+    pub(super) fn is_locked_error(_: &Error) -> bool {
+        status() == KeyringStatus::Locked
+    }
+}
+
+/// Keychain and Credential Manager, which report errors precisely.
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+mod platform {
+    use drawbridge_model::secret::KeyringStatus;
+    use keyring::{Entry, Error};
+
+    pub(super) fn status() -> KeyringStatus {
+        let probed =
+            Entry::new(super::SERVICE, "drawbridge.probe").and_then(|entry| entry.get_password());
+        match probed {
+            Ok(_) | Err(Error::NoEntry) => KeyringStatus::Ready,
+            Err(error) if is_locked_error(&error) => KeyringStatus::Locked,
+            Err(_) => KeyringStatus::Absent,
+        }
+    }
+
+    pub(super) fn hides_items() -> bool {
+        false
+    }
+
+    pub(super) fn is_locked_error(error: &Error) -> bool {
+        matches!(error, Error::NoStorageAccess(_))
+    }
+}

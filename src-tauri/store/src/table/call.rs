@@ -1,0 +1,377 @@
+//! `call`: every call with its decision and its outcome. Only the journal writes it.
+
+use drawbridge_model::{
+    audit::{AuditKind, AuditedCall},
+    call::{Call, Decision, Outcome},
+    ids::{CallId, ClientName, RuleId, ServerId, Timestamp},
+    random,
+};
+use rusqlite::{Connection, OptionalExtension, params};
+use sqlx::{Row, sqlite::SqliteRow};
+
+use super::{
+    from_enum_text,
+    rule::{self, NewRule},
+    to_enum_text,
+};
+use crate::{
+    Store, StoreContext, StoreError,
+    audit::{Chain, DecisionColumns, OutcomeColumns, Sealed},
+};
+
+/// The columns of a call in a list, with `NULL` instead of its arguments.
+const LIST_COLUMNS: &str =
+    "id, at, client, server, tool, exposed_name, decision, decided_by, reason, outcome, error, waited_ms,
+    duration_ms, rule, is_edited, NULL AS arguments";
+
+/// A call with everything that its decision is bound to.
+#[derive(Debug, Clone)]
+pub struct CallRow {
+    pub call: Call,
+    pub definition_digest: String,
+    pub arguments_digest: String,
+    /// Whether the rule that decided the call applies to a limited number of calls, of which this
+    /// is one.
+    pub is_counted: bool,
+    /// The arguments as stored: JSON text without secrets, or `None` if they are long.
+    pub arguments: Option<String>,
+    /// The rule that the decision makes. It is written together with the decision.
+    pub new_rule: Option<Box<NewRule>>,
+}
+
+/// Which calls to read, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct CallFilter {
+    pub client: Option<ClientName>,
+    pub server: Option<ServerId>,
+    /// Only calls that were put to a person, also if nobody decided.
+    pub asked: bool,
+    /// Only calls with this text in their tool, exposed name, reason, error or arguments. ASCII
+    /// letters match in any case.
+    pub text: Option<String>,
+    pub decision: Option<Decision>,
+    /// Only calls after this one in the list, which are older.
+    pub before: Option<CallId>,
+    /// Only calls at or after `since`, and before `until`.
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+    pub limit: u32,
+}
+
+/// Which past calls to read with their arguments, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct PastCallFilter {
+    pub client: Option<ClientName>,
+    pub server: Option<ServerId>,
+    pub tool: Option<String>,
+    /// Only calls that were put to a person, also if nobody decided.
+    pub asked: bool,
+    pub since: Option<Timestamp>,
+    pub limit: u32,
+}
+
+impl Store {
+    /// Returns past calls, each with its stored arguments.
+    pub async fn past_calls(
+        &self,
+        filter: &PastCallFilter,
+    ) -> Result<Vec<(Call, Option<String>)>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
+             AND (?3 IS NULL OR tool = ?3) AND (NOT ?4 OR decided_by IN ('person', 'hub'))
+             AND (?5 IS NULL OR at >= ?5) ORDER BY id DESC LIMIT ?6",
+        )
+        .bind(filter.client.as_ref().map(ClientName::as_str))
+        .bind(filter.server.as_ref().map(ServerId::as_str))
+        .bind(&filter.tool)
+        .bind(filter.asked)
+        .bind(filter.since.map(|at| at.0))
+        .bind(filter.limit)
+        .fetch_all(&self.pool)
+        .await;
+        let with_arguments = |row: &SqliteRow| Ok((call_from_row(row)?, row.try_get("arguments")?));
+        rows.and_then(|rows| rows.iter().map(with_arguments).collect())
+            .context("cannot read the calls")
+    }
+
+    pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
+        let sql = format!(
+            "SELECT {LIST_COLUMNS} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
+             AND (NOT ?3 OR decided_by IN ('person', 'hub')) AND (?5 IS NULL OR decision = ?5)
+             AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
+             AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
+                  OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\')
+             ORDER BY id DESC LIMIT ?4"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(filter.client.as_ref().map(ClientName::as_str))
+            .bind(filter.server.as_ref().map(ServerId::as_str))
+            .bind(filter.asked)
+            .bind(filter.limit)
+            .bind(filter.decision.as_ref().map(to_enum_text))
+            .bind(filter.before.as_ref().and_then(row_id))
+            .bind(filter.since.map(|at| at.0))
+            .bind(filter.until.map(|at| at.0))
+            .bind(filter.text.as_deref().map(like_pattern))
+            .fetch_all(&self.pool)
+            .await;
+        rows.and_then(|rows| rows.iter().map(call_from_row).collect())
+            .context("cannot read the calls")
+    }
+
+    /// Returns calls with their audit data, oldest first: those after `after`, at or after `since`,
+    /// and before `until`.
+    pub async fn audited_calls(
+        &self,
+        after: Option<&CallId>,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+        limit: u32,
+    ) -> Result<Vec<AuditedCall>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT c.*, a.hash FROM call c LEFT JOIN audit a ON a.seq = c.seq
+             WHERE c.id > ?1 AND (?2 IS NULL OR c.at >= ?2) AND (?3 IS NULL OR c.at < ?3) ORDER BY c.id LIMIT ?4",
+        )
+        .bind(after.and_then(row_id).unwrap_or(-1))
+        .bind(since.map(|at| at.0))
+        .bind(until.map(|at| at.0))
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await;
+        rows.and_then(|rows| rows.iter().map(audited_from_row).collect())
+            .context("cannot read the calls")
+    }
+
+    pub async fn call(&self, id: &CallId) -> Result<Option<Call>, StoreError> {
+        let Some(number) = row_id(id) else {
+            return Ok(None);
+        };
+        let row = sqlx::query("SELECT * FROM call WHERE id = ?")
+            .bind(number)
+            .fetch_optional(&self.pool)
+            .await;
+        row.and_then(|row| row.as_ref().map(call_from_row).transpose())
+            .context("cannot read a call")
+    }
+
+    /// Returns whether the client has ever called the tool, regardless of the decision.
+    pub async fn has_called(
+        &self,
+        client: &ClientName,
+        server: &ServerId,
+        tool: &str,
+    ) -> Result<bool, StoreError> {
+        let row =
+            sqlx::query("SELECT 1 FROM call WHERE client = ? AND server = ? AND tool = ? ORDER BY id DESC LIMIT 1")
+                .bind(client.as_str())
+                .bind(server.as_str())
+                .bind(tool)
+                .fetch_optional(&self.pool)
+                .await;
+        row.map(|row| row.is_some())
+            .context("cannot read the calls")
+    }
+}
+
+/// The end of a call.
+#[derive(Debug)]
+pub(crate) struct CallOutcome {
+    pub(crate) id: CallId,
+    pub(crate) outcome: Outcome,
+    pub(crate) error: String,
+    pub(crate) duration_ms: Option<u32>,
+}
+
+/// Writes calls with their decisions.
+pub(crate) fn insert_decisions<'a>(
+    rows: impl Iterator<Item = &'a CallRow>,
+    connection: &Connection,
+    chain: &mut Chain<'_>,
+) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
+         decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments, seq, rule, is_edited)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    )?;
+    for CallRow {
+        call,
+        definition_digest,
+        arguments_digest,
+        arguments,
+        is_counted,
+        new_rule,
+    } in rows
+    {
+        let number = require_row_id(&call.id)?;
+        let (decision, decided_by, outcome) = (
+            to_enum_text(&call.decision),
+            to_enum_text(&call.decided_by),
+            to_enum_text(&call.outcome),
+        );
+        statement.execute(params![
+            number,
+            call.at.0,
+            call.client.as_str(),
+            call.server.as_str(),
+            call.tool,
+            call.exposed_name,
+            definition_digest,
+            arguments_digest,
+            decision,
+            decided_by,
+            call.reason,
+            outcome,
+            call.error,
+            call.waited_ms,
+            call.duration_ms,
+            arguments,
+            chain.next_seq(),
+            call.rule.as_ref().map(RuleId::as_str),
+            call.is_edited,
+        ])?;
+        if let (true, Some(rule)) = (is_counted, &call.rule) {
+            rule::count_call(rule, connection)?;
+        }
+        let decided = DecisionColumns {
+            at: call.at.0,
+            client: call.client.as_str().as_bytes(),
+            server: call.server.as_str().as_bytes(),
+            tool: call.tool.as_bytes(),
+            exposed_name: call.exposed_name.as_bytes(),
+            definition_digest: definition_digest.as_bytes(),
+            arguments_digest: arguments_digest.as_bytes(),
+            arguments: arguments.as_deref().map(str::as_bytes),
+            decision: decision.as_bytes(),
+            decided_by: decided_by.as_bytes(),
+            reason: call.reason.as_bytes(),
+            rule: call.rule.as_ref().map(|rule| rule.as_str().as_bytes()),
+            is_edited: call.is_edited.into(),
+            waited_ms: call.waited_ms.into(),
+            end: (call.decision != Decision::Allowed)
+                .then(|| outcome_columns(&outcome, &call.error, call.duration_ms)),
+        };
+        chain.append(
+            AuditKind::Decided,
+            Some(number),
+            "",
+            &Sealed::Decision(decided),
+        )?;
+        if let Some(new_rule) = new_rule {
+            rule::save(new_rule, connection, chain)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the outcomes of calls. If a call has an outcome already, the first one stays.
+pub(crate) fn write_outcomes(
+    ended: &[CallOutcome],
+    connection: &Connection,
+    chain: &mut Chain<'_>,
+) -> Result<(), rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ? AND outcome = 'running' RETURNING seq",
+    )?;
+    for ended in ended {
+        let (number, outcome) = (require_row_id(&ended.id)?, to_enum_text(&ended.outcome));
+        let values = params![outcome, ended.error, ended.duration_ms, number];
+        let entry: Option<Option<i64>> =
+            statement.query_row(values, |row| row.get(0)).optional()?;
+        // Calls from before the audit existed have no entries.
+        if entry.flatten().is_some() {
+            let ending = outcome_columns(&outcome, &ended.error, ended.duration_ms);
+            chain.append(AuditKind::Ended, Some(number), "", &Sealed::End(ending))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns an unknown outcome for each call that was running when an earlier hub ended.
+pub(crate) fn interrupted_calls(
+    connection: &Connection,
+) -> Result<Vec<CallOutcome>, rusqlite::Error> {
+    let mut statement =
+        connection.prepare("SELECT id FROM call WHERE outcome = 'running' ORDER BY id")?;
+    let ended = |id: i64| CallOutcome {
+        id: call_id(id),
+        outcome: Outcome::Unknown,
+        error: "Drawbridge stopped while the call was running".into(),
+        duration_ms: None,
+    };
+    statement
+        .query_map([], |row| row.get(0).map(ended))?
+        .collect()
+}
+
+fn outcome_columns<'a>(
+    outcome: &'a str,
+    error: &'a str,
+    duration_ms: Option<u32>,
+) -> OutcomeColumns<'a> {
+    OutcomeColumns {
+        outcome: outcome.as_bytes(),
+        error: error.as_bytes(),
+        duration_ms: duration_ms.map(Into::into),
+    }
+}
+
+fn call_id(number: i64) -> CallId {
+    CallId::new(random::encode_id(number.cast_unsigned()))
+}
+
+/// Returns the number that an id encodes, which is the key of its row, or `None` if the text is no
+/// id.
+fn row_id(id: &CallId) -> Option<i64> {
+    random::decode_id(id.as_str()).map(u64::cast_signed)
+}
+
+fn require_row_id(id: &CallId) -> Result<i64, rusqlite::Error> {
+    row_id(id).ok_or_else(|| {
+        rusqlite::Error::ToSqlConversionFailure(format!("'{id}' is not the id of a call").into())
+    })
+}
+
+/// Returns a `LIKE` pattern that matches any text containing `text`.
+fn like_pattern(text: &str) -> String {
+    let escaped = text
+        .replace('\\', r"\\")
+        .replace('%', r"\%")
+        .replace('_', r"\_");
+    format!("%{escaped}%")
+}
+
+fn audited_from_row(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
+    Ok(AuditedCall {
+        call: call_from_row(row)?,
+        definition_digest: row.try_get("definition_digest")?,
+        arguments_digest: row.try_get("arguments_digest")?,
+        seq: row
+            .try_get::<Option<i64>, _>("seq")?
+            .and_then(|seq| seq.try_into().ok()),
+        hash: row.try_get::<Option<Vec<u8>>, _>("hash")?.map(hex::encode),
+    })
+}
+
+fn call_from_row(row: &SqliteRow) -> Result<Call, sqlx::Error> {
+    Ok(Call {
+        id: call_id(row.try_get("id")?),
+        at: Timestamp(row.try_get("at")?),
+        client: ClientName::new(row.try_get::<String, _>("client")?),
+        server: ServerId::new(row.try_get::<String, _>("server")?),
+        tool: row.try_get("tool")?,
+        exposed_name: row.try_get("exposed_name")?,
+        decision: from_enum_text(row.try_get("decision")?)?,
+        decided_by: from_enum_text(row.try_get("decided_by")?)?,
+        rule: row.try_get::<Option<String>, _>("rule")?.map(RuleId::new),
+        is_edited: row.try_get("is_edited")?,
+        reason: row.try_get("reason")?,
+        outcome: from_enum_text(row.try_get("outcome")?)?,
+        error: row.try_get("error")?,
+        waited_ms: row.try_get("waited_ms")?,
+        duration_ms: row.try_get("duration_ms")?,
+        arguments: row.try_get("arguments")?,
+    })
+}
+
+#[cfg(test)]
+mod tests;

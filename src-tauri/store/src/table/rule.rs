@@ -1,0 +1,256 @@
+//! `rule`: the rules of the policy.
+
+use drawbridge_model::{
+    audit::AuditKind,
+    ids::{ClientName, RuleId, ServerId, Timestamp},
+    policy::{Lifetime, Rule, RuleSpec, Scope},
+};
+use rusqlite::{Connection, params};
+use serde::Serialize;
+use sqlx::{Row, sqlite::SqliteRow};
+
+use super::{from_enum_text, to_enum_text};
+use crate::{
+    Journal, JournalError, Store, StoreContext, StoreError,
+    audit::{Chain, Sealed},
+};
+
+impl Store {
+    /// Returns all rules, oldest first.
+    pub async fn rules(&self) -> Result<Vec<Rule>, StoreError> {
+        let rows = sqlx::query("SELECT * FROM rule ORDER BY created_at, rowid")
+            .fetch_all(&self.pool)
+            .await;
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .context("cannot read the rules")
+    }
+
+    /// Removes a rule. Returns how many there were.
+    pub async fn delete_rule(&self, id: &RuleId) -> Result<u64, StoreError> {
+        let done = sqlx::query("DELETE FROM rule WHERE id = ?")
+            .bind(id.as_str())
+            .execute(&self.pool)
+            .await;
+        done.map(|done| done.rows_affected())
+            .context("cannot remove a rule")
+    }
+
+    /// Removes the rules with exactly that scope. Returns how many there were.
+    pub async fn delete_rules_in_scope(&self, scope: &Scope) -> Result<u64, StoreError> {
+        let (server, tool, client) = scope_columns(scope);
+        sqlx::query("DELETE FROM rule WHERE server = ? AND tool = ? AND client = ?")
+            .bind(server)
+            .bind(tool)
+            .bind(client)
+            .execute(&self.pool)
+            .await
+            .map(|done| done.rows_affected())
+            .context("cannot remove a rule")
+    }
+
+    /// Binds the rules of a tool to this definition, if they were bound to an earlier one.
+    pub async fn bind_rules_of_tool(
+        &self,
+        server: &ServerId,
+        tool: &str,
+        definition: &str,
+    ) -> Result<(), StoreError> {
+        let done =
+            sqlx::query("UPDATE rule SET definition = ? WHERE server = ? AND tool = ? AND definition IS NOT NULL")
+                .bind(definition)
+                .bind(server.as_str())
+                .bind(tool)
+                .execute(&self.pool)
+                .await;
+        done.map(drop).context("cannot bind a tool's rules")
+    }
+
+    /// Binds the rules of a server to this identity, if they were bound to an earlier one.
+    pub async fn bind_rules_of_server(
+        &self,
+        server: &ServerId,
+        identity: &str,
+    ) -> Result<(), StoreError> {
+        let done =
+            sqlx::query("UPDATE rule SET identity = ? WHERE server = ? AND identity IS NOT NULL")
+                .bind(identity)
+                .bind(server.as_str())
+                .execute(&self.pool)
+                .await;
+        done.map(drop).context("cannot bind a server's rules")
+    }
+
+    /// Removes every rule about a server.
+    pub async fn delete_rules_of_server(&self, server: &ServerId) -> Result<(), StoreError> {
+        let done = sqlx::query("DELETE FROM rule WHERE server = ?")
+            .bind(server.as_str())
+            .execute(&self.pool)
+            .await;
+        done.map(drop).context("cannot remove a server's rules")
+    }
+
+    /// Removes every rule about a client.
+    pub async fn delete_rules_of_client(&self, client: &ClientName) -> Result<(), StoreError> {
+        let done = sqlx::query("DELETE FROM rule WHERE client = ?")
+            .bind(client.as_str())
+            .execute(&self.pool)
+            .await;
+        done.map(drop).context("cannot remove a client's rules")
+    }
+
+    /// Removes the rules that have expired, have used up their calls, or apply to a client session:
+    /// no session outlives the hub.
+    pub async fn delete_ended_rules(&self, now: Timestamp) -> Result<(), StoreError> {
+        let done = sqlx::query(
+            "DELETE FROM rule WHERE lifetime ->> 'kind' = 'session' OR lifetime ->> 'at' <= ? OR lifetime ->> 'count' <= used",
+        )
+        .bind(now.0)
+        .execute(&self.pool)
+        .await;
+        done.map(drop).context("cannot remove ended rules")
+    }
+}
+
+/// The body of the audit's entry about a saved rule. Numbers stay as they were written.
+#[derive(Serialize)]
+pub struct RuleNote<'a> {
+    id: &'a RuleId,
+    rule: &'a RuleSpec,
+}
+
+impl<'a> RuleNote<'a> {
+    pub fn new(rule: &'a Rule) -> Self {
+        Self {
+            id: &rule.id,
+            rule: &rule.spec,
+        }
+    }
+}
+
+/// A rule to add, or to replace the rule with its id.
+#[derive(Debug, Clone)]
+pub struct NewRule {
+    pub rule: Rule,
+    /// The other rules that it replaces.
+    pub replaced: Vec<RuleId>,
+}
+
+impl Journal {
+    /// Saves a rule, together with an entry in the audit.
+    ///
+    /// # Errors
+    /// Returns an error if the rule cannot be written. Nothing is changed then.
+    pub async fn save_rule(&self, new_rule: NewRule) -> Result<(), JournalError> {
+        self.write(move |connection, chain| save(&new_rule, connection, chain))
+            .await
+    }
+
+    /// Replaces all rules, together with an entry in the audit. `note` is its body, a JSON object.
+    ///
+    /// # Errors
+    /// Returns an error if the rules cannot be written. Nothing is changed then.
+    pub async fn replace_rules(&self, rules: Vec<Rule>, note: String) -> Result<(), JournalError> {
+        self.write(move |connection, chain| {
+            connection.execute("DELETE FROM rule", [])?;
+            for rule in &rules {
+                insert(rule, connection)?;
+            }
+            chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing)
+        })
+        .await
+    }
+}
+
+/// Saves a rule, together with an entry in the audit.
+pub(crate) fn save(
+    new_rule: &NewRule,
+    connection: &Connection,
+    chain: &mut Chain<'_>,
+) -> Result<(), rusqlite::Error> {
+    let NewRule { rule, replaced } = new_rule;
+    for id in replaced {
+        connection.execute("DELETE FROM rule WHERE id = ?", params![id.as_str()])?;
+    }
+    insert(rule, connection)?;
+    let note = serde_json::to_string(&RuleNote::new(rule)).expect("a rule is plain data");
+    chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing)
+}
+
+fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
+    let (server, tool, client) = scope_columns(&rule.spec.scope);
+    let json = |value: Result<String, serde_json::Error>| {
+        value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))
+    };
+    connection
+        .execute(
+            "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, lifetime,
+             note, identity, definition, created_at, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            params![
+                rule.id.as_str(),
+                server,
+                tool,
+                client,
+                rule.spec.read_only,
+                json(serde_json::to_string(&rule.spec.conditions))?,
+                rule.spec.effect.as_ref().map(to_enum_text),
+                rule.spec.result.as_ref().map(to_enum_text),
+                json(serde_json::to_string(&rule.spec.lifetime))?,
+                rule.spec.note,
+                rule.identity,
+                rule.definition,
+                rule.created_at.0,
+                rule.used,
+            ],
+        )
+        .map(drop)
+}
+
+/// Counts a call against the limit of its rule. The journal does this together with the decision.
+pub(crate) fn count_call(rule: &RuleId, connection: &Connection) -> Result<(), rusqlite::Error> {
+    let mut statement =
+        connection.prepare_cached("UPDATE rule SET used = used + 1 WHERE id = ?")?;
+    statement.execute(params![rule.as_str()]).map(drop)
+}
+
+fn scope_columns(scope: &Scope) -> (&str, &str, &str) {
+    (
+        scope.server.as_ref().map_or("", ServerId::as_str),
+        scope.tool.as_deref().unwrap_or(""),
+        scope.client.as_ref().map_or("", ClientName::as_str),
+    )
+}
+
+fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
+    let text = |column: &str| {
+        row.try_get::<String, _>(column)
+            .map(|text| (!text.is_empty()).then_some(text))
+    };
+    let decode = |e: serde_json::Error| sqlx::Error::Decode(e.into());
+    let lifetime: Lifetime = serde_json::from_str(row.try_get("lifetime")?).map_err(decode)?;
+    Ok(Rule {
+        id: RuleId::new(row.try_get::<String, _>("id")?),
+        spec: RuleSpec {
+            scope: Scope {
+                server: text("server")?.map(ServerId::new),
+                tool: text("tool")?,
+                client: text("client")?.map(ClientName::new),
+            },
+            read_only: row.try_get("read_only")?,
+            conditions: serde_json::from_str(row.try_get("conditions")?).map_err(decode)?,
+            effect: row
+                .try_get::<Option<&str>, _>("effect")?
+                .map(from_enum_text)
+                .transpose()?,
+            result: row
+                .try_get::<Option<&str>, _>("result")?
+                .map(from_enum_text)
+                .transpose()?,
+            lifetime,
+            note: row.try_get("note")?,
+        },
+        identity: row.try_get("identity")?,
+        definition: row.try_get("definition")?,
+        created_at: Timestamp(row.try_get("created_at")?),
+        used: row.try_get("used")?,
+    })
+}

@@ -1,0 +1,199 @@
+//! A live connection to a server whose revision is known. Requests are encoded for that revision.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use drawbridge_jsonrpc::json::RawObject;
+use drawbridge_model::{
+    cause::Cause,
+    protocol::{
+        Era, LogLevel, ServerHello,
+        headers::{self, HeaderParam},
+        meta::{self, OutgoingMeta},
+    },
+};
+use drawbridge_sessions::ClientHandle;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::{UpstreamError, server_request::ServerRequest};
+use crate::transport::{NotSentReason, Reply, Transport, TransportError, TransportRequest};
+
+/// Generates ids for requests to servers. No id is used twice while Drawbridge runs. Cheap to
+/// clone.
+#[derive(Clone, Default)]
+pub(super) struct RequestIds(Arc<AtomicU64>);
+
+impl RequestIds {
+    pub(super) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// A connection with a completed handshake.
+pub struct Connection {
+    transport: Transport,
+    pub hello: ServerHello,
+    ids: RequestIds,
+    /// The level from which on the server was asked to log, if it was.
+    log_level: Mutex<Option<LogLevel>>,
+    /// Whether the server has answered a request other than for a list.
+    has_answered: AtomicBool,
+}
+
+impl Connection {
+    pub(super) fn new(transport: Transport, hello: ServerHello, ids: RequestIds) -> Self {
+        Self {
+            transport,
+            hello,
+            ids,
+            log_level: Mutex::default(),
+            has_answered: AtomicBool::new(false),
+        }
+    }
+
+    /// Records that the server has answered a request with a result.
+    pub(super) fn record_success(&self, method: &str) {
+        if self.era().is_modern()
+            && matches!(method, "tools/call" | "prompts/get" | "resources/read")
+        {
+            self.has_answered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether a refusal can mean that the server offers the stateless revision without
+    /// serving it. Some servers list their tools in it, but refuse every call.
+    pub(super) fn may_need_initialize(&self) -> bool {
+        self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
+    }
+
+    pub fn era(&self) -> Era {
+        self.hello.era()
+    }
+
+    pub(super) fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
+    /// Returns whether the server has to be asked to log from this level on. If so, stores the
+    /// level as the one that the server was asked for.
+    pub(super) fn update_log_level(&self, level: LogLevel) -> bool {
+        let mut requested = self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_lower = requested.is_none_or(|requested| level < requested);
+        if is_lower {
+            *requested = Some(level);
+        }
+        is_lower
+    }
+
+    /// Sends a request on Drawbridge's own behalf, and returns the answer.
+    ///
+    /// # Errors
+    /// Returns an error if the server does not answer, or not in time.
+    pub async fn request_with_timeout(
+        &self,
+        method: &str,
+        params: &RawValue,
+        time_limit: Duration,
+    ) -> Result<Reply, UpstreamError> {
+        let request = ServerRequest::without_timeout(method, Some(params));
+        match timeout(time_limit, self.request(self.ids.next(), &request)).await {
+            Ok(reply) => Ok(reply?),
+            Err(_) => Err(UpstreamError::no_answer(time_limit)),
+        }
+    }
+
+    /// Checks that the server is alive. An error in its answer is a sign of life, too.
+    ///
+    /// # Errors
+    /// Returns an error if the server does not answer, or not in time.
+    pub(super) async fn ping(&self, time_limit: Duration) -> Result<(), UpstreamError> {
+        let request = ServerRequest::without_timeout("ping", None);
+        match timeout(time_limit, self.request(self.ids.next(), &request)).await {
+            Ok(reply) => Ok(reply.map(drop)?),
+            Err(_) => Err(UpstreamError::no_answer(time_limit)),
+        }
+    }
+
+    /// Sends a request under this id and waits for the answer, without a timeout. Progress is asked
+    /// for with the id as the token. Dropping the future cancels the request.
+    pub(super) async fn request(
+        &self,
+        id: u64,
+        request: &ServerRequest<'_>,
+    ) -> Result<Reply, TransportError> {
+        let ServerRequest { method, params, .. } = *request;
+        let modern = self.era().is_modern();
+        let wants_progress = request.progress_token.is_some();
+        if !modern && !wants_progress {
+            return self
+                .transport
+                .request(TransportRequest {
+                    id,
+                    method,
+                    params: params.map(RawValue::get),
+                    headers: &[],
+                })
+                .await;
+        }
+        let unreadable = |error: serde_json::Error| {
+            TransportError::NotSent(NotSentReason::Params {
+                method: method.to_owned(),
+                source: Cause::new(error),
+            })
+        };
+        let outgoing_meta = OutgoingMeta {
+            modern,
+            client: request.client_handle.map(|handle| &handle.session().hello),
+            log_level: request.client_handle.and_then(ClientHandle::log_level),
+            progress_token: wants_progress.then_some(id),
+        };
+        let text = meta::add_meta(params, &outgoing_meta).map_err(unreadable)?;
+        let headers = if modern && self.transport.is_http() {
+            let params = params
+                .map(RawObject::parse)
+                .transpose()
+                .map_err(unreadable)?
+                .unwrap_or_default();
+            modern_headers(method, &params, request.header_params)
+        } else {
+            Vec::new()
+        };
+        self.transport
+            .request(TransportRequest {
+                id,
+                method,
+                params: Some(&text),
+                headers: &headers,
+            })
+            .await
+    }
+
+    pub async fn close(&self) {
+        self.transport.close().await;
+    }
+}
+
+/// Returns the headers of a request of the modern era.
+fn modern_headers(
+    method: &str,
+    params: &RawObject<'_>,
+    header_params: &[HeaderParam],
+) -> Vec<(String, String)> {
+    let mut all = headers::standard_headers(method, params);
+    if let Some(arguments) = params.get("arguments") {
+        let values = header_params
+            .iter()
+            .filter_map(|param| Some((param, headers::param_value(arguments, param)?)));
+        all.extend(values.map(|(param, value)| (param.header.clone(), headers::encode(&value))));
+    }
+    all
+}

@@ -1,0 +1,344 @@
+//! Connects to servers: resolves the secrets of a spec, opens the transport, and performs the
+//! handshake.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
+};
+
+use drawbridge_model::{
+    event::Events,
+    ids::ServerId,
+    spec::{RegisteredServer, ServerSpec},
+};
+use drawbridge_store::{
+    logs::Logs,
+    secrets::{Secret, Secrets},
+};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep, timeout},
+};
+
+use super::{
+    UpstreamError,
+    connection::{Connection, RequestIds},
+    handshake::{self, Negotiation, NegotiationCache},
+};
+use crate::{
+    http::HttpClient,
+    oauth::Authorizer,
+    transport::{
+        EventSender, HttpTarget, HttpTransport, LocalHttpServer, SseTransport, StdioTransport,
+        Transport, TransportEvent,
+        process::{Launch, guard::Guard, usage::UsageMeter},
+    },
+};
+
+/// The most messages of a server that may wait. If a server sends more, it is slowed down.
+const INBOX_CAPACITY: usize = 256;
+/// The longest time for which a program may prepare a server, as long as it uses CPU time.
+const MAX_START: Duration = Duration::from_secs(300);
+/// How often the CPU time of the program is read meanwhile. A difference of at least `MIN_CPU_MS`
+/// counts as work.
+const CPU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+const MIN_CPU_MS: u64 = 20;
+
+/// Makes connections. Cheap to clone.
+#[derive(Clone)]
+pub struct Connector {
+    events: Events,
+    logs: Logs,
+    secrets: Secrets,
+    authorizer: Authorizer,
+    guard: Guard,
+    http: HttpClient,
+    ids: RequestIds,
+    negotiations: NegotiationCache,
+    meter: UsageMeter,
+}
+
+/// Receives the progress of a server's start, as text for people.
+pub(super) type Progress<'a> = &'a (dyn Fn(String) + Send + Sync);
+
+/// A connection with a completed handshake, and the receiver of its server's messages.
+pub struct Connected {
+    pub connection: Arc<Connection>,
+    pub inbox: mpsc::Receiver<TransportEvent>,
+}
+
+impl Connector {
+    pub fn new(
+        events: Events,
+        logs: Logs,
+        secrets: Secrets,
+        authorizer: Authorizer,
+        guard: Guard,
+    ) -> Self {
+        Self {
+            events,
+            logs,
+            secrets,
+            authorizer,
+            guard,
+            http: HttpClient::new(),
+            ids: RequestIds::default(),
+            negotiations: NegotiationCache::default(),
+            meter: UsageMeter::default(),
+        }
+    }
+
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+
+    pub fn logs(&self) -> &Logs {
+        &self.logs
+    }
+
+    pub(super) fn ids(&self) -> &RequestIds {
+        &self.ids
+    }
+
+    /// Returns the negotiations that have worked before.
+    pub fn negotiations(&self) -> &NegotiationCache {
+        &self.negotiations
+    }
+
+    /// Returns the meter for the servers' usage of CPU and memory.
+    pub fn meter(&self) -> &UsageMeter {
+        &self.meter
+    }
+
+    /// Connects to a server and performs the handshake, within the timeout of the spec. Begins with
+    /// the negotiation that worked last. `non_jsonrpc_lines` counts lines on stdout that are not
+    /// JSON-RPC. `progress` receives the progress of a start that takes long, if its program may
+    /// have to be downloaded first.
+    ///
+    /// # Errors
+    /// Returns an error if a secret is missing, or if the server cannot be reached or does not
+    /// speak the protocol. The server's processes are ended then. If the handshake timed out, they
+    /// may end after the return.
+    pub async fn connect(
+        &self,
+        server: &RegisteredServer,
+        non_jsonrpc_lines: Arc<AtomicU32>,
+        progress: Progress<'_>,
+    ) -> Result<Connected, UpstreamError> {
+        let mut negotiation = self.negotiations.negotiation_for(server);
+        let mut tried = Vec::new();
+        loop {
+            tried.push(negotiation);
+            let (connected, next) = self
+                .try_negotiation(server, non_jsonrpc_lines.clone(), negotiation, progress)
+                .await;
+            let may_try = |next: &Negotiation| {
+                !tried.contains(next) && server.spec.protocol_version.is_none()
+            };
+            match (connected, next.filter(may_try)) {
+                (Ok(connected), _) => {
+                    self.negotiations
+                        .record(server, negotiation, &connected.connection.hello);
+                    return Ok(connected);
+                }
+                (Err(error), None) => return Err(error.map_text(&|text| self.logs.mask_text(text))),
+                (Err(_), Some(next)) => negotiation = next,
+            }
+        }
+    }
+
+    /// Connects with one negotiation. If that fails, also returns the next one that is worth
+    /// trying.
+    async fn try_negotiation(
+        &self,
+        server: &RegisteredServer,
+        non_jsonrpc_lines: Arc<AtomicU32>,
+        negotiation: Negotiation,
+        progress: Progress<'_>,
+    ) -> (Result<Connected, UpstreamError>, Option<Negotiation>) {
+        let (events, inbox) = mpsc::channel(INBOX_CAPACITY);
+        let events = EventSender::new(events);
+        let transport = match self
+            .open_transport(
+                &server.id,
+                &server.spec,
+                non_jsonrpc_lines,
+                events,
+                negotiation,
+            )
+            .await
+        {
+            Ok(transport) => transport,
+            Err(error) => return (Err(error), None),
+        };
+        let time_limit = Duration::from_millis(server.spec.timeouts.initialize_ms.into());
+        let handshake = handshake::perform(
+            &transport,
+            &self.ids,
+            negotiation,
+            server.spec.protocol_version.as_deref(),
+        );
+        let outcome = self
+            .await_start(server, &transport, time_limit, progress, handshake)
+            .await;
+        match outcome.unwrap_or(Err(handshake::HandshakeError::TimedOut(time_limit))) {
+            Ok(hello) => {
+                let connection = Arc::new(Connection::new(transport, hello, self.ids.clone()));
+                (Ok(Connected { connection, inbox }), None)
+            }
+            Err(failure) => {
+                let next = failure.next_negotiation(negotiation, &transport, server.spec.transport);
+                // A server that timed out may also be slow to end. Wait for its end only if another
+                // one is to be started in its place.
+                if next.is_some() || !matches!(failure, handshake::HandshakeError::TimedOut(_)) {
+                    transport.close().await;
+                } else {
+                    tokio::spawn(async move { transport.close().await });
+                }
+                (Err(failure.into()), next)
+            }
+        }
+    }
+
+    /// Returns the output of `awaited`, or `None` if it takes too long. If the server's program may
+    /// have to be downloaded first (`npx` and the like), the timeout begins anew as long as the
+    /// program works.
+    async fn await_start<T>(
+        &self,
+        server: &RegisteredServer,
+        transport: &Transport,
+        time_limit: Duration,
+        progress: Progress<'_>,
+        awaited: impl Future<Output = T>,
+    ) -> Option<T> {
+        let runtime = server
+            .spec
+            .runtime()
+            .filter(|runtime| runtime.may_download());
+        let (Some(runtime), Some(pid)) = (runtime, transport.pid()) else {
+            return timeout(time_limit, awaited).await.ok();
+        };
+        let mut awaited = std::pin::pin!(awaited);
+        let (began, mut worked_at, mut worked) = (Instant::now(), Instant::now(), 0_u64);
+        while worked_at.elapsed() < time_limit && began.elapsed() < MAX_START.max(time_limit) {
+            tokio::select! {
+                done = &mut awaited => return Some(done),
+                () = sleep(CPU_CHECK_INTERVAL.min(time_limit)) => {}
+            }
+            let used = self
+                .meter
+                .read_usage(vec![pid])
+                .await
+                .get(&pid)
+                .map_or(0, |used| used.cpu_ms);
+            if used.abs_diff(worked) >= MIN_CPU_MS {
+                (worked, worked_at) = (used, Instant::now());
+            }
+            if began.elapsed() > 2 * CPU_CHECK_INTERVAL {
+                let seconds = began.elapsed().as_secs();
+                progress(format!(
+                    "Starting: {} is installing the package ({seconds} s). The first start can take a few \
+                     minutes",
+                    runtime.command()
+                ));
+            }
+        }
+        None
+    }
+
+    async fn open_transport(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+        non_jsonrpc_lines: Arc<AtomicU32>,
+        events: EventSender,
+        negotiation: Negotiation,
+    ) -> Result<Transport, UpstreamError> {
+        match (&spec.command, &spec.url) {
+            (Some(command), Some(url)) => {
+                let launch = self.prepare_launch(spec, command).await?;
+                let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
+                let served =
+                    LocalHttpServer::start(id, &launch, url, time_limit, &self.guard, &self.logs)
+                        .await?;
+                match self
+                    .open_url_transport(id, spec, url, events.clone(), negotiation)
+                    .await
+                {
+                    Ok(transport) => Ok(served.into_transport(transport, events)),
+                    Err(error) => {
+                        served.stop().await;
+                        Err(error)
+                    }
+                }
+            }
+            (None, Some(url)) => {
+                self.open_url_transport(id, spec, url, events, negotiation)
+                    .await
+            }
+            (command, None) => {
+                let command = command
+                    .as_deref()
+                    .expect("a checked spec has a command or a URL");
+                let launch = self.prepare_launch(spec, command).await?;
+                let transport = StdioTransport::start(
+                    id.clone(),
+                    &launch,
+                    &self.guard,
+                    self.logs.clone(),
+                    non_jsonrpc_lines,
+                    events,
+                );
+                Ok(Transport::Stdio(transport.await?))
+            }
+        }
+    }
+
+    async fn open_url_transport(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+        url: &str,
+        events: EventSender,
+        negotiation: Negotiation,
+    ) -> Result<Transport, UpstreamError> {
+        let (headers, used) = self.secrets.resolve(&spec.all_headers()).await?;
+        self.mask_secrets(&used);
+        let target = HttpTarget {
+            url: url.to_owned(),
+            headers,
+            bearer: self.authorizer.bearer(id, spec),
+        };
+        if negotiation == Negotiation::LegacySse {
+            let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
+            let transport =
+                SseTransport::connect(self.http.clone(), &target, time_limit, events).await?;
+            return Ok(Transport::Sse(transport));
+        }
+        let transport = HttpTransport::new(self.http.clone(), &target, events)?;
+        Ok(Transport::Http(transport))
+    }
+
+    async fn prepare_launch(
+        &self,
+        spec: &ServerSpec,
+        command: &str,
+    ) -> Result<Launch, UpstreamError> {
+        let (env, used) = self.secrets.resolve(&spec.env).await?;
+        self.mask_secrets(&used);
+        Ok(Launch {
+            command: command.to_owned(),
+            args: spec.args.clone(),
+            env,
+            cwd: spec.cwd.as_ref().map(PathBuf::from),
+            grace: Duration::from_millis(spec.timeouts.stop_ms.into()),
+        })
+    }
+
+    fn mask_secrets(&self, secrets: &[Secret]) {
+        secrets
+            .iter()
+            .for_each(|secret| self.logs.add_secret(secret));
+    }
+}

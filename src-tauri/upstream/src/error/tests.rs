@@ -1,0 +1,142 @@
+use drawbridge_jsonrpc::json::Json;
+use drawbridge_jsonrpc::server_message::MalformedAnswer;
+use drawbridge_model::protocol::handshake;
+use http::StatusCode;
+
+use super::*;
+use crate::transport::{EndReason, HttpRefusal, RemoteError, process::ProcessExit};
+
+const SECRET: &str = "s3cret-token";
+
+fn words() -> String {
+    format!("the server's words with {SECRET}")
+}
+
+fn cause() -> Cause {
+    Cause::new(std::io::Error::other(words()))
+}
+
+fn refusal(status: StatusCode) -> HttpRefusal {
+    HttpRefusal {
+        url: words(),
+        status,
+        text: words(),
+    }
+}
+
+/// Returns an error of each kind that can contain a server's words, or a part of a spec.
+fn errors_with_secrets() -> Vec<UpstreamError> {
+    let interrupted = || RemoteError::Interrupted {
+        url: words(),
+        source: cause(),
+    };
+    let malformed = || InvalidAnswer::Malformed(MalformedAnswer::WrongVersion { version: words() });
+    let initialize = |result: &str| {
+        handshake::read_initialize_result(&Json::new(result)).expect_err("an unusable answer")
+    };
+    let lost = UpstreamError::Lost(LostReason::Ended(EndReason::Exited {
+        exit: ProcessExit::Code(1),
+        last_output: words(),
+    }));
+    vec![
+        SpawnError::CommandNotFound {
+            command: words(),
+            path: words(),
+        }
+        .into(),
+        SpawnError::FolderNotFound { folder: words() }.into(),
+        TargetError::NotUrl {
+            url: words(),
+            source: url::ParseError::EmptyHost,
+        }
+        .into(),
+        SseError::Http(refusal(StatusCode::NOT_FOUND)).into(),
+        SseError::Rpc {
+            url: words(),
+            message: words(),
+        }
+        .into(),
+        SseError::NotStream {
+            url: words(),
+            content_type: words(),
+        }
+        .into(),
+        SseError::EmptyEndpoint {
+            url: words(),
+            data: words(),
+        }
+        .into(),
+        SseError::TimedOut(EndpointTimeout {
+            url: words(),
+            timeout: Duration::ZERO,
+        })
+        .into(),
+        TransportError::NotSent(NotSentReason::Ended(EndReason::Remote(interrupted()))).into(),
+        TransportError::NotSent(NotSentReason::Params {
+            method: "tools/call".into(),
+            source: cause(),
+        })
+        .into(),
+        TransportError::NotSent(NotSentReason::Token(TokenError::Protocol {
+            source: cause(),
+        }))
+        .into(),
+        TransportError::Lost(LostReason::Remote(interrupted())).into(),
+        TransportError::Lost(LostReason::ServerError(refusal(StatusCode::BAD_GATEWAY))).into(),
+        TransportError::Refused(RefusedReason::Http(refusal(StatusCode::FORBIDDEN))).into(),
+        TransportError::NeedsSignIn(SignInReason::Scope {
+            server: "https://mcp.example.com".into(),
+            status: StatusCode::FORBIDDEN,
+            scopes: [words()].into(),
+        })
+        .into(),
+        TransportError::Protocol(malformed()).into(),
+        TransportError::Protocol(InvalidAnswer::NotJsonRpc {
+            url: words(),
+            text: words(),
+        })
+        .into(),
+        UpstreamError::Protocol(ProtocolFault::InitializeRefused { message: words() }),
+        UpstreamError::Protocol(ProtocolFault::Initialize(initialize(&format!(
+            r#"{{"protocolVersion":"{SECRET}"}}"#
+        )))),
+        UpstreamError::Protocol(ProtocolFault::Initialize(initialize(&format!(
+            "\"{SECRET}\""
+        )))),
+        UpstreamError::Unreachable(UnreachableReason::CrashedOften {
+            retry_after: Duration::from_secs(30),
+            last_error: Box::new(lost.clone()),
+        }),
+        lost.clone().into_not_sent(),
+        lost,
+    ]
+}
+
+#[test]
+fn no_text_or_source_of_an_error_keeps_a_secret() {
+    for error in errors_with_secrets() {
+        let shown = error.to_string();
+        assert!(
+            shown.contains(SECRET),
+            "the error text must contain a secret to mask: {shown}"
+        );
+        let masked = error.map_text(&|text| text.replace(SECRET, "***"));
+        let chain = std::iter::successors(Some(&masked as &dyn std::error::Error), |e| e.source());
+        for text in chain.map(ToString::to_string) {
+            assert!(!text.contains(SECRET), "{text}");
+        }
+    }
+}
+
+#[test]
+fn only_a_missing_command_asks_a_person_to_install_the_program() {
+    let missing = UpstreamError::from(SpawnError::CommandNotFound {
+        command: "npx".into(),
+        path: "/bin".into(),
+    });
+    assert!(missing.remedy().contains("Install the program"));
+    let quoted = UpstreamError::Protocol(ProtocolFault::InitializeRefused {
+        message: "cannot find the command".into(),
+    });
+    assert!(!quoted.remedy().contains("Install the program"));
+}

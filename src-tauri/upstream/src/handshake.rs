@@ -1,0 +1,351 @@
+//! Finds out which revision a server speaks, and introduces Drawbridge in it.
+//!
+//! Drawbridge sends `server/discover` first if it does not know the server's revision. If the
+//! answer is an error, or does not arrive, Drawbridge sends `initialize`. If a URL takes no POST,
+//! Drawbridge tries the HTTP+SSE transport of 2024-11-05. The negotiation that worked is remembered
+//! for the server and for others of the same package. A spec can name the revision instead
+//! (`protocol_version`).
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use drawbridge_jsonrpc::{
+    json::RawObject,
+    rpc::{RpcError, code},
+};
+use drawbridge_model::{
+    protocol::{Era, InitializeError, ServerHello, handshake, headers, meta},
+    spec::{RegisteredServer, ServerSpec, TransportKind},
+};
+use tokio::time::sleep;
+
+use super::{
+    UpstreamError,
+    connection::RequestIds,
+    error::{ProtocolFault, TimeoutReason},
+};
+use crate::transport::{RefusedReason, Reply, Transport, TransportError, TransportRequest};
+
+/// How long a server may leave `server/discover` unanswered before `initialize` is sent too.
+const DISCOVER_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Packages that are known to leave `server/discover` unanswered.
+const PACKAGES_NEEDING_INITIALIZE: [&str; 1] = ["uvx chroma-mcp"];
+
+/// How a connection begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Negotiation {
+    /// `server/discover`, then `initialize` if that does not help.
+    Discover,
+    /// `initialize`, then `server/discover` if the server refuses that.
+    Initialize,
+    /// `initialize` only: the server offers the stateless revision, but refuses requests in it.
+    OnlyInitialize,
+    /// `initialize` over HTTP+SSE.
+    LegacySse,
+}
+
+/// The negotiation that last worked with each server and package. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct NegotiationCache(Arc<Mutex<HashMap<String, Negotiation>>>);
+
+impl NegotiationCache {
+    /// Stores the revision that a server spoke when its lists were last read.
+    pub fn record_revision(&self, identity: &str, package: Option<String>, protocol_version: &str) {
+        let negotiation = if Era::from_revision(protocol_version) == Some(Era::Legacy) {
+            Negotiation::Initialize
+        } else {
+            Negotiation::Discover
+        };
+        self.insert(identity, package, negotiation);
+    }
+
+    /// Records that a server requires `initialize`, whatever it answers to `server/discover`.
+    pub(super) fn require_initialize(&self, server: &RegisteredServer) {
+        self.insert(
+            &server.identity,
+            package_name(&server.spec),
+            Negotiation::OnlyInitialize,
+        );
+    }
+
+    pub(super) fn negotiation_for(&self, server: &RegisteredServer) -> Negotiation {
+        if server.spec.transport == Some(TransportKind::Sse) {
+            return Negotiation::LegacySse;
+        }
+        match server
+            .spec
+            .protocol_version
+            .as_deref()
+            .and_then(Era::from_revision)
+        {
+            Some(Era::Legacy) => return Negotiation::OnlyInitialize,
+            Some(Era::Modern) => return Negotiation::Discover,
+            None => {}
+        }
+        let negotiations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let package = package_name(&server.spec);
+        let of_package = || negotiations.get(package.as_ref()?).copied();
+        let built_in = || {
+            PACKAGES_NEEDING_INITIALIZE
+                .contains(&package.as_deref()?)
+                .then_some(Negotiation::Initialize)
+        };
+        negotiations
+            .get(&server.identity)
+            .copied()
+            .or_else(of_package)
+            .or_else(built_in)
+            .unwrap_or(Negotiation::Discover)
+    }
+
+    pub(super) fn record(
+        &self,
+        server: &RegisteredServer,
+        negotiation: Negotiation,
+        hello: &ServerHello,
+    ) {
+        let negotiation = match (negotiation, hello.era()) {
+            (Negotiation::LegacySse | Negotiation::OnlyInitialize, _) => negotiation,
+            (Negotiation::Discover | Negotiation::Initialize, Era::Modern) => Negotiation::Discover,
+            (Negotiation::Discover | Negotiation::Initialize, Era::Legacy) => {
+                Negotiation::Initialize
+            }
+        };
+        self.insert(&server.identity, package_name(&server.spec), negotiation);
+    }
+
+    fn insert(&self, identity: &str, package: Option<String>, negotiation: Negotiation) {
+        let mut negotiations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        negotiations.insert(identity.to_owned(), negotiation);
+        negotiations.extend(package.map(|package| (package, negotiation)));
+    }
+}
+
+/// Returns the program that a spec starts, without the parts that differ between two servers of the
+/// same program: `uvx chroma-mcp`. Returns `None` if the command line does not show it.
+pub fn package_name(spec: &ServerSpec) -> Option<String> {
+    let command = spec.command.as_deref().filter(|_| spec.url.is_none())?;
+    let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
+    let program = program.trim_end_matches(".exe").trim_end_matches(".cmd");
+    let starts_packages = matches!(
+        program,
+        "npx" | "uvx" | "bunx" | "pnpx" | "node" | "bun" | "python" | "python3"
+    );
+    if !starts_packages {
+        return spec.args.is_empty().then(|| program.to_owned());
+    }
+    let first = spec
+        .args
+        .iter()
+        .find(|argument| !argument.starts_with('-'))?;
+    // Drop a version after the name, as in `name@1.2`, but keep a scope, as in `@scope/name`.
+    let first = first
+        .split_once("==")
+        .map_or(first.as_str(), |(name, _)| name);
+    let name = first
+        .get(1..)?
+        .split_once('@')
+        .map_or(first, |(name, _)| &first[..=name.len()]);
+    Some(format!("{program} {name}"))
+}
+
+/// Why a handshake failed.
+pub(super) enum HandshakeError {
+    TimedOut(Duration),
+    Transport(TransportError),
+    Refused(RpcError),
+    Initialize(InitializeError),
+    /// The answer to `server/discover` names no revision that Drawbridge supports.
+    UnknownRevision,
+}
+
+impl HandshakeError {
+    /// Returns another negotiation that may work with this server, if there is any.
+    pub(super) fn next_negotiation(
+        &self,
+        tried: Negotiation,
+        transport: &Transport,
+        configured: Option<TransportKind>,
+    ) -> Option<Negotiation> {
+        match (tried, transport) {
+            (
+                Negotiation::Discover | Negotiation::Initialize | Negotiation::OnlyInitialize,
+                Transport::Http(_),
+            ) if self.rejects_post() && configured.is_none() => Some(Negotiation::LegacySse),
+            // Some servers exit if the first message that they receive is not `initialize`.
+            (Negotiation::Discover, Transport::Stdio(_)) if transport.end_reason().is_some() => {
+                Some(Negotiation::Initialize)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl HandshakeError {
+    fn needs_sign_in(&self) -> bool {
+        matches!(self, Self::Transport(TransportError::NeedsSignIn(_)))
+    }
+
+    /// Returns whether the URL may belong to an HTTP+SSE server, which takes no POST. Statuses
+    /// about the client's rights or its request rate do not show that.
+    fn rejects_post(&self) -> bool {
+        let Self::Transport(TransportError::Refused(RefusedReason::Http(refusal))) = self else {
+            return false;
+        };
+        refusal.status.is_client_error()
+            && ![401, 403, 407, 408, 429].contains(&refusal.status.as_u16())
+    }
+}
+
+impl From<HandshakeError> for UpstreamError {
+    fn from(failure: HandshakeError) -> Self {
+        match failure {
+            HandshakeError::TimedOut(time_limit) => {
+                Self::TimedOut(TimeoutReason::Initialize { time_limit })
+            }
+            HandshakeError::Transport(error) => error.into(),
+            HandshakeError::Refused(error) => Self::Protocol(ProtocolFault::InitializeRefused {
+                message: error.message,
+            }),
+            HandshakeError::Initialize(error) => Self::Protocol(error.into()),
+            HandshakeError::UnknownRevision => Self::Protocol(ProtocolFault::UnknownRevision),
+        }
+    }
+}
+
+impl From<TransportError> for HandshakeError {
+    fn from(error: TransportError) -> Self {
+        Self::Transport(error)
+    }
+}
+
+/// Performs the handshake, without a timeout of its own. `revision` is the one that the spec names,
+/// if any.
+pub(super) async fn perform(
+    transport: &Transport,
+    ids: &RequestIds,
+    negotiation: Negotiation,
+    revision: Option<&str>,
+) -> Result<ServerHello, HandshakeError> {
+    let is_modern_only = revision.and_then(Era::from_revision) == Some(Era::Modern);
+    let hello = match negotiation {
+        Negotiation::Discover if is_modern_only => discover(transport, ids).await,
+        Negotiation::Discover => discover_first(transport, ids).await,
+        Negotiation::Initialize => initialize_first(transport, ids).await,
+        Negotiation::OnlyInitialize | Negotiation::LegacySse => {
+            initialize(transport, ids, revision).await
+        }
+    }?;
+    transport.complete_handshake(&hello);
+    if hello.era() == Era::Legacy {
+        transport.notify("notifications/initialized", None).await?;
+    }
+    Ok(hello)
+}
+
+async fn discover_first(
+    transport: &Transport,
+    ids: &RequestIds,
+) -> Result<ServerHello, HandshakeError> {
+    let mut discovery = std::pin::pin!(discover(transport, ids));
+    tokio::select! {
+        discovered = &mut discovery => return match discovered {
+            Ok(hello) => Ok(hello),
+            // Without a connection, `initialize` cannot be sent. If a person has to sign in,
+            // `initialize` would be refused too.
+            Err(error) if transport.end_reason().is_some() || error.needs_sign_in() => Err(error),
+            Err(_) => initialize(transport, ids, None).await,
+        },
+        () = sleep(DISCOVER_TIMEOUT) => {}
+    }
+    // The server may still be starting, and read both requests when it is ready. The first request
+    // that succeeds counts.
+    let mut initialization = std::pin::pin!(initialize(transport, ids, None));
+    tokio::select! {
+        discovered = &mut discovery => match discovered {
+            Ok(hello) => Ok(hello),
+            Err(_) => initialization.await,
+        },
+        initialized = &mut initialization => match initialized {
+            Ok(hello) => Ok(hello),
+            Err(refused) => discovery.await.map_err(|_| refused),
+        },
+    }
+}
+
+async fn initialize_first(
+    transport: &Transport,
+    ids: &RequestIds,
+) -> Result<ServerHello, HandshakeError> {
+    match initialize(transport, ids, None).await {
+        Err(
+            refused @ (HandshakeError::Refused(_)
+            | HandshakeError::Transport(TransportError::Refused(_))),
+        ) => discover(transport, ids).await.map_err(|_| refused),
+        other => other,
+    }
+}
+
+async fn discover(transport: &Transport, ids: &RequestIds) -> Result<ServerHello, HandshakeError> {
+    const METHOD: &str = "server/discover";
+    let params = meta::own_params();
+    let headers = headers::standard_headers(METHOD, &RawObject::default());
+    let mut reply = send_request(transport, ids, METHOD, &params, &headers).await?;
+    // Drawbridge has already named the revision that the error names. A server that negotiates in
+    // two steps accepts it the second time.
+    if reply.as_ref().is_err_and(meta::names_modern_revision) {
+        reply = send_request(transport, ids, METHOD, &params, &headers).await?;
+    }
+    let result = reply.map_err(HandshakeError::Refused)?;
+    handshake::read_discover_result(&result).ok_or(HandshakeError::UnknownRevision)
+}
+
+async fn initialize(
+    transport: &Transport,
+    ids: &RequestIds,
+    revision: Option<&str>,
+) -> Result<ServerHello, HandshakeError> {
+    let reply = send_request(
+        transport,
+        ids,
+        "initialize",
+        handshake::initialize_params(revision).get(),
+        &[],
+    )
+    .await?;
+    let result = reply.map_err(HandshakeError::Refused)?;
+    handshake::read_initialize_result(&result).map_err(HandshakeError::Initialize)
+}
+
+async fn send_request(
+    transport: &Transport,
+    ids: &RequestIds,
+    method: &str,
+    params: &str,
+    headers: &[(String, String)],
+) -> Result<Reply, TransportError> {
+    transport
+        .request(TransportRequest {
+            id: ids.next(),
+            method,
+            params: Some(params),
+            headers,
+        })
+        .await
+}
+
+/// Returns whether a server refuses a request because nobody has sent `initialize`. If so, the
+/// server has not carried out the request.
+pub(super) fn is_initialize_required(error: &RpcError) -> bool {
+    const NOT_INITIALIZED: i64 = -32002;
+    let message = error.message.to_ascii_lowercase();
+    matches!(error.code, code::INVALID_REQUEST | NOT_INITIALIZED)
+        && (message.contains("initialize") || message.contains("session id"))
+}
+
+#[cfg(test)]
+mod tests;

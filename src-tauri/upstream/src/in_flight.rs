@@ -1,0 +1,198 @@
+//! The requests in flight at one server: which client receives the messages that the server sends
+//! meanwhile, and how long a request may take.
+//!
+//! Over stdio, a server does not name the request that it works on when it sends a request of its
+//! own. Drawbridge passes the server's request to the client that has a request in flight. If two
+//! clients have one, neither receives it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use drawbridge_jsonrpc::json::RawObject;
+use drawbridge_sessions::ClientHandle;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, sleep_until};
+
+use super::{UpstreamError, error::TimeoutReason, timeouts::RequestTimeouts};
+
+/// The requests in flight, by id.
+#[derive(Default)]
+pub(super) struct RequestTracker {
+    requests: Mutex<BTreeMap<u64, RequestState>>,
+}
+
+struct RequestState {
+    /// The handle of the client, or `None` if the request is Drawbridge's own.
+    client_handle: Option<ClientHandle>,
+    /// The client's own progress token.
+    progress_token: Option<Box<RawValue>>,
+    clock: Arc<ProgressClock>,
+}
+
+/// The signs of life of a request.
+struct ProgressClock {
+    last: Mutex<Instant>,
+    /// How many requests of the server wait for an answer. A person may have to give it.
+    unanswered: AtomicU32,
+}
+
+impl RequestTracker {
+    /// Registers a request until the returned value is dropped.
+    pub(super) fn register(
+        &self,
+        id: u64,
+        client_handle: Option<&ClientHandle>,
+        progress_token: Option<&RawValue>,
+    ) -> TrackedRequest<'_> {
+        let clock = Arc::new(ProgressClock {
+            last: Mutex::new(Instant::now()),
+            unanswered: AtomicU32::new(0),
+        });
+        let progress_token = progress_token.map(ToOwned::to_owned);
+        self.lock().insert(
+            id,
+            RequestState {
+                client_handle: client_handle.cloned(),
+                progress_token,
+                clock: clock.clone(),
+            },
+        );
+        TrackedRequest {
+            tracker: self,
+            id,
+            clock,
+            began: Instant::now(),
+        }
+    }
+
+    /// Passes progress on to the client that asked for it, with the client's own token.
+    pub(super) fn forward_progress(&self, params: &RawValue) {
+        let Ok(mut params) = RawObject::parse(params) else {
+            return;
+        };
+        let id = params
+            .get("progressToken")
+            .and_then(|token| token.get().parse().ok());
+        let requests = self.lock();
+        let Some(request) = id.and_then(|id: u64| requests.get(&id)) else {
+            return;
+        };
+        request.clock.reset();
+        if let Some(client_handle) = &request.client_handle
+            && let Some(token) = client_handle
+                .progress_token()
+                .or_else(|| request.progress_token.clone())
+        {
+            params.set("progressToken", token);
+            client_handle.notify("notifications/progress", Some(&params.to_raw()));
+        }
+    }
+
+    /// Returns the client that receives a message from the server. If the transport names the
+    /// request during which the message was sent, this is the client of that request. Otherwise it
+    /// is the only client with a request in flight. Returns `None` if there is none, or more than
+    /// one.
+    pub(super) fn recipient(&self, during: Option<u64>) -> Option<Recipient> {
+        let requests = self.lock();
+        let recipient_of = |request: &RequestState| {
+            Some(Recipient {
+                client_handle: request.client_handle.clone()?,
+                clock: request.clock.clone(),
+            })
+        };
+        if let Some(id) = during {
+            return requests.get(&id).and_then(recipient_of);
+        }
+        let mut recipients = requests.values().rev().filter_map(recipient_of);
+        let latest = recipients.next()?;
+        recipients
+            .all(|other| other.client_handle.session().id == latest.client_handle.session().id)
+            .then_some(latest)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, RequestState>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The client that receives the server's messages.
+pub(super) struct Recipient {
+    pub(super) client_handle: ClientHandle,
+    clock: Arc<ProgressClock>,
+}
+
+impl Recipient {
+    /// Stops the timeout for signs of life until the returned value is dropped, because the server
+    /// waits for an answer. The total timeout continues.
+    pub(super) fn pause_timeout(&self) -> impl Drop + use<> {
+        self.clock.unanswered.fetch_add(1, Ordering::Relaxed);
+        TimeoutPause(self.clock.clone())
+    }
+}
+
+struct TimeoutPause(Arc<ProgressClock>);
+
+impl Drop for TimeoutPause {
+    fn drop(&mut self) {
+        self.0.reset();
+        self.0.unanswered.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl ProgressClock {
+    fn reset(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Returns the deadline for the next sign of life.
+    fn deadline(&self, time_limit: Duration) -> Instant {
+        if self.unanswered.load(Ordering::Relaxed) > 0 {
+            return Instant::now() + time_limit;
+        }
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) + time_limit
+    }
+}
+
+/// A request in flight.
+pub(super) struct TrackedRequest<'a> {
+    tracker: &'a RequestTracker,
+    id: u64,
+    clock: Arc<ProgressClock>,
+    began: Instant,
+}
+
+impl TrackedRequest<'_> {
+    /// Returns once the request has taken too long: without progress, or in total.
+    pub(super) async fn expired(&self, timeouts: RequestTimeouts) {
+        let end = self.began + timeouts.total;
+        loop {
+            let deadline = self.clock.deadline(timeouts.inactivity).min(end);
+            if deadline <= Instant::now() {
+                return;
+            }
+            sleep_until(deadline).await;
+        }
+    }
+
+    /// Returns the error for a request that has expired.
+    pub(super) fn timeout_error(&self, timeouts: RequestTimeouts) -> UpstreamError {
+        if self.began.elapsed() < timeouts.total {
+            return UpstreamError::no_answer(timeouts.inactivity);
+        }
+        UpstreamError::TimedOut(TimeoutReason::Total {
+            total: timeouts.total,
+        })
+    }
+}
+
+impl Drop for TrackedRequest<'_> {
+    fn drop(&mut self) {
+        self.tracker.lock().remove(&self.id);
+    }
+}

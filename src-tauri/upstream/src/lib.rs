@@ -1,0 +1,332 @@
+//! Server sessions: each makes a live connection to its server when somebody needs it, and closes
+//! it when it is idle.
+//!
+//! [`state`] is the pure state machine, [`session`] drives it, and [`Pool`] holds all sessions.
+//! [`transport`] is one live connection, and [`oauth`] signs in to remote servers.
+
+mod connection;
+mod connector;
+mod error;
+mod handshake;
+mod history;
+pub mod http;
+mod in_flight;
+pub mod lines;
+pub mod oauth;
+mod server_request;
+mod server_subscriptions;
+pub mod session;
+pub mod state;
+mod timeouts;
+pub mod transport;
+mod url_elicitations;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use drawbridge_model::{
+    ids::{ClientName, ServerId},
+    spec::{Isolation, Lifecycle, RegisteredServer},
+};
+use futures_util::future::join_all;
+use serde_json::value::RawValue;
+use tokio::sync::{Notify, mpsc};
+
+pub use connector::{Connected, Connector};
+pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
+pub use handshake::{NegotiationCache, package_name};
+pub use history::History;
+pub use server_request::ServerRequest;
+pub use session::{ServerSession, Status};
+pub use timeouts::RequestTimeouts;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub use transport::fuzzing;
+
+/// Makes *ring* the TLS provider of this process. Call this before the first HTTP client is
+/// created.
+pub fn install_tls() {
+    // An error means that a provider is installed already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// A set of changed items, with a notification for the one task that processes them. If an item is
+/// inserted again before it is taken, nothing changes.
+pub struct DirtySet<T>(Arc<(Mutex<BTreeSet<T>>, Notify)>);
+
+/// The servers that have announced a change of one of their lists.
+pub type ListChanges = DirtySet<ServerId>;
+
+impl<T> Clone for DirtySet<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Default for DirtySet<T> {
+    fn default() -> Self {
+        Self(Arc::new((Mutex::new(BTreeSet::new()), Notify::new())))
+    }
+}
+
+impl<T: Ord> DirtySet<T> {
+    pub fn insert(&self, item: T) {
+        self.0
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(item);
+        self.0.1.notify_one();
+    }
+
+    /// Waits until an item has been inserted since the last wait.
+    pub async fn wait(&self) {
+        self.0.1.notified().await;
+    }
+
+    /// Takes the items that were inserted since the last call.
+    pub fn take(&self) -> BTreeSet<T> {
+        std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Passes events of the sessions on to the modules above. Cheap to clone.
+#[derive(Clone)]
+pub struct SessionEvents {
+    pub list_changes: ListChanges,
+    pub(crate) history: History,
+    notifications: mpsc::Sender<ServerNotification>,
+}
+
+/// A server's notification about a resource or a task, for the clients that it concerns.
+#[derive(Debug)]
+pub struct ServerNotification {
+    pub server: ServerId,
+    pub method: String,
+    pub params: Box<RawValue>,
+}
+
+impl SessionEvents {
+    /// Returns a value and the receiver of its notifications. If the queue is full, further
+    /// notifications are dropped.
+    pub fn new() -> (Self, mpsc::Receiver<ServerNotification>) {
+        let (notifications, receiver) = mpsc::channel(MAX_QUEUED_NOTIFICATIONS);
+        (
+            Self {
+                list_changes: ListChanges::default(),
+                history: History::default(),
+                notifications,
+            },
+            receiver,
+        )
+    }
+
+    fn send_notification(&self, server: &ServerId, method: &str, params: Box<RawValue>) {
+        let notification = ServerNotification {
+            server: server.clone(),
+            method: method.to_owned(),
+            params,
+        };
+        let _ = self.notifications.try_send(notification);
+    }
+}
+
+/// The most notifications that may wait.
+const MAX_QUEUED_NOTIFICATIONS: usize = 1024;
+
+/// The sessions of all servers. Cheap to clone.
+#[derive(Clone)]
+pub struct Pool {
+    connector: Connector,
+    session_events: SessionEvents,
+    sessions: Arc<Mutex<Sessions>>,
+}
+
+/// Identifies a session: the server's, a client's own if the server is not shared, or a call's own
+/// if the server is started for each call.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    server: ServerId,
+    client: Option<ClientName>,
+    call: Option<u64>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    by_key: BTreeMap<Key, Arc<ServerSession>>,
+    /// How the last session of a call ended, for servers that are started for each call.
+    ended: BTreeMap<ServerId, Status>,
+    calls: u64,
+    /// Whether the hub is shutting down: a new session never starts its server.
+    closed: bool,
+}
+
+/// A handle to a session. If the session belongs to one call, dropping the handle ends it.
+pub struct Lease {
+    session: Arc<ServerSession>,
+    per_call: Option<(Pool, Key)>,
+}
+
+impl std::ops::Deref for Lease {
+    type Target = Arc<ServerSession>;
+
+    fn deref(&self) -> &Arc<ServerSession> {
+        &self.session
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some((pool, key)) = self.per_call.take() {
+            let mut sessions = pool.lock();
+            sessions.by_key.remove(&key);
+            sessions.ended.insert(key.server, self.session.status());
+            drop(sessions);
+            let session = self.session.clone();
+            tokio::spawn(async move { session.retire("its call has ended").await });
+        }
+    }
+}
+
+impl Pool {
+    pub fn new(connector: Connector, session_events: SessionEvents) -> Self {
+        Self {
+            connector,
+            session_events,
+            sessions: Arc::default(),
+        }
+    }
+
+    /// Returns the session of a server, and makes one if there is none. The session is a client's
+    /// own if the server is not shared, and always a new one if the server is started for each
+    /// call. A session that was made from another spec is ended and replaced.
+    pub fn session(&self, server: &Arc<RegisteredServer>, client: Option<&ClientName>) -> Lease {
+        let client = client
+            .filter(|_| server.spec.isolation == Isolation::PerClient)
+            .cloned();
+        let mut sessions = self.lock();
+        let is_per_call = server.spec.lifecycle == Lifecycle::Transient;
+        sessions.calls += u64::from(is_per_call);
+        let key = Key {
+            server: server.id.clone(),
+            client,
+            call: is_per_call.then_some(sessions.calls),
+        };
+        if let Some(session) = sessions.by_key.get(&key) {
+            if session.matches_spec(server) {
+                return Lease {
+                    session: session.clone(),
+                    per_call: None,
+                };
+            }
+            let old = session.clone();
+            tokio::spawn(async move { old.retire("its spec has changed").await });
+        }
+        let (connector, session_events) = (self.connector.clone(), self.session_events.clone());
+        let session = ServerSession::new(
+            server.clone(),
+            key.client.clone(),
+            connector,
+            session_events,
+            sessions.closed,
+        );
+        sessions.by_key.insert(key.clone(), session.clone());
+        Lease {
+            session,
+            per_call: is_per_call.then(|| (self.clone(), key)),
+        }
+    }
+
+    /// Returns the status of a server's session, or `None` if the server has had none. If the
+    /// server has several sessions, an active one takes precedence. If only sessions of single
+    /// calls existed, returns how the last one ended.
+    pub fn status(&self, id: &ServerId) -> Option<Status> {
+        let sessions = self.lock();
+        let mut all = sessions
+            .by_key
+            .iter()
+            .filter(|(key, _)| key.server == *id)
+            .map(|(_, session)| session);
+        let Some(first) = all.next() else {
+            return sessions.ended.get(id).cloned();
+        };
+        let active = std::iter::once(first)
+            .chain(all)
+            .find(|session| session.is_active());
+        Some(active.unwrap_or(first).status())
+    }
+
+    /// Returns whether a session of a server runs now.
+    pub fn is_active(&self, id: &ServerId) -> bool {
+        let sessions = self.lock();
+        sessions
+            .by_key
+            .iter()
+            .any(|(key, session)| key.server == *id && session.is_active())
+    }
+
+    /// Returns the latest steps of the servers' sessions.
+    pub fn history(&self) -> &History {
+        &self.session_events.history
+    }
+
+    /// Ends and removes all sessions of a server that may not run any more.
+    pub async fn remove(&self, id: &ServerId, why: &str) {
+        let removed = {
+            let mut sessions = self.lock();
+            sessions.ended.remove(id);
+            let (removed, remaining) = std::mem::take(&mut sessions.by_key)
+                .into_iter()
+                .partition(|(key, _)| key.server == *id);
+            sessions.by_key = remaining;
+            let removed: BTreeMap<Key, _> = removed;
+            removed
+        };
+        join_all(removed.values().map(|session| session.retire(why))).await;
+    }
+
+    /// Returns the sessions that run now.
+    pub fn active_sessions(&self) -> Vec<Arc<ServerSession>> {
+        self.lock()
+            .by_key
+            .values()
+            .filter(|session| session.is_active())
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the process ids of the local servers that run now.
+    pub fn server_processes(&self) -> Vec<(ServerId, u32)> {
+        let sessions = self.lock();
+        let pid = |(key, session): (&Key, &Arc<ServerSession>)| {
+            Some((key.server.clone(), session.status().pid?))
+        };
+        sessions.by_key.iter().filter_map(pid).collect()
+    }
+
+    /// Returns the connector, which can also verify a server in a separate session.
+    pub fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    /// Ends all sessions concurrently. No server starts after that.
+    pub async fn close(&self) {
+        let ended = {
+            let mut sessions = self.lock();
+            sessions.closed = true;
+            std::mem::take(&mut sessions.by_key)
+        };
+        join_all(
+            ended
+                .values()
+                .map(|session| session.retire("Drawbridge is shutting down")),
+        )
+        .await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,284 @@
+//! Sign-in to remote servers with OAuth 2.1, as MCP specifies it: discovery, PKCE, client metadata
+//! documents or dynamic registration, resource indicators, the issuer check of RFC 9207, and
+//! refresh.
+//!
+//! rmcp implements the protocol, over an HTTP client of this module ([`http`]) that connects only
+//! to addresses that [`dial_policy`] allows. The keyring stores tokens and registrations
+//! ([`grant`]), keyed by issuer. The store records only which server has tokens of which issuer.
+//! Tokens leave this module only in the `Authorization` header of a request to the server that they
+//! were issued for ([`Bearer`]).
+
+mod account;
+mod attempt;
+mod bearer;
+mod callback;
+mod dial_policy;
+mod discovery;
+mod grant;
+mod http;
+mod signed_in_servers;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use drawbridge_model::{
+    event::{Event, Events},
+    ids::ServerId,
+    sign_in::{ServerSignIn, SignIn},
+    spec::ServerSpec,
+};
+use drawbridge_store::{
+    Store, StoreError,
+    logs::Logs,
+    secrets::{SecretError, Secrets},
+    settings::Settings,
+};
+use tokio::sync::mpsc;
+use url::Url;
+
+pub use attempt::SignInError;
+pub use bearer::{Bearer, BearerError, InsufficientScope, SignInReason, TokenError};
+pub use dial_policy::{BrowserUrlError, DialError, check_browser_url};
+pub use discovery::DiscoveryError;
+
+use account::Account;
+use attempt::Attempt;
+use dial_policy::DialPolicy;
+use grant::TokenStore;
+use signed_in_servers::SignedInServers;
+
+/// The reason why a person cannot sign in.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum OauthError {
+    #[error(transparent)]
+    NotPossible(#[from] SignInImpossible),
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The server, its metadata or its authorization server broke the rules of OAuth, or did not
+    /// answer.
+    #[error("Drawbridge cannot sign in to the server. {0}")]
+    Failed(SignInError),
+}
+
+/// Why a server does not support a sign-in.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SignInImpossible {
+    #[error("You cannot sign in to this server, because it is a local program")]
+    Local,
+    #[error(
+        "You cannot sign in to this server, because its spec has an Authorization header. Remove \
+         the header to sign in instead"
+    )]
+    AuthorizationHeader,
+    #[error(
+        "You cannot sign in to this server, because its URL contains a user name. Remove the name \
+         to sign in instead"
+    )]
+    UserName,
+    #[error("You cannot sign in to this server, because its URL cannot be read: {source}")]
+    NotUrl { source: url::ParseError },
+    #[error("You cannot sign in to this server: {source}")]
+    Dial { source: DialError },
+}
+
+/// Signs in to servers, and stores and renews their tokens. Cheap to clone.
+#[derive(Clone)]
+pub struct Authorizer(Arc<Inner>);
+
+/// The key of a set of tokens: a server, by its URL, and the client that a person registered for
+/// it. Tokens that were issued to one client are of no use to another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct AccountKey {
+    server: Url,
+    /// `None` if Drawbridge registers the client itself.
+    client_id: Option<String>,
+}
+
+struct Inner {
+    tokens: TokenStore,
+    signed_in_servers: SignedInServers,
+    settings: Settings,
+    events: Events,
+    logs: Logs,
+    accounts: Mutex<BTreeMap<AccountKey, Arc<Account>>>,
+    attempts: Mutex<BTreeMap<ServerId, Attempt>>,
+    /// Held while an attempt begins, so that a server has one attempt at a time.
+    beginning: tokio::sync::Mutex<()>,
+    signed_in: mpsc::UnboundedSender<Url>,
+}
+
+impl Authorizer {
+    /// Reads which servers have tokens. The receiver gets the URL of each server that a person
+    /// signs in to.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn load(
+        secrets: Secrets,
+        store: Store,
+        settings: Settings,
+        events: Events,
+        logs: Logs,
+    ) -> Result<(Self, mpsc::UnboundedReceiver<Url>), StoreError> {
+        let (signed_in, receiver) = mpsc::unbounded_channel();
+        let inner = Inner {
+            tokens: TokenStore(secrets),
+            signed_in_servers: SignedInServers::load(store).await?,
+            settings,
+            events,
+            logs,
+            accounts: Mutex::default(),
+            attempts: Mutex::default(),
+            beginning: tokio::sync::Mutex::default(),
+            signed_in,
+        };
+        Ok((Self(Arc::new(inner)), receiver))
+    }
+
+    /// Returns the authorization for requests to a server, or `None` if the server's spec
+    /// authorizes them itself or a token would cross the network in plain text.
+    pub fn bearer(&self, id: &ServerId, spec: &ServerSpec) -> Option<Bearer> {
+        Some(Bearer::new(
+            self.clone(),
+            id.clone(),
+            self.account(spec).ok()?,
+        ))
+    }
+
+    /// Returns whether a person is signed in to the server, or has to sign in.
+    pub fn authorization(&self, spec: &ServerSpec) -> ServerSignIn {
+        let Ok(account) = self.account(spec) else {
+            return ServerSignIn::None;
+        };
+        if account.challenge().is_some() {
+            return ServerSignIn::Needed;
+        }
+        match self.0.signed_in_servers.get(&account.key) {
+            Some(signed_in) => ServerSignIn::SignedIn {
+                issuer: signed_in.issuer,
+                expires_at: signed_in.expires_at,
+            },
+            None => ServerSignIn::None,
+        }
+    }
+
+    /// Returns the reason why a person has to sign in, or to sign in again, if there is one.
+    pub fn sign_in_reason(&self, spec: &ServerSpec) -> Option<String> {
+        Some(self.account(spec).ok()?.challenge()?.reason())
+    }
+
+    /// Starts an attempt to sign in, or returns the attempt that is still running.
+    ///
+    /// # Errors
+    /// Returns an error if the server does not support a sign-in, if its authorization server
+    /// breaks the rules, or if the keyring cannot be used.
+    pub async fn sign_in(&self, id: &ServerId, spec: &ServerSpec) -> Result<SignIn, OauthError> {
+        let account = self.account(spec)?;
+        let _one_at_a_time = self.0.beginning.lock().await;
+        if let Some(running) = self
+            .attempt(id)
+            .filter(|attempt| !attempt.state.has_ended())
+        {
+            return Ok(running);
+        }
+        attempt::begin(self, id, &account).await
+    }
+
+    /// Returns the latest attempt of a server. A failed attempt stays until another one begins or
+    /// it is cancelled.
+    pub fn attempt(&self, id: &ServerId) -> Option<SignIn> {
+        self.attempts().get(id).map(Attempt::snapshot)
+    }
+
+    /// Returns true while an attempt to sign in to any server is running.
+    pub fn is_signing_in(&self) -> bool {
+        self.attempts()
+            .values()
+            .any(|attempt| !attempt.snapshot().state.has_ended())
+    }
+
+    /// Waits until the attempt of a server has ended, and returns its final state.
+    pub async fn wait_until_ended(&self, id: &ServerId) -> Option<SignIn> {
+        let mut states = self.attempts().get(id)?.watch();
+        let _ = states.wait_for(|attempt| attempt.state.has_ended()).await;
+        let attempt = states.borrow().clone();
+        Some(attempt)
+    }
+
+    /// Cancels and removes the attempt of a server.
+    pub fn cancel(&self, id: &ServerId) {
+        if let Some(attempt) = self.attempts().remove(id) {
+            attempt.cancel(self);
+        }
+    }
+
+    /// Deletes the tokens of a server.
+    ///
+    /// # Errors
+    /// Returns an error if the keyring cannot be used. The tokens are still stored then.
+    pub async fn sign_out(&self, spec: &ServerSpec) -> Result<(), OauthError> {
+        let Ok(account) = self.account(spec) else {
+            return Ok(());
+        };
+        Ok(account.sign_out(self).await?)
+    }
+
+    /// Returns the account of a server.
+    ///
+    /// # Errors
+    /// Returns the reason if a person cannot sign in to the server.
+    fn account(&self, spec: &ServerSpec) -> Result<Arc<Account>, SignInImpossible> {
+        let key = AccountKey {
+            server: sign_in_url(spec)?,
+            client_id: spec.oauth_client_id().map(str::to_owned),
+        };
+        let mut accounts = self
+            .0
+            .accounts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let account = accounts
+            .entry(key.clone())
+            .or_insert_with(|| Arc::new(Account::new(key)))
+            .clone();
+        drop(accounts);
+        account.set_own_client(spec.oauth.clone());
+        Ok(account)
+    }
+
+    fn attempts(&self) -> MutexGuard<'_, BTreeMap<ServerId, Attempt>> {
+        self.0
+            .attempts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn emit_server_changed(&self, id: &ServerId) {
+        self.0
+            .events
+            .publish(Event::ServerChanged { id: id.clone() });
+    }
+}
+
+/// Returns the URL of the server if a person can sign in to it, or the reason why not.
+fn sign_in_url(spec: &ServerSpec) -> Result<Url, SignInImpossible> {
+    let url = spec.url.as_deref().ok_or(SignInImpossible::Local)?;
+    if spec
+        .all_headers()
+        .keys()
+        .any(|name| name.eq_ignore_ascii_case("authorization"))
+    {
+        return Err(SignInImpossible::AuthorizationHeader);
+    }
+    let mut url = Url::parse(url).map_err(|source| SignInImpossible::NotUrl { source })?;
+    url.set_fragment(None);
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(SignInImpossible::UserName);
+    }
+    match DialPolicy::for_server(&url) {
+        Ok(_) => Ok(url),
+        Err(source) => Err(SignInImpossible::Dial { source }),
+    }
+}

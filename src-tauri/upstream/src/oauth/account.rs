@@ -1,0 +1,438 @@
+//! The tokens of one server: read from the keyring once, renewed by one task at a time, and
+//! deleted.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use drawbridge_model::{clock, spec::OauthClient};
+use drawbridge_store::secrets::{Secret, SecretError};
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore, OAuthClientConfig,
+    StoredCredentials,
+};
+
+use super::{
+    AccountKey, Authorizer, TokenError,
+    dial_policy::printable_excerpt,
+    discovery::{self, Discovered, DiscoveryError},
+    grant::{Grant, Registration},
+    signed_in_servers::SignedIn,
+};
+
+/// A server and a client. Servers with the same URL and the same client share one account.
+pub(super) struct Account {
+    pub(super) key: AccountKey,
+    /// The client that a person registered, as in the current spec.
+    own_client: Mutex<Option<OauthClient>>,
+    challenge: Mutex<Option<Challenge>>,
+    /// As in the [`Grant`].
+    signed_in_scopes: Mutex<BTreeSet<String>>,
+    state: tokio::sync::Mutex<AccountState>,
+}
+
+/// The refusal of the server, until a person signs in or a request succeeds.
+#[derive(Debug, Clone)]
+pub(super) struct Challenge {
+    /// The `WWW-Authenticate` header.
+    pub(super) header: Option<String>,
+    /// True if the server refuses every request, false if it refuses only those that need more
+    /// rights.
+    pub(super) refuses_all: bool,
+    /// The scopes that the server demands. Empty text if it names none.
+    pub(super) scopes: BTreeSet<String>,
+}
+
+impl Challenge {
+    /// Returns the reason why a person has to sign in.
+    pub(super) fn reason(&self) -> String {
+        if self.refuses_all {
+            return "The server requires a sign-in".into();
+        }
+        format!(
+            "The server refused a request that requires {} than you signed in for",
+            describe_scopes(&self.scopes)
+        )
+    }
+}
+
+/// Returns a description of the additional rights.
+pub(super) fn describe_scopes(scopes: &BTreeSet<String>) -> String {
+    let names: Vec<_> = scopes
+        .iter()
+        .filter(|scope| !scope.is_empty())
+        .map(String::as_str)
+        .collect();
+    if names.is_empty() {
+        "more rights".into()
+    } else {
+        format!(
+            "more rights (scope '{}')",
+            printable_excerpt(&names.join(" "))
+        )
+    }
+}
+
+#[derive(Default)]
+struct AccountState {
+    /// True if the grant was read from the keyring.
+    is_loaded: bool,
+    grant: Option<Grant>,
+    /// The client of the grant's authorization server, if it was discovered already.
+    manager: Option<AuthorizationManager>,
+}
+
+impl Account {
+    pub(super) fn new(key: AccountKey) -> Self {
+        Self {
+            key,
+            own_client: Mutex::default(),
+            challenge: Mutex::default(),
+            signed_in_scopes: Mutex::default(),
+            state: tokio::sync::Mutex::default(),
+        }
+    }
+
+    pub(super) fn set_own_client(&self, client: Option<OauthClient>) {
+        *lock(&self.own_client) = client;
+    }
+
+    pub(super) fn own_client(&self) -> Option<OauthClient> {
+        lock(&self.own_client).clone()
+    }
+
+    /// Returns the client to use at the authorization server: the one that a person registered,
+    /// with its current secret, or else `registered`.
+    pub(super) async fn resolve_client(
+        &self,
+        authorizer: &Authorizer,
+        registered: &Registration,
+    ) -> Result<Registration, SecretError> {
+        let Some(own_client) = self.own_client() else {
+            return Ok(registered.clone());
+        };
+        let secret_refs = own_client
+            .client_secret
+            .map(|secret| (String::new(), secret))
+            .into_iter()
+            .collect();
+        let (mut resolved, _) = authorizer.0.tokens.0.resolve(&secret_refs).await?;
+        let client_secret = resolved.remove("");
+        if let Some(secret) = &client_secret {
+            authorizer.0.logs.add_secret(&Secret::new(secret.clone()));
+        }
+        Ok(Registration::new(
+            own_client.client_id,
+            client_secret,
+            registered.redirect_uri.clone(),
+        ))
+    }
+
+    /// Returns the scopes that a person has already signed in again for.
+    pub(super) fn signed_in_scopes(&self) -> BTreeSet<String> {
+        lock(&self.signed_in_scopes).clone()
+    }
+
+    pub(super) fn challenge(&self) -> Option<Challenge> {
+        lock(&self.challenge).clone()
+    }
+
+    /// Sets or clears the challenge. Returns true if the reason to sign in has changed.
+    pub(super) fn set_challenge(&self, challenge: Option<Challenge>) -> bool {
+        let reason = |challenge: &Option<Challenge>| challenge.as_ref().map(Challenge::reason);
+        let new_reason = reason(&challenge);
+        reason(&std::mem::replace(&mut *lock(&self.challenge), challenge)) != new_reason
+    }
+
+    /// Returns a token that is not due for renewal, if that is known without I/O. The inner `None`
+    /// means that nobody has signed in.
+    pub(super) fn cached_token(&self) -> Option<Option<Secret>> {
+        let state = self.state.try_lock().ok().filter(|state| state.is_loaded)?;
+        let Some(grant) = &state.grant else {
+            return Some(None);
+        };
+        (!grant.is_renewal_due(clock::now())).then(|| grant.token())
+    }
+
+    /// Returns a token that has not expired, or `None` if nobody has signed in. The future must not
+    /// be dropped before it completes: a renewed token would be lost, and the old one may be void.
+    pub(super) async fn token(
+        &self,
+        authorizer: &Authorizer,
+    ) -> Result<Option<Secret>, TokenError> {
+        let mut state = self.state.lock().await;
+        let Some(grant) = state.load_grant(self, authorizer).await? else {
+            return Ok(None);
+        };
+        let now = clock::now();
+        if !grant.is_renewal_due(now) {
+            return Ok(grant.token());
+        }
+        let valid_token = grant.token().filter(|_| !grant.has_expired(now));
+        match state.refresh(self, authorizer).await {
+            // The renewal failed, but the old token is still valid.
+            Err(error) if valid_token.is_some() => {
+                tracing::warn!(
+                    "The token for {} could not be renewed yet: {error}",
+                    self.key.server
+                );
+                Ok(valid_token)
+            }
+            renewed => renewed,
+        }
+    }
+
+    /// Returns another token than the one that the server refused: a newer one, or a renewed one.
+    /// Returns `None` if there is none.
+    pub(super) async fn replace_token(
+        &self,
+        authorizer: &Authorizer,
+        refused: &Secret,
+    ) -> Result<Option<Secret>, TokenError> {
+        let mut state = self.state.lock().await;
+        let Some(grant) = state.load_grant(self, authorizer).await? else {
+            return Ok(None);
+        };
+        match grant.token() {
+            Some(token) if token.expose() != refused.expose() => Ok(Some(token)),
+            Some(_) | None => state.refresh(self, authorizer).await,
+        }
+    }
+
+    /// Returns the scopes that were granted before.
+    pub(super) async fn granted_scopes(&self, authorizer: &Authorizer) -> Vec<String> {
+        let mut state = self.state.lock().await;
+        let grant = state.load_grant(self, authorizer).await.ok().flatten();
+        grant
+            .map(|grant| grant.credentials.granted_scopes.clone())
+            .unwrap_or_default()
+    }
+
+    /// Stores the tokens of a sign-in, and clears the challenge.
+    pub(super) async fn sign_in(
+        &self,
+        authorizer: &Authorizer,
+        grant: Grant,
+        manager: AuthorizationManager,
+    ) -> Result<(), SecretError> {
+        let mut state = self.state.lock().await;
+        let before = authorizer.0.signed_in_servers.get(&self.key);
+        store_grant(self, authorizer, &grant).await?;
+        // The authorization server has changed, so the tokens of the previous one are of no use.
+        if let Some(before) = before.filter(|before| before.issuer != grant.issuer) {
+            authorizer
+                .0
+                .tokens
+                .delete_grant(&before.issuer, &self.key)
+                .await?;
+        }
+        self.set_signed_in_scopes(Some(&grant));
+        *state = AccountState {
+            is_loaded: true,
+            grant: Some(grant),
+            manager: Some(manager),
+        };
+        self.set_challenge(None);
+        Ok(())
+    }
+
+    fn set_signed_in_scopes(&self, grant: Option<&Grant>) {
+        *lock(&self.signed_in_scopes) = grant
+            .map(|grant| grant.signed_in_scopes.clone())
+            .unwrap_or_default();
+    }
+
+    pub(super) async fn sign_out(&self, authorizer: &Authorizer) -> Result<(), SecretError> {
+        let mut state = self.state.lock().await;
+        state.delete_tokens(self, authorizer).await?;
+        self.set_challenge(None);
+        Ok(())
+    }
+}
+
+impl AccountState {
+    /// Returns the grant, and reads it from the keyring at the first call. If the keyring does not
+    /// hold it any more, its record is removed too.
+    async fn load_grant(
+        &mut self,
+        account: &Account,
+        authorizer: &Authorizer,
+    ) -> Result<Option<&Grant>, SecretError> {
+        if !self.is_loaded {
+            if let Some(signed_in) = authorizer.0.signed_in_servers.get(&account.key) {
+                let grant = authorizer
+                    .0
+                    .tokens
+                    .load_grant(&signed_in.issuer, &account.key)
+                    .await?;
+                match &grant {
+                    Some(grant) => mask_secrets(authorizer, grant),
+                    None => authorizer.0.signed_in_servers.set(&account.key, None).await,
+                }
+                account.set_signed_in_scopes(grant.as_ref());
+                self.grant = grant;
+            }
+            self.is_loaded = true;
+        }
+        Ok(self.grant.as_ref())
+    }
+
+    /// Renews the token. Deletes the tokens and returns `None` if the authorization server refuses
+    /// to renew, if there is no refresh token, or if the server has another authorization server
+    /// now.
+    async fn refresh(
+        &mut self,
+        account: &Account,
+        authorizer: &Authorizer,
+    ) -> Result<Option<Secret>, TokenError> {
+        let Some(grant) = &self.grant else {
+            return Ok(None);
+        };
+        if grant.refresh_token().is_none() {
+            self.delete_tokens(account, authorizer).await?;
+            return Ok(None);
+        }
+        let client = account.resolve_client(authorizer, &grant.client).await?;
+        let mut manager = match self.manager.take() {
+            Some(manager) => manager,
+            None => match discover_manager(account, grant).await? {
+                Some(manager) => manager,
+                // The server has another authorization server now, which must not get the tokens of
+                // the old one.
+                None => {
+                    let server = &account.key.server;
+                    tracing::warn!(
+                        "{server} has changed its authorization server, so a person has to sign in again"
+                    );
+                    self.delete_tokens(account, authorizer).await?;
+                    return Ok(None);
+                }
+            },
+        };
+        manager
+            .configure_client(client_config(&client))
+            .map_err(TokenError::protocol)?;
+        match renew(manager, grant).await {
+            Ok((credentials, manager)) => {
+                let grant = Grant {
+                    credentials,
+                    issuer: grant.issuer.clone(),
+                    client: grant.client.clone(),
+                    signed_in_scopes: grant.signed_in_scopes.clone(),
+                };
+                if let Err(error) = store_grant(account, authorizer, &grant).await {
+                    tracing::warn!(
+                        "The new token for {} could not be stored in the keyring: {error}",
+                        account.key.server
+                    );
+                }
+                let token = grant.token();
+                (self.grant, self.manager) = (Some(grant), Some(manager));
+                Ok(token)
+            }
+            Err(AuthError::TokenRefreshRejected(why)) => {
+                tracing::warn!(
+                    "The authorization server refuses to renew the token for {}: {why}",
+                    account.key.server
+                );
+                self.delete_tokens(account, authorizer).await?;
+                Ok(None)
+            }
+            Err(error) => {
+                Err(TokenError::protocol(error).map_text(&|text| authorizer.0.logs.mask_text(text)))
+            }
+        }
+    }
+
+    async fn delete_tokens(
+        &mut self,
+        account: &Account,
+        authorizer: &Authorizer,
+    ) -> Result<(), SecretError> {
+        if let Some(signed_in) = authorizer.0.signed_in_servers.get(&account.key) {
+            authorizer
+                .0
+                .tokens
+                .delete_grant(&signed_in.issuer, &account.key)
+                .await?;
+            authorizer.0.signed_in_servers.set(&account.key, None).await;
+        }
+        account.set_signed_in_scopes(None);
+        *self = Self {
+            is_loaded: true,
+            grant: None,
+            manager: None,
+        };
+        Ok(())
+    }
+}
+
+/// Returns the client of the grant's authorization server, or `None` if the server has another
+/// authorization server now.
+async fn discover_manager(
+    account: &Account,
+    grant: &Grant,
+) -> Result<Option<AuthorizationManager>, DiscoveryError> {
+    let Discovered {
+        manager, issuer, ..
+    } = discovery::discover(&account.key.server, None).await?;
+    Ok((issuer == grant.issuer).then_some(manager))
+}
+
+async fn renew(
+    mut manager: AuthorizationManager,
+    grant: &Grant,
+) -> Result<(StoredCredentials, AuthorizationManager), AuthError> {
+    let scratch = InMemoryCredentialStore::new();
+    scratch.save(grant.credentials.clone()).await?;
+    manager.set_credential_store(scratch.clone());
+    manager.refresh_token().await?;
+    let credentials = scratch
+        .load()
+        .await?
+        .ok_or(AuthError::AuthorizationRequired)?;
+    Ok((credentials, manager))
+}
+
+/// Writes a grant to the keyring, and records its issuer.
+async fn store_grant(
+    account: &Account,
+    authorizer: &Authorizer,
+    grant: &Grant,
+) -> Result<(), SecretError> {
+    mask_secrets(authorizer, grant);
+    authorizer.0.tokens.store_grant(&account.key, grant).await?;
+    let signed_in = SignedIn {
+        issuer: grant.issuer.clone(),
+        expires_at: grant.expires_at(),
+    };
+    authorizer
+        .0
+        .signed_in_servers
+        .set(&account.key, Some(signed_in))
+        .await;
+    Ok(())
+}
+
+fn mask_secrets(authorizer: &Authorizer, grant: &Grant) {
+    let client_secret = grant.client.client_secret.clone().map(Secret::new);
+    for secret in [grant.token(), grant.refresh_token(), client_secret]
+        .into_iter()
+        .flatten()
+    {
+        authorizer.0.logs.add_secret(&secret);
+    }
+}
+
+pub(super) fn client_config(client: &Registration) -> OAuthClientConfig {
+    let config = OAuthClientConfig::new(&client.client_id, &client.redirect_uri);
+    match &client.client_secret {
+        Some(secret) => config.with_client_secret(secret),
+        None => config,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,427 @@
+//! An attempt to sign in: discovers the authorization server, obtains a client id there, sends a
+//! person to it, receives its answer and redeems the code.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use drawbridge_model::{
+    cause::{Cause, MapText},
+    event::Event,
+    ids::{ServerId, SignInId},
+    random,
+    sign_in::{SignIn, SignInState},
+};
+use drawbridge_store::secrets::SecretError;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore,
+};
+use tokio::{sync::watch, task::AbortHandle, time::timeout};
+use url::Url;
+
+use super::{
+    Authorizer, OauthError,
+    account::{self, Account},
+    callback::{AuthorizationResponse, AuthorizationResult, Callback},
+    dial_policy::{BrowserUrlError, DialError, check_browser_url},
+    discovery::{self, Discovered, DiscoveryError},
+    grant::{Grant, Registration},
+};
+
+/// The longest time that a person may take.
+const SIGN_IN_TIMEOUT: Duration = Duration::from_secs(300);
+/// The longest time for discovery of the authorization server, which takes several requests.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(45);
+const CLIENT_NAME: &str = "Drawbridge";
+
+/// An attempt, running or ended.
+pub(super) struct Attempt {
+    server: ServerId,
+    /// The issuer whose registration is deleted if the attempt fails. `None` if a person registered
+    /// the client.
+    registered_at: Option<String>,
+    states: watch::Receiver<SignIn>,
+    task: AbortHandle,
+}
+
+impl Attempt {
+    pub(super) fn snapshot(&self) -> SignIn {
+        self.states.borrow().clone()
+    }
+
+    pub(super) fn watch(&self) -> watch::Receiver<SignIn> {
+        self.states.clone()
+    }
+
+    pub(super) fn cancel(self, authorizer: &Authorizer) {
+        self.task.abort();
+        let mut attempt = self.snapshot();
+        if !attempt.state.has_ended() {
+            attempt.state = SignInState::Failed {
+                reason: "The sign-in was cancelled".into(),
+            };
+            delete_registration(authorizer, self.registered_at);
+            emit_changed(authorizer, &self.server, &attempt);
+        }
+    }
+}
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SignInError {
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    #[error("Its authorization server was not found within {} s", .timeout.as_secs())]
+    DiscoveryTimedOut { timeout: Duration },
+    /// The authorization server refused a request, or its answer breaks the rules.
+    #[error("{source}")]
+    Protocol { source: Cause },
+    #[error(transparent)]
+    BrowserUrl(#[from] BrowserUrlError),
+    #[error("The URL of the sign-in page is not used: {0}")]
+    Dial(#[from] DialError),
+    #[error("The URL of the sign-in page has no 'state'")]
+    NoState,
+    #[error("No port on this machine is free for the browser's answer: {source}")]
+    NoPort { source: Cause },
+    #[error(
+        "{issuer} does not register programs by itself. Register an OAuth client there and give the \
+         server its id, put a token of yours into the server's Authorization header, or set the URL \
+         of a client metadata document in the settings"
+    )]
+    NoRegistration { issuer: String },
+    #[error("Nobody signed in within {} s", .timeout.as_secs())]
+    TimedOut { timeout: Duration },
+    #[error("The authorization server refused: {reason}")]
+    Refused { reason: String },
+    #[error("The authorization server issued no token")]
+    NoToken,
+    #[error("The tokens cannot be stored: {0}. {remedy}", remedy = .0.remedy())]
+    NotStored(#[source] SecretError),
+}
+
+impl SignInError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::Discovery(error) => Self::Discovery(error.map_text(change)),
+            Self::Protocol { source } => Self::Protocol {
+                source: source.map_text(change),
+            },
+            Self::BrowserUrl(error) => Self::BrowserUrl(error.map_text(change)),
+            Self::Dial(error) => Self::Dial(error.map_text(change)),
+            Self::NoRegistration { issuer } => Self::NoRegistration {
+                issuer: change(&issuer),
+            },
+            Self::Refused { reason } => Self::Refused {
+                reason: change(&reason),
+            },
+            Self::DiscoveryTimedOut { .. }
+            | Self::NoState
+            | Self::NoPort { .. }
+            | Self::TimedOut { .. }
+            | Self::NoToken
+            | Self::NotStored(_) => self,
+        }
+    }
+}
+
+impl From<AuthError> for SignInError {
+    fn from(error: AuthError) -> Self {
+        Self::Protocol {
+            source: Cause::chain(error),
+        }
+    }
+}
+
+/// The state that the task of an attempt owns.
+struct Running {
+    authorizer: Authorizer,
+    id: ServerId,
+    account: Arc<Account>,
+    manager: AuthorizationManager,
+    issuer: String,
+    client: Registration,
+    /// As in the [`Grant`].
+    signed_in_scopes: BTreeSet<String>,
+    callback: Callback,
+    /// The `state` parameter of the authorization request.
+    state: String,
+    sender: watch::Sender<SignIn>,
+}
+
+pub(super) async fn begin(
+    authorizer: &Authorizer,
+    id: &ServerId,
+    account: &Arc<Account>,
+) -> Result<SignIn, OauthError> {
+    let failed = |error: SignInError| {
+        OauthError::Failed(error.map_text(&|text| authorizer.0.logs.mask_text(text)))
+    };
+    let challenge = account.challenge();
+    let mut signed_in_scopes = account.signed_in_scopes();
+    signed_in_scopes.extend(
+        challenge
+            .iter()
+            .filter(|challenge| !challenge.refuses_all)
+            .flat_map(|challenge| challenge.scopes.clone()),
+    );
+    let challenge = challenge.and_then(|challenge| challenge.header);
+    let found = timeout(
+        DISCOVERY_TIMEOUT,
+        discovery::discover(&account.key.server, challenge.as_deref()),
+    );
+    let mut found = match found.await {
+        Ok(found) => found.map_err(|e| failed(e.into()))?,
+        Err(_) => {
+            return Err(failed(SignInError::DiscoveryTimedOut {
+                timeout: DISCOVERY_TIMEOUT,
+            }));
+        }
+    };
+    let mut scopes = found.manager.select_initial_scopes(&[]).await;
+    // New scopes are requested in addition to those that were granted before, so that a sign-in
+    // does not lose rights.
+    let granted = if scopes.is_empty() {
+        Vec::new()
+    } else {
+        account.granted_scopes(authorizer).await
+    };
+    scopes.extend(
+        granted
+            .into_iter()
+            .filter(|scope| !scopes.contains(scope))
+            .collect::<Vec<_>>(),
+    );
+    let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    let (callback, client) = obtain_client(authorizer, account, &mut found, &scopes).await?;
+    found
+        .manager
+        .configure_client(account::client_config(&client))
+        .map_err(|e| failed(e.into()))?;
+    let url = found
+        .manager
+        .get_authorization_url(&scopes)
+        .await
+        .map_err(|e| failed(e.into()))?;
+    let url = check_browser_url(&url).map_err(|e| failed(e.into()))?;
+    found
+        .dial_policy
+        .check_url(&url)
+        .map_err(|e| failed(e.into()))?;
+    let state = state_param(&url).ok_or_else(|| failed(SignInError::NoState))?;
+    let sign_in = SignIn {
+        id: SignInId::new(random::id()),
+        url: url.into(),
+        state: SignInState::WaitingForBrowser,
+    };
+    let (sender, states) = watch::channel(sign_in.clone());
+    let registered_at = account.own_client().is_none().then(|| found.issuer.clone());
+    let running = Running {
+        authorizer: authorizer.clone(),
+        id: id.clone(),
+        account: account.clone(),
+        manager: found.manager,
+        issuer: found.issuer,
+        client,
+        signed_in_scopes,
+        callback,
+        state,
+        sender,
+    };
+    let task = tokio::spawn(running.run()).abort_handle();
+    authorizer.attempts().insert(
+        id.clone(),
+        Attempt {
+            server: id.clone(),
+            registered_at,
+            states,
+            task,
+        },
+    );
+    emit_changed(authorizer, id, &sign_in);
+    Ok(sign_in)
+}
+
+/// Returns the client to use at the authorization server, and the listener for its redirect URI.
+/// The client is the first of these: the one that a person registered; the URL of the metadata
+/// document, if the user has set one and the server supports it; an earlier registration at this
+/// server; or a new registration.
+async fn obtain_client(
+    authorizer: &Authorizer,
+    account: &Account,
+    found: &mut Discovered,
+    scopes: &[&str],
+) -> Result<(Callback, Registration), OauthError> {
+    let failed = |error: SignInError| {
+        OauthError::Failed(error.map_text(&|text| authorizer.0.logs.mask_text(text)))
+    };
+    let listen = async |port| Callback::bind(port).await;
+    let no_port = |error: std::io::Error| {
+        failed(SignInError::NoPort {
+            source: Cause::new(error),
+        })
+    };
+    // Read the keyring first, so that nobody is sent to a browser for tokens that cannot be stored.
+    let stored = authorizer.0.tokens.load_registration(&found.issuer).await?;
+    if let Some(own_client) = account.own_client() {
+        let callback = listen(own_client.callback_port).await.map_err(no_port)?;
+        let registered = Registration::new(own_client.client_id, None, callback.redirect_uri());
+        return Ok((
+            callback,
+            account.resolve_client(authorizer, &registered).await?,
+        ));
+    }
+    let document = authorizer.0.settings.get().oauth_client_metadata_url;
+    if !document.is_empty() && found.supports("client_id_metadata_document_supported") {
+        let callback = listen(None).await.map_err(no_port)?;
+        let client = Registration::new(document, None, callback.redirect_uri());
+        return Ok((callback, client));
+    }
+    if let Some(client) = stored.filter(|client| client.allows_scopes(scopes))
+        && let Ok(callback) = listen(Callback::port_of(&client.redirect_uri)).await
+        && callback.redirect_uri() == client.redirect_uri
+    {
+        return Ok((callback, client));
+    }
+    let callback = listen(None).await.map_err(no_port)?;
+    if found.metadata.registration_endpoint.is_none() {
+        return Err(failed(SignInError::NoRegistration {
+            issuer: found.issuer.clone(),
+        }));
+    }
+    let registered = found
+        .manager
+        .register_client(CLIENT_NAME, &callback.redirect_uri(), scopes)
+        .await;
+    let config = registered.map_err(|e| failed(e.into()))?;
+    let client = Registration {
+        client_id: config.client_id,
+        client_secret: config.client_secret,
+        redirect_uri: config.redirect_uri,
+        scopes: (!scopes.is_empty())
+            .then(|| scopes.iter().map(|scope| (*scope).to_owned()).collect()),
+    };
+    authorizer
+        .0
+        .tokens
+        .store_registration(&found.issuer, &client)
+        .await?;
+    Ok((callback, client))
+}
+
+impl Running {
+    async fn run(self) {
+        let Self {
+            authorizer,
+            id,
+            account,
+            manager,
+            issuer,
+            client,
+            signed_in_scopes,
+            callback,
+            state,
+            sender,
+        } = self;
+        let show = |state: SignInState| {
+            sender.send_modify(|attempt| attempt.state = state);
+            emit_changed(&authorizer, &id, &sender.borrow());
+        };
+        let redeemed = async {
+            let answer = timeout(SIGN_IN_TIMEOUT, callback.wait(&state)).await;
+            let answer = answer.map_err(|_| SignInError::TimedOut {
+                timeout: SIGN_IN_TIMEOUT,
+            })?;
+            show(SignInState::Exchanging);
+            let (mut grant, manager) = redeem(manager, &issuer, client, &state, answer).await?;
+            if account.own_client().is_some() {
+                // The secret stays where the spec keeps it.
+                grant.client.client_secret = None;
+            }
+            grant.signed_in_scopes = signed_in_scopes;
+            account
+                .sign_in(&authorizer, grant, manager)
+                .await
+                .map_err(SignInError::NotStored)
+        };
+        match redeemed.await {
+            Ok(()) => {
+                tracing::info!("server {id}: a person has signed in at {issuer}");
+                show(SignInState::Done);
+                let _ = authorizer.0.signed_in.send(account.key.server.clone());
+            }
+            Err(error) => {
+                let reason = error
+                    .map_text(&|text| authorizer.0.logs.mask_text(text))
+                    .to_string();
+                tracing::warn!("server {id}: the sign-in failed: {reason}");
+                delete_registration(
+                    &authorizer,
+                    account.own_client().is_none().then_some(issuer),
+                );
+                show(SignInState::Failed { reason });
+            }
+        }
+    }
+}
+
+/// Redeems the code. rmcp rejects an answer whose issuer is not that of the authorization server.
+async fn redeem(
+    mut manager: AuthorizationManager,
+    issuer: &str,
+    client: Registration,
+    state: &str,
+    answer: AuthorizationResponse,
+) -> Result<(Grant, AuthorizationManager), SignInError> {
+    let code = match answer.outcome {
+        AuthorizationResult::Code(code) => code,
+        AuthorizationResult::Refused(reason) => return Err(SignInError::Refused { reason }),
+    };
+    let scratch = InMemoryCredentialStore::new();
+    manager.set_credential_store(scratch.clone());
+    manager
+        .exchange_code_for_token_with_issuer(&code, state, answer.issuer.as_deref())
+        .await?;
+    let credentials = scratch
+        .load()
+        .await
+        .ok()
+        .flatten()
+        .ok_or(SignInError::NoToken)?;
+    let grant = Grant {
+        issuer: issuer.to_owned(),
+        client,
+        credentials,
+        signed_in_scopes: BTreeSet::new(),
+    };
+    Ok((grant, manager))
+}
+
+/// Deletes a registration, because the authorization server may not know the client any more. The
+/// next attempt registers anew.
+fn delete_registration(authorizer: &Authorizer, registered_at: Option<String>) {
+    let Some(issuer) = registered_at else { return };
+    let tokens = authorizer.0.tokens.clone();
+    tokio::spawn(async move {
+        if let Err(error) = tokens.delete_registration(&issuer).await {
+            tracing::warn!(
+                "The registration at {issuer} could not be deleted from the keyring: {error}"
+            );
+        }
+    });
+}
+
+fn emit_changed(authorizer: &Authorizer, server: &ServerId, attempt: &SignIn) {
+    let (id, state) = (attempt.id.clone(), attempt.state.clone());
+    authorizer.0.events.publish(Event::SignInChanged {
+        id,
+        server: server.clone(),
+        state,
+    });
+    authorizer.emit_server_changed(server);
+}
+
+fn state_param(url: &Url) -> Option<String> {
+    url.query_pairs()
+        .find(|(name, _)| name == "state")
+        .map(|(_, value)| value.into_owned())
+}

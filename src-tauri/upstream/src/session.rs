@@ -1,0 +1,412 @@
+//! The session of one server, and the requests to it. `driver` drives the state machine, `incoming`
+//! handles the messages that the server sends by itself, and `input_required` obtains the input
+//! that the server requires.
+
+mod driver;
+mod incoming;
+mod input_required;
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use drawbridge_jsonrpc::json::{self, Json};
+use drawbridge_model::{
+    ids::ClientName,
+    protocol::{Era, LogLevel, ServerHello, translate},
+    spec::RegisteredServer,
+};
+use drawbridge_sessions::ClientHandle;
+use serde_json::value::RawValue;
+use tokio::{task::JoinSet, time::Instant};
+
+use super::{
+    SessionEvents, UpstreamError,
+    connection::Connection,
+    connector::Connector,
+    error::ProtocolFault,
+    handshake,
+    in_flight::RequestTracker,
+    server_request::ServerRequest,
+    server_subscriptions::DesiredSubscriptions,
+    state::{State, StateEvent},
+    url_elicitations::UrlElicitations,
+};
+use crate::transport::Reply;
+
+/// How long a client may take to answer a server's request: a person may have to answer it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
+/// How often a request is sent at most while its server keeps requiring input.
+const MAX_ROUND_TRIPS: u32 = 16;
+const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The session of one server. The session outlives its connections.
+pub struct ServerSession {
+    server: Arc<RegisteredServer>,
+    /// The client that the session belongs to, if the session is not shared.
+    client: Option<ClientName>,
+    connector: Connector,
+    session_events: SessionEvents,
+    inner: Mutex<Inner>,
+    /// Held while the server is being started, so that concurrent callers start it only once.
+    starting: tokio::sync::Mutex<()>,
+    in_flight: RequestTracker,
+    subscriptions: Arc<DesiredSubscriptions>,
+    url_elicitations: UrlElicitations,
+    non_jsonrpc_lines: Arc<AtomicU32>,
+    starts: AtomicU32,
+}
+
+struct Inner {
+    state: State,
+    /// Whether the session has ended for ever, because the server was removed or replaced, or the
+    /// hub is shutting down. Nothing starts the server any more.
+    retired: bool,
+    connection: Option<Arc<Connection>>,
+    /// The tasks of the current connection.
+    tasks: JoinSet<()>,
+    failure: Option<UpstreamError>,
+    reason: String,
+    /// The times of the crashes within the last minute.
+    crashes: Vec<Instant>,
+    /// The moment before which the server is not started again after a failure.
+    no_start_before: Option<Instant>,
+    in_use: u32,
+    last_used: Instant,
+}
+
+/// The status of a session, for the screens.
+#[derive(Debug, Clone)]
+pub struct Status {
+    pub state: State,
+    pub reason: String,
+    pub failure: Option<UpstreamError>,
+    /// How much longer the server is not started, even if somebody needs it.
+    pub retry_after: Option<Duration>,
+    pub pid: Option<u32>,
+    pub non_jsonrpc_lines: u32,
+    pub starts: u32,
+}
+
+impl ServerSession {
+    /// Creates a session. If it is `retired` from the start, it never starts its server.
+    pub(super) fn new(
+        server: Arc<RegisteredServer>,
+        client: Option<ClientName>,
+        connector: Connector,
+        session_events: SessionEvents,
+        retired: bool,
+    ) -> Arc<Self> {
+        let inner = Inner {
+            state: State::Idle,
+            retired,
+            connection: None,
+            tasks: JoinSet::new(),
+            failure: None,
+            reason: String::new(),
+            crashes: Vec::new(),
+            no_start_before: None,
+            in_use: 0,
+            last_used: Instant::now(),
+        };
+        Arc::new(Self {
+            server,
+            client,
+            connector,
+            session_events,
+            inner: Mutex::new(inner),
+            starting: tokio::sync::Mutex::default(),
+            in_flight: RequestTracker::default(),
+            subscriptions: Arc::default(),
+            url_elicitations: UrlElicitations::default(),
+            non_jsonrpc_lines: Arc::default(),
+            starts: AtomicU32::new(0),
+        })
+    }
+
+    pub fn server(&self) -> &RegisteredServer {
+        &self.server
+    }
+
+    /// Returns whether the session was made from this spec, apart from fields that do not matter to
+    /// a session.
+    pub(super) fn matches_spec(&self, server: &RegisteredServer) -> bool {
+        let (now, made_from) = (&server.spec, &self.server.spec);
+        self.server.identity == server.identity
+            && now.timeouts == made_from.timeouts
+            && now.retries == made_from.retries
+            && now.isolation == made_from.isolation
+            && now.lifecycle == made_from.lifecycle
+            && now.protocol_version == made_from.protocol_version
+    }
+
+    /// Sends a request, and starts the server if it does not run. The request is sent again only if
+    /// the server requires more input (`input_required`), or if it refused the request because
+    /// nobody had sent `initialize`.
+    ///
+    /// # Errors
+    /// Returns an error if the server cannot be started, its connection ends, or it does not answer
+    /// in time.
+    pub async fn request(
+        self: &Arc<Self>,
+        outgoing: ServerRequest<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        let _used = self.mark_in_use();
+        let connection = self
+            .connect_for(&outgoing)
+            .await
+            .map_err(UpstreamError::into_not_sent)?;
+        if let Some(level) = outgoing.client_handle.and_then(ClientHandle::log_level) {
+            Box::pin(self.set_log_level(&connection, level)).await;
+        }
+        let mut reply = self.request_until_final(&connection, &outgoing).await;
+        if let Ok(Err(error)) = &reply
+            && connection.may_need_initialize()
+            && handshake::is_initialize_required(error)
+        {
+            reply = Box::pin(self.request_after_initialize(&connection, &outgoing, &error.message))
+                .await;
+        }
+        reply.map_err(|error| error.map_text(&|text| self.connector.logs().mask_text(text)))
+    }
+
+    /// Sends a request again after the server refused it for lack of `initialize`, on a new
+    /// connection that begins with `initialize`.
+    async fn request_after_initialize(
+        self: &Arc<Self>,
+        refused_on: &Arc<Connection>,
+        outgoing: &ServerRequest<'_>,
+        message: &str,
+    ) -> Result<Reply, UpstreamError> {
+        self.connector
+            .negotiations()
+            .require_initialize(&self.server);
+        self.end_connection(
+            refused_on,
+            format!(
+                "Connecting again: the server requires initialize first (\"{}\")",
+                self.connector.logs().mask_text(message)
+            ),
+        )
+        .await;
+        let connection = self
+            .connect_for(outgoing)
+            .await
+            .map_err(UpstreamError::into_not_sent)?;
+        // Have the lists read again, so that the revision is stored with them.
+        self.session_events
+            .list_changes
+            .insert(self.server.id.clone());
+        self.request_until_final(&connection, outgoing).await
+    }
+
+    /// Sends the request until the answer is final. If a server of the modern era requires input, a
+    /// client of the legacy era is asked for it.
+    async fn request_until_final(
+        &self,
+        connection: &Connection,
+        outgoing: &ServerRequest<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        let ServerRequest {
+            method,
+            params,
+            client_handle,
+            ..
+        } = *outgoing;
+        // Drawbridge's own requests need no translation.
+        let client = client_handle.map_or(connection.era(), ClientHandle::era);
+        let mut current = match (client, connection.era()) {
+            (Era::Modern, Era::Legacy) => input_required::without_retry(params),
+            _ => None,
+        };
+        for _ in 0..MAX_ROUND_TRIPS {
+            let result = match self
+                .send_once(connection, outgoing, current.as_deref().or(params))
+                .await?
+            {
+                Ok(result) => result,
+                Err(error) => return Ok(Err(error)),
+            };
+            let required = translate::needs_client_input(client, connection.era(), &result);
+            let (Some(client_handle), Some(required)) = (client_handle, required) else {
+                return Ok(Ok(translate::translate_result(
+                    client,
+                    connection.era(),
+                    method,
+                    result,
+                )));
+            };
+            let answers = match Box::pin(input_required::ask_all(client_handle, &required)).await {
+                Ok(answers) => answers,
+                Err(error) => return Ok(Err(error)),
+            };
+            current = input_required::retry_params(params, &required, &answers);
+        }
+        Err(UpstreamError::Protocol(ProtocolFault::EndlessInput {
+            times: MAX_ROUND_TRIPS,
+        }))
+    }
+
+    async fn send_once(
+        &self,
+        connection: &Connection,
+        outgoing: &ServerRequest<'_>,
+        params: Option<&RawValue>,
+    ) -> Result<Reply, UpstreamError> {
+        let id = self.connector.ids().next();
+        let tracked = self
+            .in_flight
+            .register(id, outgoing.client_handle, outgoing.progress_token);
+        let request = ServerRequest {
+            params,
+            ..*outgoing
+        };
+        tokio::select! {
+            biased;
+            reply = connection.request(id, &request) => {
+                let reply = reply?;
+                if reply.is_ok() {
+                    connection.record_success(request.method);
+                }
+                Ok(reply)
+            }
+            () = tracked.expired(request.timeouts) => Err(tracked.timeout_error(request.timeouts)),
+        }
+    }
+
+    /// Asks a server of the legacy era to log from this level on. The server is never asked to log
+    /// less, because other clients may want more.
+    async fn set_log_level(&self, connection: &Connection, level: LogLevel) {
+        if connection.era() == Era::Legacy
+            && connection.hello.capabilities.supports_logging()
+            && connection.update_log_level(level)
+        {
+            let params = json::raw(format!(r#"{{"level":"{}"}}"#, level.as_str()));
+            let _ = connection
+                .request_with_timeout("logging/setLevel", &params, SET_LEVEL_TIMEOUT)
+                .await;
+        }
+    }
+
+    /// Asks the server to log from this level on, if it runs.
+    pub async fn request_log_level(&self, level: LogLevel) {
+        if let Some(connection) = self.live_connection() {
+            self.set_log_level(&connection, level).await;
+        }
+    }
+
+    /// Subscribes to the changes of a resource, now and after each start.
+    ///
+    /// # Errors
+    /// Returns an error under the same conditions as [`ServerSession::request`].
+    pub async fn subscribe(
+        self: &Arc<Self>,
+        uri: &str,
+        outgoing: ServerRequest<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        let connection = self.connect().await?;
+        if connection.era() == Era::Modern {
+            self.subscriptions.add(uri);
+            self.subscriptions.wait_until_acknowledged(uri).await;
+            return Ok(Ok(Json::new("{}")));
+        }
+        let reply = self.request(outgoing).await?;
+        if reply.is_ok() {
+            self.subscriptions.add(uri);
+        }
+        Ok(reply)
+    }
+
+    /// Ends a subscription. If the server does not run, it is not started for that.
+    ///
+    /// # Errors
+    /// Returns an error under the same conditions as [`ServerSession::request`].
+    pub async fn unsubscribe(
+        self: &Arc<Self>,
+        uri: &str,
+        outgoing: ServerRequest<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        self.subscriptions.remove(uri);
+        match self.live_connection() {
+            Some(connection) if connection.era() == Era::Legacy => self.request(outgoing).await,
+            _ => Ok(Ok(Json::new("{}"))),
+        }
+    }
+
+    /// Sends a notification, if the server runs and belongs to the legacy era.
+    pub async fn notify(&self, method: &str, params: Option<&RawValue>) {
+        if let Some(connection) = self
+            .live_connection()
+            .filter(|connection| connection.era() == Era::Legacy)
+        {
+            let _ = connection.transport().notify(method, params).await;
+        }
+    }
+
+    /// Returns the server's introduction from the handshake, and starts the server if it does not
+    /// run.
+    ///
+    /// # Errors
+    /// Returns an error if the server cannot be started.
+    pub async fn hello(self: &Arc<Self>) -> Result<ServerHello, UpstreamError> {
+        Ok(self.connect().await?.hello.clone())
+    }
+
+    pub fn status(&self) -> Status {
+        let inner = self.inner();
+        Status {
+            state: inner.state,
+            reason: inner.reason.clone(),
+            failure: inner.failure.clone(),
+            retry_after: inner
+                .no_start_before
+                .map(|until| until.saturating_duration_since(Instant::now())),
+            pid: inner
+                .connection
+                .as_ref()
+                .and_then(|connection| connection.transport().pid()),
+            non_jsonrpc_lines: self.non_jsonrpc_lines.load(Ordering::Relaxed),
+            starts: self.starts.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns whether the server runs now.
+    pub fn is_active(&self) -> bool {
+        self.inner().state == State::Active
+    }
+
+    /// Ends the session for ever, and returns once the server's processes are gone. If the server
+    /// is just being started, returns at once: its connection is closed when the handshake is done.
+    pub async fn retire(&self, why: &str) {
+        self.inner().retired = true;
+        self.step(StateEvent::Close, format!("Stopped: {why}"), None);
+        let connection = self.inner().take_connection();
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+    }
+
+    fn mark_in_use(self: &Arc<Self>) -> InUseGuard {
+        self.inner().in_use += 1;
+        InUseGuard(self.clone())
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Marks the session as in use while a request is in flight.
+struct InUseGuard(Arc<ServerSession>);
+
+impl Drop for InUseGuard {
+    fn drop(&mut self) {
+        let mut inner = self.0.inner();
+        inner.in_use -= 1;
+        inner.last_used = Instant::now();
+    }
+}

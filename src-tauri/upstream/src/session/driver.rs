@@ -1,0 +1,536 @@
+//! The driver of the state machine: starts and ends the server, keeps the pauses, and counts
+//! crashes.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use drawbridge_jsonrpc::json;
+use drawbridge_model::{
+    clock,
+    event::Event,
+    log::Level,
+    protocol::{Era, ServerHello},
+    server::{ServerState, Transition},
+};
+use serde_json::value::RawValue;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+use super::{Connection, Inner, ServerRequest, ServerSession};
+use crate::transport::{EndReason, LostReason};
+use crate::{
+    UpstreamError,
+    connector::Connected,
+    error::UnreachableReason,
+    server_subscriptions,
+    state::{BREAKER_PAUSE, CRASH_WINDOW, MAX_CRASHES, State, StateEffect, StateEvent},
+};
+
+/// How long a server may take to answer a ping. If a server misses two in a row, its connection is
+/// closed.
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
+/// Why a session is idle after a time without requests.
+const IDLE_REASON: &str = "Stopped: no client used it";
+/// How often a client that waits for a start receives progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
+
+impl ServerSession {
+    /// Returns the live connection, and makes one if there is none.
+    pub(super) async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+        if let Some(connection) = self.live_connection() {
+            return Ok(connection);
+        }
+        // Start in a separate task, so that a caller that disconnects does not leave the start half
+        // done.
+        let me = self.clone();
+        let started = tokio::spawn(async move { me.start().await });
+        started
+            .await
+            .unwrap_or_else(|error| Err(UpstreamError::start_aborted(error)))
+    }
+
+    /// Returns the live connection for a request, and makes one if there is none. A client's
+    /// request waits for a start no longer than for an answer, unless the client asked for
+    /// progress. In that case the client is notified that the server is being started. The start
+    /// goes on in either case.
+    pub(super) async fn connect_for(
+        self: &Arc<Self>,
+        outgoing: &ServerRequest<'_>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let (Some(client_handle), None) = (outgoing.client_handle, self.live_connection()) else {
+            return self.connect().await;
+        };
+        let mut connection = std::pin::pin!(self.connect());
+        let Some(token) = outgoing.progress_token else {
+            let waited = outgoing.timeouts.inactivity;
+            return timeout(waited, connection)
+                .await
+                .unwrap_or(Err(UpstreamError::Starting { waited }));
+        };
+        for beat in 1_u32.. {
+            match timeout(PROGRESS_INTERVAL, &mut connection).await {
+                Ok(connected) => return connected,
+                Err(_) => client_handle.notify(
+                    "notifications/progress",
+                    Some(&start_progress_params(token, beat, &self.inner().reason)),
+                ),
+            }
+        }
+        connection.await
+    }
+
+    pub(super) fn live_connection(&self) -> Option<Arc<Connection>> {
+        self.inner()
+            .connection
+            .clone()
+            .filter(|connection| connection.transport().end_reason().is_none())
+    }
+
+    /// Returns why the connection ended, if it has ended.
+    fn ended_connection_reason(&self) -> Option<EndReason> {
+        let inner = self.inner();
+        inner.connection.as_ref()?.transport().end_reason()
+    }
+
+    async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, UpstreamError> {
+        let _starting = self.starting.lock().await;
+        if let Some(connection) = self.live_connection() {
+            return Ok(connection);
+        }
+        // The end of the last connection may not have been handled yet.
+        if let Some(reason) = self.ended_connection_reason() {
+            self.handle_crash(reason);
+        }
+        self.wait_out_pause().await?;
+        if self.inner().retired {
+            return Err(UpstreamError::stopped());
+        }
+        let reason = "Starting: it is needed";
+        let mut effect = self.step(StateEvent::Wanted, reason.into(), None);
+        let mut failure = UpstreamError::stopped();
+        while let Some(StateEffect::Start) = effect {
+            self.starts.fetch_add(1, Ordering::Relaxed);
+            let progress = |message| self.report_start_progress(message);
+            match self
+                .connector
+                .connect(&self.server, self.non_jsonrpc_lines.clone(), &progress)
+                .await
+            {
+                Ok(connected) => return self.activate(connected).await,
+                Err(error) => failure = error,
+            }
+            tracing::warn!("server {}: {failure}", self.server.id);
+            effect = self.handle_failed_start(&failure);
+            let state = self.inner().state;
+            if let (Some(StateEffect::Pause(pause)), State::Error { .. }) = (effect, state) {
+                sleep(with_jitter(pause)).await;
+                effect = self.step(
+                    StateEvent::PauseOver,
+                    "Starting again after a failed start".into(),
+                    Some(failure.clone()),
+                );
+            }
+        }
+        Err(failure)
+    }
+
+    /// Reports the progress of a start that takes long.
+    fn report_start_progress(&self, message: String) {
+        self.inner().reason = message;
+        self.emit_server_changed();
+    }
+
+    /// Waits until the pause after a crash is over.
+    ///
+    /// # Errors
+    /// Returns an error if the breaker is open, because that pause is too long to wait for.
+    async fn wait_out_pause(&self) -> Result<(), UpstreamError> {
+        let (state, until) = {
+            let inner = self.inner();
+            (inner.state, inner.no_start_before)
+        };
+        match (state, until) {
+            (State::BreakerOpen, until) => Err(self.breaker_open_error(until)),
+            (State::Error { .. }, Some(until)) => {
+                sleep_until(until).await;
+                self.end_pause(until);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn breaker_open_error(&self, until: Option<Instant>) -> UpstreamError {
+        let seconds = until.map_or(0, |until| {
+            until.saturating_duration_since(Instant::now()).as_secs() + 1
+        });
+        match self.inner().failure.clone() {
+            Some(failure) => UpstreamError::Unreachable(UnreachableReason::CrashedOften {
+                retry_after: Duration::from_secs(seconds),
+                last_error: Box::new(failure),
+            }),
+            // The session was stopped in the meantime.
+            None => UpstreamError::stopped(),
+        }
+    }
+
+    async fn activate(
+        self: &Arc<Self>,
+        connected: Connected,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let Connected { connection, inbox } = connected;
+        let accepted = {
+            let mut inner = self.inner();
+            let (next, _) = inner.state.on(StateEvent::Ready);
+            let accepted = next == State::Active && !inner.retired;
+            if accepted {
+                inner.state = next;
+                inner.reason = String::new();
+                inner.failure = None;
+                inner.last_used = Instant::now();
+                inner.connection = Some(connection.clone());
+                // Dropping the old set ends the tasks of the last connection.
+                inner.tasks = JoinSet::new();
+                inner
+                    .tasks
+                    .spawn(self.clone().handle_incoming(connection.clone(), inbox));
+                let (subscriptions, ids) =
+                    (self.subscriptions.clone(), self.connector.ids().clone());
+                inner.tasks.spawn(server_subscriptions::maintain(
+                    subscriptions,
+                    connection.clone(),
+                    ids,
+                ));
+            }
+            accepted
+        };
+        if !accepted {
+            connection.close().await;
+            return Err(UpstreamError::stopped());
+        }
+        self.report_transition(State::Active, connected_reason(&connection.hello));
+        tokio::spawn(self.clone().end_when_idle(connection.clone()));
+        tokio::spawn(self.clone().end_when_unresponsive(connection.clone()));
+        Ok(connection)
+    }
+
+    /// Handles a failed start, and returns the action to perform.
+    fn handle_failed_start(self: &Arc<Self>, failure: &UpstreamError) -> Option<StateEffect> {
+        // A program that ends while it is being started has crashed. A URL that does not answer has
+        // not.
+        let is_crash =
+            self.server.spec.command.is_some() && matches!(failure, UpstreamError::Lost(_));
+        let crashes = self.inner().count_crash(is_crash);
+        let event = StateEvent::Failed {
+            is_permanent: !failure.is_transient(),
+            retries: self.server.spec.retries,
+            crashes,
+        };
+        let effect = self.step(
+            event,
+            failure_reason(crashes, failure),
+            Some(failure.clone()),
+        );
+        if self.inner().state == State::BreakerOpen {
+            self.begin_pause(effect);
+        }
+        effect
+    }
+
+    /// Handles a connection that ended by itself.
+    fn handle_crash(self: &Arc<Self>, reason: EndReason) {
+        let crashes = {
+            let mut inner = self.inner();
+            if inner.state != State::Active {
+                return;
+            }
+            // The caller may be one of the connection's tasks, so they end only with the next
+            // connection.
+            inner.connection = None;
+            inner.count_crash(true)
+        };
+        let failure = UpstreamError::Lost(LostReason::Ended(reason))
+            .map_text(&|text| self.connector.logs().mask_text(text));
+        tracing::warn!("server {}: {failure}", self.server.id);
+        let effect = self.step(
+            StateEvent::Ended { crashes },
+            failure_reason(crashes, &failure),
+            Some(failure),
+        );
+        self.begin_pause(effect);
+    }
+
+    /// Ends a connection that is of no use. The next request makes a new one.
+    pub(super) async fn end_connection(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        why: String,
+    ) {
+        let is_ours = {
+            let mut inner = self.inner();
+            let is_ours = inner.owns(connection);
+            if is_ours {
+                let (next, _) = inner.state.on(StateEvent::IdleTimeout);
+                inner.state = next;
+                inner.reason.clone_from(&why);
+                inner.take_connection();
+            }
+            is_ours
+        };
+        if is_ours {
+            self.report_transition(State::Idle, why);
+            connection.close().await;
+        }
+    }
+
+    pub(super) fn handle_connection_end(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        reason: EndReason,
+    ) {
+        if self.inner().owns(connection) {
+            self.handle_crash(reason);
+        }
+    }
+
+    /// Begins a pause, if `effect` is one.
+    fn begin_pause(self: &Arc<Self>, effect: Option<StateEffect>) {
+        let Some(StateEffect::Pause(pause)) = effect else {
+            return;
+        };
+        let until = Instant::now() + with_jitter(pause);
+        self.inner().no_start_before = Some(until);
+        self.emit_server_changed();
+        let me = Arc::downgrade(self);
+        tokio::spawn(async move {
+            sleep_until(until).await;
+            if let Some(me) = me.upgrade() {
+                me.end_pause(until);
+            }
+        });
+    }
+
+    /// Ends the pause that lasts until `until`. Only the first call for a pause has an effect.
+    fn end_pause(&self, until: Instant) {
+        let is_ours = self
+            .inner()
+            .no_start_before
+            .take_if(|of| *of == until)
+            .is_some();
+        if is_ours {
+            let failure = self.inner().failure.clone();
+            self.step(
+                StateEvent::PauseOver,
+                "Stopped: the next call starts it again".into(),
+                failure,
+            );
+        }
+    }
+
+    /// Applies an event to the state machine, and notifies the screens if the state changes.
+    pub(super) fn step(
+        &self,
+        event: StateEvent,
+        reason: String,
+        failure: Option<UpstreamError>,
+    ) -> Option<StateEffect> {
+        let mut inner = self.inner();
+        let (next, effect) = inner.state.on(event);
+        if next != inner.state {
+            inner.state = next;
+            inner.reason.clone_from(&reason);
+            inner.failure = failure;
+            drop(inner);
+            self.report_transition(next, reason);
+        }
+        effect
+    }
+
+    fn report_transition(&self, state: State, reason: String) {
+        let transition = Transition {
+            at: clock::now(),
+            client: self.client.clone(),
+            state: state.into(),
+            reason,
+        };
+        let id = &self.server.id;
+        let state = serde_json::to_value(transition.state).expect("a state is valid JSON");
+        let state = state.as_str().expect("a state is a string in JSON");
+        let line = format!("{state}: {}", transition.reason);
+        self.connector
+            .logs()
+            .add_server_line(id, Level::Info, "session", &line);
+        self.session_events.history.record(id, transition.clone());
+        self.connector.events().publish(Event::SessionChanged {
+            server: id.clone(),
+            transition,
+        });
+        self.emit_server_changed();
+    }
+
+    fn emit_server_changed(&self) {
+        self.connector.events().publish(Event::ServerChanged {
+            id: self.server.id.clone(),
+        });
+    }
+
+    async fn end_when_idle(self: Arc<Self>, connection: Arc<Connection>) {
+        let idle_timeout = Duration::from_millis(self.server.spec.timeouts.idle_ms.into());
+        loop {
+            let next_check = match self.inner().check_idle(
+                &connection,
+                idle_timeout,
+                !self.subscriptions.is_empty(),
+            ) {
+                IdleCheck::Gone => return,
+                IdleCheck::Until(next_check) => next_check,
+                IdleCheck::Now => break,
+            };
+            sleep_until(next_check).await;
+        }
+        self.report_transition(State::Idle, IDLE_REASON.into());
+        connection.close().await;
+    }
+
+    /// Pings a server of the legacy era while no request is in flight. Ends the connection if the
+    /// server misses two pings in a row.
+    async fn end_when_unresponsive(self: Arc<Self>, connection: Arc<Connection>) {
+        let period = Duration::from_millis(self.server.spec.timeouts.ping_ms.into());
+        if period.is_zero() || connection.era() == Era::Modern {
+            return;
+        }
+        let mut missed = 0;
+        while missed < 2 {
+            sleep(with_jitter(period)).await;
+            if !self.inner().owns(&connection) {
+                return;
+            }
+            if self.inner().in_use > 0 {
+                continue;
+            }
+            // Any answer is a sign of life, even the error that the server knows no ping.
+            missed = if connection.ping(PING_TIMEOUT).await.is_ok() {
+                0
+            } else {
+                missed + 1
+            };
+        }
+        connection.close().await;
+        self.handle_connection_end(&connection, EndReason::Unresponsive);
+    }
+}
+
+impl From<State> for ServerState {
+    fn from(state: State) -> Self {
+        match state {
+            State::Idle => Self::Idle,
+            State::Initializing { .. } => Self::Initializing,
+            State::Active => Self::Active,
+            State::Error { .. } | State::BreakerOpen => Self::Error,
+            State::Closed => Self::Closed,
+        }
+    }
+}
+
+/// The result of checking whether a connection is idle.
+enum IdleCheck {
+    Until(Instant),
+    /// The connection was idle for long enough. The session has given it up, and the caller closes
+    /// it.
+    Now,
+    /// The connection has ended, or no longer belongs to the session.
+    Gone,
+}
+
+impl Inner {
+    fn owns(&self, connection: &Arc<Connection>) -> bool {
+        self.connection
+            .as_ref()
+            .is_some_and(|current| Arc::ptr_eq(current, connection))
+    }
+
+    pub(super) fn take_connection(&mut self) -> Option<Arc<Connection>> {
+        self.tasks.abort_all();
+        self.connection.take()
+    }
+
+    /// Counts the crashes of the last minute, including this one if `is_crash` is set.
+    fn count_crash(&mut self, is_crash: bool) -> u32 {
+        let now = Instant::now();
+        self.crashes
+            .retain(|crashed_at| now.duration_since(*crashed_at) < CRASH_WINDOW);
+        if is_crash {
+            self.crashes.push(now);
+        }
+        u32::try_from(self.crashes.len()).unwrap_or(u32::MAX)
+    }
+
+    fn check_idle(
+        &mut self,
+        connection: &Arc<Connection>,
+        idle_timeout: Duration,
+        has_subscriptions: bool,
+    ) -> IdleCheck {
+        // The least time until the next check, so that even a very short timeout does not make the
+        // loop spin.
+        const MIN_PAUSE: Duration = Duration::from_millis(50);
+        if connection.transport().end_reason().is_some() || !self.owns(connection) {
+            return IdleCheck::Gone;
+        }
+        let now = Instant::now();
+        if has_subscriptions {
+            self.last_used = now;
+        }
+        let deadline = self.last_used + idle_timeout;
+        if self.in_use > 0 || deadline > now {
+            return IdleCheck::Until(deadline.max(now + MIN_PAUSE));
+        }
+        let (next, effect) = self.state.on(StateEvent::IdleTimeout);
+        self.state = next;
+        self.reason = IDLE_REASON.into();
+        if effect == Some(StateEffect::Stop) {
+            self.take_connection();
+        }
+        IdleCheck::Now
+    }
+}
+
+/// Returns a progress notification for a request that is not sent yet. The values grow, but stay
+/// close to zero, because the server's own progress follows them.
+fn start_progress_params(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
+    let progress = f64::from(beat) * 1e-6;
+    let token = token.get();
+    json::raw(format!(
+        r#"{{"progressToken":{token},"progress":{progress},"message":{}}}"#,
+        json::quote(why)
+    ))
+}
+
+/// Returns the reason for a failure. If the breaker opens, adds that the server is not started for
+/// a while.
+fn failure_reason(crashes: u32, failure: &UpstreamError) -> String {
+    if crashes < MAX_CRASHES {
+        return failure.to_string();
+    }
+    let seconds = BREAKER_PAUSE.as_secs();
+    format!(
+        "The server crashed {crashes} times within a minute. It will not be restarted for about {seconds} s. \
+         Last error: {failure}"
+    )
+}
+
+fn connected_reason(hello: &ServerHello) -> String {
+    let method = match hello.era() {
+        Era::Legacy => "initialize",
+        Era::Modern => "server/discover",
+    };
+    format!("Connected with {method} ({})", hello.protocol_version)
+}
+
+fn with_jitter(pause: Duration) -> Duration {
+    pause.mul_f64(rand::random_range(0.5..1.5))
+}

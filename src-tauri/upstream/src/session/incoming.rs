@@ -1,0 +1,214 @@
+//! Handles requests and notifications that a server sends by itself.
+
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+};
+
+use drawbridge_jsonrpc::server_message::Incoming;
+use drawbridge_jsonrpc::{
+    json::{Json, RawObject},
+    rpc::{RpcError, code},
+};
+use drawbridge_model::{
+    log::Level,
+    protocol::{input::InputRequest, meta},
+};
+use drawbridge_sessions::ClientHandle;
+use futures_util::future::BoxFuture;
+use serde_json::value::RawValue;
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinSet},
+};
+
+use super::{ANSWER_TIMEOUT, Connection, ServerSession};
+use crate::transport::{Reply, TransportEvent};
+
+/// The requests of a server that are being answered on one connection. They end with it.
+#[derive(Default)]
+struct AnswerTasks {
+    tasks: JoinSet<()>,
+    /// The tasks by the server's request ids, as raw text.
+    by_id: HashMap<Box<str>, (DroppableFuture, AbortHandle)>,
+}
+
+impl AnswerTasks {
+    fn spawn(&mut self, id: Box<str>, answer: impl Future<Output = ()> + Send + 'static) {
+        while self.tasks.try_join_next().is_some() {}
+        // Clean up only now and then, because each scan visits all entries.
+        if self.by_id.len() >= 2 * self.tasks.len() + 16 {
+            self.by_id.retain(|_, (_, task)| !task.is_finished());
+        }
+        let work = DroppableFuture(Arc::new(Mutex::new(Some(Box::pin(answer)))));
+        let task = self.tasks.spawn(work.clone());
+        self.by_id.insert(id, (work, task));
+    }
+
+    /// Cancels the answer to a request of the server. The client is notified, and the server
+    /// receives no answer.
+    fn cancel(&mut self, params: &RawValue) {
+        let id = RawObject::parse(params)
+            .ok()
+            .and_then(|params| Some(params.get("requestId")?.get().to_owned()));
+        if let Some((work, task)) = id.and_then(|id| self.by_id.remove(id.as_str())) {
+            work.drop_now();
+            task.abort();
+        }
+    }
+}
+
+/// A future that another task can drop at once. An aborted task drops its future only when it runs
+/// next. The client must be notified that its answer is not needed any more before it receives the
+/// answer to its own request.
+#[derive(Clone)]
+struct DroppableFuture(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);
+
+impl DroppableFuture {
+    fn drop_now(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl Future for DroppableFuture {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut work = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(running) = work.as_mut() else {
+            return Poll::Ready(());
+        };
+        let polled = running.as_mut().poll(context);
+        if polled.is_ready() {
+            *work = None;
+        }
+        polled
+    }
+}
+
+impl ServerSession {
+    pub(super) async fn handle_incoming(
+        self: Arc<Self>,
+        connection: Arc<Connection>,
+        mut inbox: mpsc::Receiver<TransportEvent>,
+    ) {
+        let mut answering = AnswerTasks::default();
+        while let Some(event) = inbox.recv().await {
+            match event {
+                TransportEvent::Message {
+                    message: Incoming::Request { id, method, params },
+                    during,
+                } => {
+                    // Answer in a separate task: a person may have to answer, and the messages that
+                    // follow must not wait.
+                    let (me, connection) = (self.clone(), connection.clone());
+                    answering.spawn(id.get().into(), async move {
+                        let reply = me
+                            .answer_request(InputRequest { method, params }, during)
+                            .await;
+                        let _ = connection.transport().answer(&id, &reply).await;
+                    });
+                }
+                TransportEvent::Message {
+                    message:
+                        Incoming::Notification {
+                            method,
+                            params: Some(params),
+                        },
+                    ..
+                } if method == "notifications/cancelled" => answering.cancel(&params),
+                TransportEvent::Message {
+                    message: Incoming::Notification { method, params },
+                    during,
+                } => {
+                    self.handle_notification(&method, params.as_deref(), during);
+                }
+                TransportEvent::Ended(how) => return self.handle_connection_end(&connection, how),
+            }
+        }
+    }
+
+    /// Answers a request of the server with the help of the client whose request is in flight.
+    async fn answer_request(&self, request: InputRequest, during: Option<u64>) -> Reply {
+        let InputRequest { method, params } = &request;
+        if method == "ping" {
+            return Ok(Json::new("{}"));
+        }
+        let unanswerable = |why: &str| {
+            RpcError::new(
+                code::METHOD_NOT_FOUND,
+                format!("No client can answer '{method}': {why}"),
+            )
+        };
+        let recipient = self.in_flight.recipient(during);
+        let recipient = recipient.ok_or_else(|| {
+            unanswerable("exactly one client must have a request in flight at this server")
+        })?;
+        if !recipient
+            .client_handle
+            .session()
+            .hello
+            .capabilities
+            .can_answer(method, params.as_deref())
+        {
+            return Err(unanswerable("the client does not support it"));
+        }
+        self.url_elicitations
+            .record(&request, recipient.client_handle.session());
+        let _asked = recipient.pause_timeout();
+        recipient
+            .client_handle
+            .send_request(&request, ANSWER_TIMEOUT)
+            .await
+    }
+
+    fn handle_notification(&self, method: &str, params: Option<&RawValue>, during: Option<u64>) {
+        match (method, params) {
+            (
+                "notifications/tools/list_changed"
+                | "notifications/prompts/list_changed"
+                | "notifications/resources/list_changed",
+                _,
+            ) => self
+                .session_events
+                .list_changes
+                .insert(self.server.id.clone()),
+            ("notifications/progress", Some(params)) => self.in_flight.forward_progress(params),
+            (
+                "notifications/resources/updated"
+                | "notifications/tasks/status"
+                | "notifications/tasks",
+                Some(params),
+            ) => {
+                self.session_events.send_notification(
+                    &self.server.id,
+                    method,
+                    meta::without_subscription_id(params),
+                );
+            }
+            ("notifications/subscriptions/acknowledged", Some(params)) => {
+                self.subscriptions.set_acknowledged(params)
+            }
+            ("notifications/message", params) => {
+                let text = params.map_or("", RawValue::get);
+                self.connector.logs().add_server_line(
+                    &self.server.id,
+                    Level::Info,
+                    "message",
+                    text,
+                );
+                if let Some(recipient) = self.in_flight.recipient(during) {
+                    recipient.client_handle.forward_log(params);
+                }
+            }
+            ("notifications/elicitation/complete", Some(params)) => {
+                if let Some(session) = self.url_elicitations.complete(params) {
+                    ClientHandle::for_session(session).notify(method, Some(params));
+                }
+            }
+            _ => {}
+        }
+    }
+}

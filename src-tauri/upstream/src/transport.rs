@@ -1,0 +1,215 @@
+//! Transports to servers: a subprocess over stdio, streamable HTTP, or the older HTTP+SSE. A
+//! [`Transport`] is one live connection, and hides its kind from the layers above.
+
+mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
+mod legacy_sse;
+mod local_http_server;
+mod pending;
+pub mod process;
+mod rate_limit;
+mod remote;
+mod stdio;
+mod streamable_http;
+
+use std::sync::Arc;
+
+use drawbridge_jsonrpc::{encode, server_message::Incoming};
+use serde_json::value::RawValue;
+use tokio::sync::{Mutex, mpsc};
+
+pub use error::{
+    EndReason, HttpRefusal, InvalidAnswer, LostReason, NotSentReason, RefusedReason, RemoteError,
+    TransportError,
+};
+pub use legacy_sse::{EndpointTimeout, SseError, SseTransport};
+pub use local_http_server::{LocalHttpServer, LocalHttpServerError, NotListening};
+pub use remote::{HttpTarget, TargetError};
+pub use stdio::StdioTransport;
+pub use streamable_http::HttpTransport;
+
+use rate_limit::RateLimit;
+
+/// The longest message that a server may send, in bytes.
+pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
+
+use drawbridge_model::protocol::ServerHello;
+
+pub use drawbridge_jsonrpc::rpc::Reply;
+
+/// A live connection to a server.
+pub enum Transport {
+    Stdio(StdioTransport),
+    Http(Arc<HttpTransport>),
+    Sse(SseTransport),
+    /// A program started by Drawbridge that serves a URL, and the connection to that URL.
+    LocalHttp(Box<(LocalHttpServer, Transport)>),
+}
+
+impl Transport {
+    /// Sends a request and waits for its answer, without a timeout. If the future is dropped, the
+    /// server is notified that the request is cancelled, and a later answer is dropped.
+    ///
+    /// # Errors
+    /// Returns an error if there is no answer. The variant shows whether the server may have
+    /// received the request.
+    pub async fn request(&self, request: TransportRequest<'_>) -> Result<Reply, TransportError> {
+        // Large futures are boxed, because a future is as large as the largest future that it
+        // awaits, and moves together with it.
+        match self {
+            Self::Stdio(transport) => transport.request(request).await,
+            Self::Http(transport) => Box::pin(transport.request(request)).await,
+            Self::Sse(transport) => Box::pin(transport.request(request)).await,
+            Self::LocalHttp(both) => Box::pin(both.1.request(request)).await,
+        }
+    }
+
+    /// Sends a notification.
+    pub async fn notify(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+    ) -> Result<(), TransportError> {
+        self.send_message(encode::encode_notification(
+            method,
+            params.map(RawValue::get),
+        ))
+        .await
+    }
+
+    /// Answers a request of the server.
+    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), TransportError> {
+        self.send_message(encode::encode_reply(id.get(), reply).to_vec())
+            .await
+    }
+
+    async fn send_message(&self, message: Vec<u8>) -> Result<(), TransportError> {
+        match self {
+            Self::Stdio(transport) => transport.try_send(message),
+            Self::Http(transport) => transport.send_message(message).await,
+            Self::Sse(transport) => transport.send_message(message).await,
+            Self::LocalHttp(both) => Box::pin(both.1.send_message(message)).await,
+        }
+    }
+
+    /// Completes the handshake. Over streamable HTTP, requests to a server of the legacy era name
+    /// the agreed revision from then on, and the stream of the server's own messages is opened.
+    pub fn complete_handshake(&self, hello: &ServerHello) {
+        match self {
+            Self::Http(transport) => transport.complete_handshake(hello),
+            Self::LocalHttp(both) => both.1.complete_handshake(hello),
+            Self::Stdio(_) | Self::Sse(_) => {}
+        }
+    }
+
+    /// Returns whether requests have headers of their own, which only streamable HTTP supports.
+    pub fn is_http(&self) -> bool {
+        match self {
+            Self::Http(_) => true,
+            Self::LocalHttp(both) => both.1.is_http(),
+            Self::Stdio(_) | Self::Sse(_) => false,
+        }
+    }
+
+    /// Returns why the connection ended, or `None` while it is alive.
+    pub fn end_reason(&self) -> Option<EndReason> {
+        match self {
+            Self::Stdio(transport) => transport.end_reason(),
+            Self::Http(transport) => transport.end_reason(),
+            Self::Sse(transport) => transport.end_reason(),
+            Self::LocalHttp(both) => both.0.end_reason().or_else(|| both.1.end_reason()),
+        }
+    }
+
+    pub fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Stdio(transport) => Some(transport.pid()),
+            Self::Http(_) | Self::Sse(_) => None,
+            Self::LocalHttp(both) => Some(both.0.pid()),
+        }
+    }
+
+    /// Ends the connection, and the server's process tree if there is one.
+    pub async fn close(&self) {
+        match self {
+            Self::Stdio(transport) => transport.close().await,
+            Self::Http(transport) => transport.close().await,
+            Self::Sse(transport) => transport.close().await,
+            Self::LocalHttp(both) => {
+                Box::pin(both.1.close()).await;
+                both.0.stop().await;
+            }
+        }
+    }
+}
+
+/// A request to a server.
+#[derive(Debug, Clone, Copy)]
+pub struct TransportRequest<'a> {
+    /// Unique among the requests on the connection.
+    pub id: u64,
+    pub method: &'a str,
+    /// The params as JSON text.
+    pub params: Option<&'a str>,
+    /// Parts of the request that are repeated as headers, if the transport supports that.
+    pub headers: &'a [(String, String)],
+}
+
+/// An event on a connection: a request or notification of the server, or the end of the connection.
+#[derive(Debug)]
+pub enum TransportEvent {
+    /// `during` is the id of the request during which the message was sent, if the transport shows
+    /// that.
+    Message {
+        message: Incoming,
+        during: Option<u64>,
+    },
+    Ended(EndReason),
+}
+
+impl TransportEvent {
+    /// Returns the length of the params in bytes.
+    fn payload_len(&self) -> usize {
+        match self {
+            Self::Message {
+                message: Incoming::Request { params, .. } | Incoming::Notification { params, .. },
+                ..
+            } => params.as_ref().map_or(0, |params| params.get().len()),
+            Self::Ended(_) => 0,
+        }
+    }
+}
+
+/// Passes the events of a connection to the layer above. The channel is bounded and has a rate
+/// limit, so a server that floods is read slowly. The sender waits, so that an answer never
+/// overtakes the messages before it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct EventSender {
+    sender: mpsc::Sender<TransportEvent>,
+    rate_limit: Arc<Mutex<RateLimit>>,
+}
+
+impl EventSender {
+    pub fn new(sender: mpsc::Sender<TransportEvent>) -> Self {
+        Self {
+            sender,
+            rate_limit: Arc::new(Mutex::new(RateLimit::for_messages())),
+        }
+    }
+
+    /// Sends an event, and waits for the rate limit. If nobody receives any more, the event is
+    /// lost.
+    pub async fn send(&self, event: TransportEvent) {
+        let length = event.payload_len();
+        if self.sender.send(event).await.is_ok() {
+            self.rate_limit.lock().await.spend(length).await;
+        }
+    }
+
+    /// Sends an event without waiting. If the channel is full, the event is lost.
+    pub fn try_send(&self, event: TransportEvent) {
+        let _ = self.sender.try_send(event);
+    }
+}

@@ -1,0 +1,172 @@
+//! A server as a subprocess that serves its own URL on this machine. The program is started and
+//! ended with the connection to the URL.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use drawbridge_model::{ids::ServerId, log::Level};
+use drawbridge_store::logs::Logs;
+use tokio::{
+    io::{AsyncRead, BufReader},
+    net::TcpStream,
+    process::ChildStdin,
+    time::{Instant, sleep},
+};
+use url::Url;
+
+use super::{
+    EndReason, EventSender, Transport, TransportEvent,
+    process::{self, Launch, Pipes, Process, ProcessExit, SpawnError, guard::Guard},
+    rate_limit::RateLimit,
+};
+use crate::lines::{Line, next_line};
+
+const MAX_LINE: usize = 64 * 1024;
+/// The pause between two attempts to reach a program that is still starting.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// A running program whose URL can be reached.
+pub struct LocalHttpServer {
+    process: Arc<Process>,
+    /// Some programs end when their stdin is closed.
+    stdin: Mutex<Option<ChildStdin>>,
+}
+
+/// Why the program does not serve its URL.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalHttpServerError {
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    #[error("{0}, before it listened at its URL")]
+    Ended(ProcessExit),
+    #[error(transparent)]
+    NotListening(NotListening),
+}
+
+/// The program did not listen at its URL in time.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("The program did not listen at {url} within {} s", .timeout.as_secs_f32())]
+pub struct NotListening {
+    pub url: String,
+    pub timeout: Duration,
+}
+
+impl LocalHttpServer {
+    /// Starts the program, and waits until a connection to the URL succeeds.
+    ///
+    /// # Errors
+    /// Returns an error if the program cannot be started, ends, or does not listen in time. Nothing
+    /// of the program is left running then.
+    pub async fn start(
+        server: &ServerId,
+        launch: &Launch,
+        url: &str,
+        timeout: Duration,
+        guard: &Guard,
+        logs: &Logs,
+    ) -> Result<Self, LocalHttpServerError> {
+        let (
+            process,
+            Pipes {
+                stdin,
+                stdout,
+                stderr,
+            },
+        ) = Process::spawn(launch, guard).await?;
+        process::spawn_on_log_thread(log_output(stdout, "stdout", server.clone(), logs.clone()));
+        process::spawn_on_log_thread(log_output(stderr, "stderr", server.clone(), logs.clone()));
+        let served = Self {
+            process: Arc::new(process),
+            stdin: Mutex::new(Some(stdin)),
+        };
+        let listens = tokio::select! {
+            exit = served.process.wait_for_exit() => Err(LocalHttpServerError::Ended(exit)),
+            listens = wait_until_listening(url, timeout) => listens.then_some(()).ok_or_else(|| {
+                let url = url.to_owned();
+                LocalHttpServerError::NotListening(NotListening { url, timeout })
+            })
+        };
+        match listens {
+            Ok(()) => Ok(served),
+            Err(error) => {
+                served.stop().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Combines the program with the connection to it. When the program ends, `events` is notified.
+    pub fn into_transport(self, transport: Transport, events: EventSender) -> Transport {
+        let process = self.process.clone();
+        tokio::spawn(async move {
+            let reason = exit_reason(process.wait_for_exit().await);
+            events.send(TransportEvent::Ended(reason)).await;
+        });
+        Transport::LocalHttp(Box::new((self, transport)))
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    pub(super) fn end_reason(&self) -> Option<EndReason> {
+        self.process.exit().map(exit_reason)
+    }
+
+    /// Ends the program and its process tree.
+    pub async fn stop(&self) {
+        self.stdin
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        self.process.stop().await;
+    }
+}
+
+fn exit_reason(exit: ProcessExit) -> EndReason {
+    EndReason::Exited {
+        exit,
+        last_output: String::new(),
+    }
+}
+
+/// Returns whether a connection to the URL succeeds in time.
+async fn wait_until_listening(url: &str, time_limit: Duration) -> bool {
+    let url = Url::parse(url).ok();
+    let address = url.as_ref().and_then(|url| {
+        Some((
+            url.host_str()?.trim_matches(['[', ']']),
+            url.port_or_known_default()?,
+        ))
+    });
+    let Some(address) = address else { return false };
+    let end = Instant::now() + time_limit;
+    while Instant::now() < end {
+        if TcpStream::connect(address).await.is_ok() {
+            return true;
+        }
+        sleep(RETRY_PAUSE).await;
+    }
+    false
+}
+
+async fn log_output(
+    from: impl AsyncRead + Unpin,
+    area: &'static str,
+    server: ServerId,
+    logs: Logs,
+) {
+    let mut reader = BufReader::new(from);
+    let mut rate_limit = RateLimit::for_log_lines();
+    while let Ok(Some(Line::Whole(line) | Line::TooLong(line))) =
+        next_line(&mut reader, MAX_LINE).await
+    {
+        rate_limit.spend(line.len()).await;
+        let text = String::from_utf8_lossy(&line);
+        if !text.trim().is_empty() {
+            logs.add_server_line(&server, Level::Info, area, &text);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Starts server processes, and ends their whole trees. No other module of the hub starts any
+//! process.
+//!
+//! Each server has its own process group (a Job Object on Windows). If the hub itself is killed, a
+//! guard process ends the server processes that are left.
+
+mod environment;
+pub mod guard;
+mod login_path;
+pub mod runtime;
+#[cfg(unix)]
+mod unix;
+pub mod usage;
+#[cfg(windows)]
+mod windows;
+
+use std::{
+    collections::BTreeMap,
+    fmt, io,
+    path::PathBuf,
+    process::Stdio,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use drawbridge_model::cause::MapText;
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use tokio::{
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    runtime::{Builder, Runtime},
+    sync::{mpsc, watch},
+    task::JoinHandle,
+    time::timeout,
+};
+
+use guard::Guard;
+#[cfg(unix)]
+use unix as platform;
+#[cfg(windows)]
+use windows as platform;
+
+/// How long a server may take to end by itself after its stdin was closed. After that, it receives
+/// SIGTERM.
+const EOF_GRACE: Duration = Duration::from_secs(1);
+
+/// The program to start. The values are resolved: no references to secrets are left.
+pub struct Launch {
+    pub command: String,
+    pub args: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    pub cwd: Option<PathBuf>,
+    /// How long a graceful stop may take before the whole tree is killed.
+    pub grace: Duration,
+}
+
+/// Why a process cannot be started.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SpawnError {
+    #[error("Drawbridge cannot find the command '{command}' in {path}")]
+    CommandNotFound { command: String, path: String },
+    #[error("The folder '{folder}' does not exist")]
+    FolderNotFound { folder: String },
+    #[error("Drawbridge cannot start '{command}': {source}")]
+    Io {
+        command: String,
+        source: Arc<io::Error>,
+    },
+}
+
+impl SpawnError {
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::CommandNotFound { command, path } => Self::CommandNotFound {
+                command: change(&command),
+                path: change(&path),
+            },
+            Self::FolderNotFound { folder } => Self::FolderNotFound {
+                folder: change(&folder),
+            },
+            Self::Io { command, source } => Self::Io {
+                command: change(&command),
+                source,
+            },
+        }
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone)]
+pub enum ProcessExit {
+    Code(i32),
+    Signal(i32),
+    /// Drawbridge ended the process.
+    Stopped,
+    /// The system reports neither a code nor a signal.
+    Unknown,
+    /// The exit status cannot be read.
+    Unreadable(Arc<io::Error>),
+}
+
+impl fmt::Display for ProcessExit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "The program ended with exit code {code}"),
+            Self::Signal(signal) => write!(f, "The program was ended by signal {signal}"),
+            Self::Stopped => f.write_str("The program was stopped"),
+            Self::Unknown => f.write_str("The program ended"),
+            Self::Unreadable(error) => {
+                write!(
+                    f,
+                    "The program ended, and its exit status cannot be read: {error}"
+                )
+            }
+        }
+    }
+}
+
+/// The pipes of a process.
+pub struct Pipes {
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
+}
+
+/// A running process and its tree.
+pub struct Process {
+    pid: u32,
+    exit: watch::Receiver<Option<ProcessExit>>,
+    stop: mpsc::Sender<()>,
+}
+
+impl Process {
+    /// Starts a process, and returns it with its pipes.
+    ///
+    /// # Errors
+    /// Returns an error if the command or the folder does not exist, or if the system refuses to
+    /// start the process.
+    pub async fn spawn(launch: &Launch, guard: &Guard) -> Result<(Self, Pipes), SpawnError> {
+        let mut child = build_command(launch, guard)
+            .await?
+            .spawn()
+            .map_err(|source| SpawnError::Io {
+                command: launch.command.clone(),
+                source: Arc::new(source),
+            })?;
+        let pid = child.id().expect("nobody has waited for the process yet");
+        let pipes = Pipes {
+            stdin: child.stdin().take().expect("stdin is piped"),
+            stdout: child.stdout().take().expect("stdout is piped"),
+            stderr: child.stderr().take().expect("stderr is piped"),
+        };
+        guard.watch(pid);
+        let (exited, exit) = watch::channel(None);
+        let (stop, stopped) = mpsc::channel(1);
+        tokio::spawn(supervise(
+            child,
+            pid,
+            launch.grace,
+            stopped,
+            exited,
+            guard.clone(),
+        ));
+        Ok((Self { pid, exit, stop }, pipes))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Waits for the end of the process, and returns how it ended.
+    pub async fn wait_for_exit(&self) -> ProcessExit {
+        let mut exit = self.exit.clone();
+        let ended = exit.wait_for(Option::is_some).await;
+        // The sender is dropped without a value only if the runtime shuts down.
+        ended
+            .ok()
+            .and_then(|exit| exit.clone())
+            .unwrap_or(ProcessExit::Unknown)
+    }
+
+    /// Returns how the process ended, or `None` while it runs.
+    pub fn exit(&self) -> Option<ProcessExit> {
+        self.exit.borrow().clone()
+    }
+
+    /// Ends the process and its tree, and returns once nothing of it is left. The caller must close
+    /// its stdin first.
+    pub async fn stop(&self) {
+        let _ = self.stop.send(()).await;
+        self.wait_for_exit().await;
+    }
+}
+
+async fn build_command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnError> {
+    let env = environment::build_environment(&launch.env, guard.run_id()).await;
+    let cwd = launch
+        .cwd
+        .clone()
+        .or_else(home_dir)
+        .filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = cwd.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(SpawnError::FolderNotFound {
+            folder: folder.display().to_string(),
+        });
+    }
+    let path = env
+        .get("PATH")
+        .cloned()
+        .expect("build_environment sets PATH");
+    let folder = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let program = which::which_in(&launch.command, Some(&path), folder).map_err(|_| {
+        SpawnError::CommandNotFound {
+            command: launch.command.clone(),
+            path,
+        }
+    })?;
+    let mut command = Command::new(program);
+    command.args(&launch.args).env_clear().envs(env);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    if let Some(folder) = cwd {
+        command.current_dir(folder);
+    }
+    Ok(platform::in_own_tree(command))
+}
+
+/// Runs work on a separate thread, which all such work shares, so that a server that writes without
+/// end takes no time from calls.
+pub fn spawn_on_log_thread<F: Future<Output: Send + 'static> + Send + 'static>(
+    work: F,
+) -> JoinHandle<F::Output> {
+    static THREAD: OnceLock<Option<Runtime>> = OnceLock::new();
+    let thread = THREAD.get_or_init(|| {
+        let built = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("server-logs")
+            .enable_all()
+            .build();
+        built
+            .inspect_err(|e| {
+                tracing::warn!(
+                    "The output of servers is read on the threads of calls, because a thread \
+                     for it cannot be started: {e}"
+                );
+            })
+            .ok()
+    });
+    match thread {
+        Some(thread) => thread.spawn(work),
+        None => tokio::spawn(work),
+    }
+}
+
+fn home_dir() -> Option<PathBuf> {
+    directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
+}
+
+/// Owns the child until nothing of its tree is left.
+async fn supervise(
+    mut child: Box<dyn ChildWrapper>,
+    pid: u32,
+    grace: Duration,
+    mut stop: mpsc::Receiver<()>,
+    exited: watch::Sender<Option<ProcessExit>>,
+    guard: Guard,
+) {
+    let exit = tokio::select! {
+        status = platform::leader(child.as_mut()).wait() => platform::exit_from(status),
+        _ = stop.recv() => {
+            let by_itself = end_gracefully(&mut child, pid, grace).await;
+            by_itself.map_or(ProcessExit::Stopped, platform::exit_from)
+        }
+    };
+    // Processes that the server started may have outlived it.
+    platform::kill_tree(pid, child.as_mut());
+    let _ = timeout(EOF_GRACE, child.wait()).await;
+    guard.unwatch(pid);
+    let _ = exited.send(Some(exit));
+}
+
+/// Ends the process after its stdin was closed. Returns its exit status if it ended without a
+/// signal.
+async fn end_gracefully(
+    child: &mut Box<dyn ChildWrapper>,
+    pid: u32,
+    grace: Duration,
+) -> Option<io::Result<std::process::ExitStatus>> {
+    // Wait for the leader only: its children may outlive it.
+    let leader = timeout(
+        EOF_GRACE.min(grace),
+        platform::leader(child.as_mut()).wait(),
+    )
+    .await;
+    if let Ok(status) = leader {
+        return Some(status);
+    }
+    platform::ask_to_end(pid);
+    if timeout(grace.saturating_sub(EOF_GRACE), child.wait())
+        .await
+        .is_ok()
+    {
+        return None;
+    }
+    platform::kill_tree(pid, child.as_mut());
+    let _ = timeout(EOF_GRACE, child.wait()).await;
+    None
+}

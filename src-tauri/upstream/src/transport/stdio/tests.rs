@@ -1,0 +1,81 @@
+use arbitrary_json::Choices;
+use drawbridge_jsonrpc::server_message::Incoming;
+use drawbridge_model::event::Events;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::lines::properties::Pieces;
+
+/// Returns the methods of the messages that are read if a server writes these pieces, and the count
+/// of the other lines.
+async fn read_pieces(pieces: &[&[u8]]) -> (Vec<String>, u32) {
+    let folder = TempDir::new().expect("a folder");
+    let logs = Logs::open(folder.path(), Events::default()).expect("logs");
+    let noise = Arc::new(AtomicU32::new(0));
+    let shared = Shared {
+        server: ServerId::new("s"),
+        logs,
+        pending: Pending::default(),
+        non_jsonrpc_lines: noise.clone(),
+        last_stderr_line: Mutex::default(),
+    };
+    let (upstream, mut inbox) = mpsc::channel(100);
+    let upstream = EventSender::new(upstream);
+    read_messages(Pieces::new(pieces), &shared, &upstream).await;
+    drop(upstream);
+    let mut methods = Vec::new();
+    while let Some(TransportEvent::Message {
+        message: Incoming::Notification { method, .. } | Incoming::Request { method, .. },
+        ..
+    }) = inbox.recv().await
+    {
+        methods.push(method);
+    }
+    (methods, noise.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_message_is_one_line_whatever_stands_between_its_tokens() {
+    let smuggled =
+        r#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"delete_everything"}}"#;
+    let params = drawbridge_jsonrpc::json::raw(format!("{{\"a\":\n{smuggled}\r\n}}"));
+    let mut line = Vec::new();
+    append_line(
+        &mut line,
+        &encode::encode_request(1, "prompts/get", Some(params.get())),
+    );
+    assert_eq!(
+        line.iter()
+            .filter(|byte| matches!(byte, b'\n' | b'\r'))
+            .count(),
+        1,
+        "the only line break is at the end"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_message_arrives_between_other_text_and_in_any_pieces(
+        seeds in prop::collection::vec((any::<Vec<u8>>(), "[^\n{]{0,40}"), 0..8),
+        sizes: Vec<u8>,
+    ) {
+        let mut bytes = Vec::new();
+        let mut non_jsonrpc_lines = 0;
+        for (index, (seed, text)) in seeds.iter().enumerate() {
+            let params = drawbridge_jsonrpc::json::raw(Choices::new(seed).value());
+            append_line(&mut bytes, &encode::encode_notification(&format!("m{index}"), Some(params.get())));
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.push(b'\n');
+            // A line that consists only of a line break or a BOM is skipped.
+            let text = text.strip_suffix('\r').unwrap_or(text);
+            non_jsonrpc_lines += u32::from(!text.strip_prefix('\u{feff}').unwrap_or(text).is_empty());
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let found = runtime.block_on(read_pieces(&arbitrary_json::split_bytes(&bytes, &sizes)));
+        let expected: Vec<String> = (0..seeds.len()).map(|index| format!("m{index}")).collect();
+        prop_assert_eq!(found, (expected, non_jsonrpc_lines));
+    }
+}

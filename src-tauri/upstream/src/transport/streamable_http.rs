@@ -1,0 +1,434 @@
+//! A server at a URL over streamable HTTP: one POST for each message, answered with JSON or with a
+//! stream of events.
+//!
+//! In the legacy era, a stream that breaks can be resumed, and a separate stream
+//! ([`standalone_stream`]) carries the messages that belong to no request. The modern era has
+//! neither, and closing the connection cancels the request.
+
+mod standalone_stream;
+
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use drawbridge_jsonrpc::{
+    encode,
+    headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    server_message::{self, ServerMessage},
+    sse::SseParser,
+};
+use drawbridge_jsonrpc::{
+    json::Json,
+    rpc::{RpcError, code},
+};
+use drawbridge_model::protocol::ServerHello;
+use http::{
+    HeaderName, HeaderValue, Method, StatusCode, Uri,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+use tokio::{
+    task::AbortHandle,
+    time::{sleep, timeout},
+};
+
+use super::{
+    EndReason, EventSender, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, Reply,
+    TransportError, TransportEvent, TransportRequest,
+    remote::{self, HttpTarget, Remote, TargetError},
+};
+use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
+
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// The pause before a broken stream is resumed, if the server does not name one.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause that a server may ask for.
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
+/// How often in a row a stream may break without a new event id.
+const MAX_BREAKS: u32 = 5;
+
+/// A connection to a server at a URL.
+pub struct HttpTransport {
+    remote: Remote,
+    /// The URL to which the server's URL redirects, if it does.
+    moved_to: OnceLock<Uri>,
+    session: OnceLock<HeaderValue>,
+    /// The agreed revision, if it belongs to the legacy era.
+    version: OnceLock<HeaderValue>,
+    /// Whether the server belongs to the modern era, once that is known.
+    is_modern: OnceLock<bool>,
+    listener: OnceLock<AbortHandle>,
+    ended: Mutex<Option<EndReason>>,
+    events: EventSender,
+}
+
+/// How reading a stream ended.
+enum StreamOutcome {
+    Answered(Reply),
+    /// The stream broke, or the server closed it, before the answer.
+    Broken(TransportError),
+}
+
+impl HttpTransport {
+    /// Creates a connection. The first request opens it.
+    ///
+    /// # Errors
+    /// Returns an error if the URL or a header cannot be sent.
+    pub fn new(
+        http: HttpClient,
+        target: &HttpTarget,
+        events: EventSender,
+    ) -> Result<Arc<Self>, TargetError> {
+        Ok(Arc::new(Self {
+            remote: Remote::new(http, target)?,
+            moved_to: OnceLock::new(),
+            session: OnceLock::new(),
+            version: OnceLock::new(),
+            is_modern: OnceLock::new(),
+            listener: OnceLock::new(),
+            ended: Mutex::default(),
+            events,
+        }))
+    }
+
+    /// See [`super::Transport::complete_handshake`].
+    pub fn complete_handshake(self: &Arc<Self>, hello: &ServerHello) {
+        let _ = self.is_modern.set(hello.era().is_modern());
+        if !hello.era().is_modern()
+            && let Ok(version) = HeaderValue::try_from(&hello.protocol_version)
+        {
+            let _ = self.version.set(version);
+            let _ = self
+                .listener
+                .set(tokio::spawn(standalone_stream::listen(Arc::downgrade(self))).abort_handle());
+        }
+    }
+
+    pub fn end_reason(&self) -> Option<EndReason> {
+        self.ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// See [`super::Transport::request`].
+    pub async fn request(
+        self: &Arc<Self>,
+        request: TransportRequest<'_>,
+    ) -> Result<Reply, TransportError> {
+        let mut in_flight = CancelOnDrop {
+            transport: self.clone(),
+            id: request.id,
+            answered: false,
+        };
+        let body = encode::encode_request(request.id, request.method, request.params);
+        let answer = match self.post(body, request.headers).await {
+            Ok(Ok(response)) => {
+                if request.method == "initialize" {
+                    self.store_session(&response);
+                }
+                self.read_answer(response, request.id).await
+            }
+            Ok(Err(error)) => Ok(Err(error)),
+            Err(error) => Err(error),
+        };
+        in_flight.answered = true;
+        answer
+    }
+
+    /// Sends a message that has no answer, within 10 s.
+    pub async fn send_message(&self, message: Vec<u8>) -> Result<(), TransportError> {
+        timeout(SEND_TIMEOUT, self.post(message, &[]))
+            .await
+            .unwrap_or_else(|_| Err(remote::send_timeout_error(SEND_TIMEOUT)))
+            .map(drop)
+    }
+
+    /// See [`super::Transport::close`].
+    pub async fn close(&self) {
+        self.end(EndReason::Stopped);
+        if self.session.get().is_some() {
+            let delete = self.with_session(self.remote.build_request(Method::DELETE, self.uri()));
+            let _ = timeout(Duration::from_secs(2), self.remote.send(delete)).await;
+        }
+    }
+
+    fn end(&self, reason: EndReason) {
+        self.ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(reason);
+        if let Some(listener) = self.listener.get() {
+            listener.abort();
+        }
+    }
+
+    fn is_modern(&self) -> bool {
+        self.is_modern.get().copied().unwrap_or(false)
+    }
+
+    fn with_session(&self, mut request: HttpRequest) -> HttpRequest {
+        let headers = request.headers_mut();
+        headers.extend(
+            self.session
+                .get()
+                .map(|session| (SESSION_ID, session.clone())),
+        );
+        headers.extend(
+            self.version
+                .get()
+                .map(|version| (PROTOCOL_VERSION, version.clone())),
+        );
+        request
+    }
+
+    /// Stores the id of the session that a successful `initialize` began. Some servers also send an
+    /// id with a refusal, which begins no session.
+    fn store_session(&self, response: &HttpResponse) {
+        if let Some(session) = response.headers().get(SESSION_ID) {
+            let _ = self.session.set(session.clone());
+        }
+    }
+
+    /// Posts a message. Returns the response, or the JSON-RPC error that came with an HTTP error.
+    async fn post(
+        &self,
+        body: Vec<u8>,
+        headers: &[(String, String)],
+    ) -> Result<Result<HttpResponse, RpcError>, TransportError> {
+        let mut request = self.with_session(self.remote.build_post(self.uri(), body));
+        request.headers_mut().insert(
+            ACCEPT,
+            HeaderValue::from_static("application/json, text/event-stream"),
+        );
+        for (name, value) in headers {
+            let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value))
+            else {
+                return Err(TransportError::NotSent(NotSentReason::Header {
+                    name: name.clone(),
+                }));
+            };
+            request.headers_mut().append(name, value);
+        }
+        // A redirect shows during the handshake. Later messages need no copy to be sent again.
+        let is_first = self.is_modern.get().is_none();
+        let copy = is_first.then(|| request.clone());
+        let mut response = self
+            .remote
+            .send(request)
+            .await?
+            .map_err(|e| self.map_http_error(e))?;
+        if let (Some(mut copy), Some(place)) = (copy, self.remote.redirect_target(&response)) {
+            copy.uri_mut().clone_from(&place);
+            response = self
+                .remote
+                .send(copy)
+                .await?
+                .map_err(|e| self.map_http_error(e))?;
+            let _ = self.moved_to.set(place);
+        }
+        self.check_status(response).await
+    }
+
+    /// Returns the URL for messages: the URL of the spec, or the one to which it redirects.
+    fn uri(&self) -> &Uri {
+        self.moved_to.get().unwrap_or(&self.remote.uri)
+    }
+
+    async fn check_status(
+        &self,
+        response: HttpResponse,
+    ) -> Result<Result<HttpResponse, RpcError>, TransportError> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(Ok(response));
+        }
+        let text = self.remote.read_text(response).await;
+        let error = self.remote.parse_refusal(status, &text);
+        let knows_no_method = error
+            .as_ref()
+            .is_ok_and(|error| error.code == code::METHOD_NOT_FOUND);
+        if self.session.get().is_some()
+            && !knows_no_method
+            && remote::is_session_lost(status, &text)
+        {
+            return Err(self.end_not_sent(EndReason::SessionLost));
+        }
+        error.map(Err)
+    }
+
+    /// Ends the connection because a message was not sent. The next request makes a new connection.
+    fn end_not_sent(&self, reason: EndReason) -> TransportError {
+        self.end(reason.clone());
+        self.events.try_send(TransportEvent::Ended(reason.clone()));
+        TransportError::NotSent(NotSentReason::Ended(reason))
+    }
+
+    fn map_http_error(&self, error: HttpError) -> TransportError {
+        match self.remote.error_from(error) {
+            error if error.was_not_sent() => self.end_not_sent(EndReason::Remote(error)),
+            error => TransportError::Lost(LostReason::Remote(error)),
+        }
+    }
+
+    async fn read_answer(&self, response: HttpResponse, id: u64) -> Result<Reply, TransportError> {
+        if is_stream(&response) {
+            return self.read_stream(response, id).await;
+        }
+        let body = self.remote.read_body(response).await?;
+        match server_message::parse(&body) {
+            Some(ServerMessage::Answer { reply, .. }) => Ok(reply),
+            Some(ServerMessage::Malformed { rule, .. }) => {
+                Err(TransportError::Protocol(InvalidAnswer::Malformed(rule)))
+            }
+            Some(ServerMessage::Incoming(_)) | None => {
+                Err(TransportError::Protocol(InvalidAnswer::NotJsonRpc {
+                    url: self.remote.url.clone(),
+                    text: remote::excerpt(body.get()),
+                }))
+            }
+        }
+    }
+
+    /// Reads a stream until the answer. If the stream breaks, resumes it if the server supports
+    /// that.
+    async fn read_stream(
+        &self,
+        mut response: HttpResponse,
+        id: u64,
+    ) -> Result<Reply, TransportError> {
+        let mut parser = SseParser::new(MAX_MESSAGE);
+        let mut breaks = 0;
+        loop {
+            let before = parser.last_id().map(ToOwned::to_owned);
+            let broken = match self.read_until_answer(response, &mut parser, id).await? {
+                StreamOutcome::Answered(reply) => return Ok(reply),
+                StreamOutcome::Broken(error) => error,
+            };
+            let last_id = parser.last_id().map(ToOwned::to_owned);
+            breaks = if last_id == before { breaks + 1 } else { 0 };
+            let (Some(last_id), false) = (last_id, self.is_modern() || breaks >= MAX_BREAKS) else {
+                return Err(broken);
+            };
+            parser.reset_for_reconnect();
+            response = match self.resume_stream(&last_id, parser.retry()).await {
+                Some(response) => response,
+                None => return Err(broken),
+            };
+        }
+    }
+
+    async fn read_until_answer(
+        &self,
+        mut response: HttpResponse,
+        parser: &mut SseParser,
+        id: u64,
+    ) -> Result<StreamOutcome, TransportError> {
+        loop {
+            let chunk = match response.chunk().await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(error) => return Ok(StreamOutcome::Broken(self.map_http_error(error))),
+            };
+            for event in parser.push(&chunk).map_err(|_| self.too_long_error())? {
+                match server_message::parse(&Json::new(event.data)) {
+                    Some(ServerMessage::Answer {
+                        id: answered,
+                        reply,
+                    }) if answered == Some(id) || answered.is_none() => {
+                        return Ok(StreamOutcome::Answered(reply));
+                    }
+                    Some(ServerMessage::Incoming(message)) => {
+                        self.events
+                            .send(TransportEvent::Message {
+                                message,
+                                during: Some(id),
+                            })
+                            .await;
+                    }
+                    Some(ServerMessage::Malformed { ids, rule })
+                        if ids.is_empty() || ids.contains(&id) =>
+                    {
+                        return Err(TransportError::Protocol(InvalidAnswer::Malformed(rule)));
+                    }
+                    Some(ServerMessage::Answer { .. } | ServerMessage::Malformed { .. }) | None => {
+                    }
+                }
+            }
+        }
+        let ended = LostReason::Remote(self.remote.stream_ended_error());
+        Ok(StreamOutcome::Broken(TransportError::Lost(ended)))
+    }
+
+    /// Resumes a stream after an event, once the pause that the server asks for is over.
+    async fn resume_stream(&self, last_id: &str, pause: Option<Duration>) -> Option<HttpResponse> {
+        // An id that is not a valid header value would begin another stream, without the answer.
+        HeaderValue::try_from(last_id).ok()?;
+        sleep(pause.unwrap_or(RETRY_PAUSE).min(MAX_RETRY_PAUSE)).await;
+        let response = self
+            .remote
+            .send(self.stream_request(Some(last_id)))
+            .await
+            .ok()?
+            .ok()?;
+        (response.status() == StatusCode::OK && is_stream(&response)).then_some(response)
+    }
+
+    /// Returns a request for a stream, from the beginning or after an event.
+    fn stream_request(&self, last_id: Option<&str>) -> HttpRequest {
+        let mut request = self.with_session(self.remote.build_request(Method::GET, self.uri()));
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers
+            .extend(last_id.and_then(|id| Some((LAST_EVENT_ID, HeaderValue::try_from(id).ok()?))));
+        request
+    }
+
+    fn too_long_error(&self) -> TransportError {
+        TransportError::Protocol(InvalidAnswer::Remote(self.remote.too_long_error()))
+    }
+}
+
+impl Drop for HttpTransport {
+    fn drop(&mut self) {
+        if let Some(listener) = self.listener.get() {
+            listener.abort();
+        }
+    }
+}
+
+fn is_stream(response: &HttpResponse) -> bool {
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    kind.starts_with("text/event-stream")
+}
+
+/// A request that waits for its answer. If the value is dropped before the answer arrives, the
+/// server is notified that the request is cancelled.
+struct CancelOnDrop {
+    transport: Arc<HttpTransport>,
+    id: u64,
+    answered: bool,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        // In the modern era, closing the connection cancels the request.
+        if !self.answered
+            && !self.transport.is_modern()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let (transport, id) = (self.transport.clone(), self.id);
+            runtime.spawn(async move {
+                let cancelled = encode::encode_cancelled(
+                    id,
+                    "The client cancelled the request, or the request timed out",
+                );
+                let _ = timeout(Duration::from_secs(5), transport.post(cancelled, &[])).await;
+            });
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! URL elicitations: pages that a server has asked a person to visit. Remembers the client to
+//! notify when an elicitation is complete.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use drawbridge_jsonrpc::json::RawObject;
+use drawbridge_model::protocol::input::InputRequest;
+use drawbridge_sessions::ClientSession;
+use serde_json::value::RawValue;
+
+/// The most elicitations that are remembered. After that, each new one replaces the oldest one.
+const MAX: usize = 256;
+
+/// The clients of the elicitations, by the server's elicitation ids.
+#[derive(Default)]
+pub(super) struct UrlElicitations(Mutex<VecDeque<(String, Weak<ClientSession>)>>);
+
+impl UrlElicitations {
+    /// Records the client that a server has asked for an elicitation by URL.
+    pub(super) fn record(&self, request: &InputRequest, session: &Arc<ClientSession>) {
+        if let Some(id) = request.params.as_deref().and_then(elicitation_id) {
+            let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if visits.len() == MAX {
+                visits.pop_front();
+            }
+            visits.push_back((id, Arc::downgrade(session)));
+        }
+    }
+
+    /// Removes an elicitation, and returns the client session to notify. Returns `None` if the
+    /// elicitation is unknown or is already complete.
+    pub(super) fn complete(&self, params: &RawValue) -> Option<Arc<ClientSession>> {
+        let id = elicitation_id(params)?;
+        let mut visits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = visits.iter().position(|(visited, _)| *visited == id)?;
+        visits.remove(index)?.1.upgrade()
+    }
+}
+
+fn elicitation_id(params: &RawValue) -> Option<String> {
+    RawObject::parse(params).ok()?.get_string("elicitationId")
+}
