@@ -24,7 +24,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// reuses a connection that the endpoint is closing.
 const IDLE_CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The timeout of a verb, longer than any verb takes.
+/// The timeout of a verb. A tool call that waits long for a person or for its server can exceed it.
 const VERB_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// A client of a hub in another process.

@@ -218,9 +218,9 @@ struct OauthError {
     error_description: &'static str,
 }
 
-const NO_OAUTH: &str = "Drawbridge does not use OAuth. Add the client on Drawbridge's Clients screen, or with \
-    `drawbridge clients add NAME`, and set the header Authorization: Bearer TOKEN with the token shown there in this \
-    client's configuration. If the header is set already, its token is wrong or was revoked.";
+const NO_OAUTH: &str = "Drawbridge's clients do not sign in with OAuth. Add the client on Drawbridge's Clients screen, or with \
+    `drawbridge clients add NAME`, and copy the token that it shows. In this client's configuration, set the header \
+    Authorization: Bearer TOKEN with this token. If the header is set already, its token is wrong or was revoked.";
 
 /// Returns whether clients look for OAuth at this path: metadata, also below another path, or the
 /// endpoints that they try if there is no metadata.

@@ -21,7 +21,7 @@ impl Subscription {
     /// Parses the params of `subscriptions/listen`.
     ///
     /// # Errors
-    /// Returns an error (`-32602`) if the params are malformed.
+    /// Returns an error (`-32602`) if the params are invalid.
     pub fn from_params(id: Box<RawValue>, params: &RawValue) -> Result<Self, RpcError> {
         #[derive(Deserialize)]
         struct Params {

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::{MAX_EVENTS, PERIOD, Throttle};
 
 #[test]
-fn a_few_events_pass_and_no_flush_is_due() {
+fn a_few_events_pass_and_no_notification_is_due() {
     let now = Instant::now();
     let mut throttle = Throttle::new(now);
     assert!((0..MAX_EVENTS).all(|_| throttle.admit(now, &Event::PolicyChanged)));

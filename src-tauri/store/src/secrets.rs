@@ -69,6 +69,8 @@ pub enum SecretError {
     /// The keyring does not report that it is locked, and yet does not answer.
     #[error("The keyring did not answer in time")]
     NoAnswer,
+    #[error("The value is longer than {max} characters, the most that Drawbridge stores")]
+    TooLong { max: usize },
     #[error("The keyring cannot be used: {0}")]
     Unavailable(#[source] KeyringFailure),
 }
@@ -98,6 +100,7 @@ impl SecretError {
                 "Answer the keyring's prompt if it shows one, or try again later. Then restart the server."
                     .into()
             }
+            Self::TooLong { .. } => "Use a shorter value.".into(),
             Self::Unavailable(_) => {
                 "Start a keyring that supports the Secret Service, such as gnome-keyring or KWallet.".into()
             }

@@ -27,7 +27,7 @@ export class Servers {
   loaded = $state(false);
   /** The number of servers in error, or with something that a person has to do. */
   readonly needsAttention = $derived(this.list.filter(needsPerson).length + this.broken.length);
-  /** The estimated cost of all tools for a client that sees all of them, in tokens. */
+  /** The estimated cost, in tokens, of all tools that clients see. */
   readonly tokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
   private readonly reloader = new Reloader(() => this.read());
 
@@ -128,7 +128,7 @@ export class Servers {
     this.list = this.list.filter((server) => server.id !== id);
   }
 
-  /** Sets the policy of a tool for all clients; `null` removes it, so that the default applies. */
+  /** Sets the rule of a tool for all clients; `null` removes it, so that the other rules and the default apply. */
   async setPolicy(tool: ToolView, effect: Effect | null): Promise<void> {
     const scope = { server: tool.server, tool: tool.name, client: null };
     if (effect === null) await this.ipc.call("policy.remove", scope);

@@ -11,7 +11,7 @@ describe("excluded entries of a server's lists", () => {
       .getAllByRole("listitem")
       .map((entry) => entry.textContent);
     expect(entries).toEqual([
-      "Tool search_code: its definition has 301204 bytes; at most 262144 are taken",
+      "Tool search_code: its definition has 301204 bytes; at most 262144 are allowed",
       "Prompt entry 2 of prompts/list: it has no 'name'",
     ]);
   });

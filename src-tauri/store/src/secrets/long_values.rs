@@ -17,10 +17,10 @@ impl Secrets {
         self.run_with_deadline(move |store| get(store, &name)).await
     }
 
-    /// Stores a value of any length in parts.
+    /// Stores a value of at most [`MAX_PARTS`] parts.
     ///
     /// # Errors
-    /// Returns an error if the keyring cannot be used.
+    /// Returns an error if the value is longer, or if the keyring cannot be used.
     pub async fn set_long(&self, name: &str, value: Secret) -> Result<(), SecretError> {
         let name = name.to_owned();
         self.run_with_deadline(move |store| set(store, &name, &value))
@@ -68,6 +68,11 @@ fn set(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), Secret
         .map(|part| part.iter().collect())
         .collect();
     let count = parts.len().max(1);
+    if count > MAX_PARTS {
+        return Err(SecretError::TooLong {
+            max: MAX_PART_CHARS * MAX_PARTS,
+        });
+    }
     for (index, text) in parts.iter().enumerate().skip(1) {
         store.set(&part_name(name, index), &Secret::new(text.clone()))?;
     }
@@ -104,6 +109,17 @@ mod tests {
     use crate::secrets::InMemory;
 
     #[test]
+    fn a_value_that_could_not_be_read_back_is_refused_and_keeps_the_old_one() {
+        let store = InMemory::default();
+        let longest = "a".repeat(MAX_PART_CHARS * MAX_PARTS);
+        set(&store, "n", &Secret::new(longest.clone())).expect("set the longest value");
+        let refused = set(&store, "n", &Secret::new(format!("{longest}a")));
+        assert!(matches!(refused, Err(SecretError::TooLong { max: 60_000 })));
+        let value = get(&store, "n").expect("get the value");
+        assert_eq!(value.expect("the value exists").expose(), longest);
+    }
+
+    #[test]
     fn a_long_value_is_read_back_and_removed_completely() {
         let store = InMemory::default();
         for length in [3000, 10, 0, 1200] {
@@ -121,7 +137,7 @@ mod tests {
             store.get("n#1").expect("get the value").is_some()
                 && store.get("n#2").expect("get the value").is_none()
         );
-        remove(&store, "n").expect("remove a part");
+        remove(&store, "n").expect("remove the value");
         assert!(
             ["n", "n#1"]
                 .iter()
@@ -133,7 +149,7 @@ mod tests {
     fn a_value_with_a_part_missing_is_none() {
         let store = InMemory::default();
         set(&store, "n", &Secret::new("x".repeat(1300))).expect("set the value");
-        store.remove("n#1").expect("remove a part");
+        store.remove("n#1").expect("remove the value");
         assert!(get(&store, "n").expect("get the value").is_none());
     }
 }

@@ -107,8 +107,8 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
 
 /** Makes transitions one minute apart; the last one was a minute ago. */
 function toTransitions(taken: [Transition["state"], string, string?][]): Transition[] {
-  return taken.map(([state, reason, client = null], at) => ({
-    at: Date.now() - (taken.length - at) * MINUTE,
+  return taken.map(([state, reason, client = null], index) => ({
+    at: Date.now() - (taken.length - index) * MINUTE,
     client,
     state,
     reason,
@@ -212,7 +212,7 @@ export function servers(): ServerView[] {
           {
             kind: "tools",
             name: "search_code",
-            why: "its definition has 301204 bytes; at most 262144 are taken",
+            why: "its definition has 301204 bytes; at most 262144 are allowed",
           },
           { kind: "prompts", name: "entry 2 of prompts/list", why: "it has no 'name'" },
         ],
@@ -280,9 +280,8 @@ export function servers(): ServerView[] {
       transitions: toTransitions([
         ["initializing", "A client asked for one of its tools."],
         ["error", "It ended with exit code 1 before it answered `initialize`."],
-        ["idle", "It is tried again after a pause of 400 ms."],
-        ["initializing", "cursor asked for one of its tools.", "cursor"],
-        ["error", "It ended with exit code 1 before it answered `initialize`.", "cursor"],
+        ["initializing", "Starting again after a failed start"],
+        ["error", "It ended with exit code 1 before it answered `initialize`."],
       ]),
       tools: [
         tool(
@@ -451,7 +450,7 @@ export function calls(): Call[] {
         decided_by: "person",
         outcome: "unreachable",
         error:
-          "weather could not be reached: it ended with exit code 1 before it answered `initialize`. Tried 3 times in 2.1 s.",
+          "weather could not be reached: it ended with exit code 1 before it answered `initialize`. Tried 4 times in 2.1 s.",
         waited_ms: 6100,
       },
       14,
@@ -486,7 +485,7 @@ export function calls(): Call[] {
         tool: "search_files",
         decision: "abandoned",
         decided_by: "hub",
-        reason: "The client left before a decision.",
+        reason: "the client disconnected before the decision was recorded",
         outcome: "not_sent",
         waited_ms: 22_000,
       },
@@ -531,7 +530,7 @@ export function logs(): LogLine[] {
       "servers/notes.json:4:3: expected `,` or `}`; the other servers are not affected",
     ],
     ["info", "filesystem", "stderr", "Secure MCP Filesystem Server running on stdio"],
-    ["warn", "filesystem", "stdout", "noise: Allowed directories: [ '/home/ada/Projects' ]"],
+    ["info", "filesystem", "stdout", "Allowed directories: [ '/home/ada/Projects' ]"],
     ["info", null, "upstream", "filesystem: ACTIVE, protocol 2025-06-18, 5 tools"],
     ["info", null, "endpoint", "client session opened: claude-code (claude-code 2.1.329)"],
     ["error", "weather", "stderr", "Traceback (most recent call last):"],
@@ -543,12 +542,17 @@ export function logs(): LogLine[] {
       "upstream",
       "weather: ended with exit code 1 before `initialize`; tried again in 400 ms",
     ],
-    ["debug", null, "cache", "github: stale since 4 min; served from the cache, refreshed behind"],
+    [
+      "debug",
+      null,
+      "cache",
+      "github: stale for 4 min; served from the cache, and refreshed in the background",
+    ],
     ["info", null, "approval", "claude-code waits: delete_file of filesystem"],
   ];
-  return rows.map(([level, server, area, text], at) => ({
-    seq: at + 1,
-    at: Date.now() - (rows.length - at) * 9000,
+  return rows.map(([level, server, area, text], index) => ({
+    seq: index + 1,
+    at: Date.now() - (rows.length - index) * 9000,
     level,
     server,
     area,

@@ -175,7 +175,7 @@ export class FakeHub implements Ipc {
         this.log({
           level: "debug",
           area: "cache",
-          text: `github: refreshed behind, ${String(3 + (this.logs.length % 4))} tools`,
+          text: `github: refreshed in the background, ${String(3 + (this.logs.length % 4))} tools`,
         }),
       4000,
     );

@@ -1,4 +1,4 @@
-//! Parsing of scopes and conditions.
+//! Tests of targets, conditions and presets on the command line.
 
 use drawbridge_model::ids::ServerId;
 
@@ -22,7 +22,7 @@ fn a_target_is_all_servers_or_one_or_one_tool() {
 }
 
 #[test]
-fn conditions_are_read_as_they_are_shown() {
+fn conditions_are_parsed_and_shown_in_words() {
     for (text, shown) in [
         ("/n is 1.0", "/n is 1.0"),
         ("/mode one-of [\"r\", 1e2]", "/mode is one of \"r\", 1e2"),

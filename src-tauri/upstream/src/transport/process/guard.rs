@@ -25,7 +25,7 @@ static CAN_GUARD: AtomicBool = AtomicBool::new(false);
 
 /// Runs the guard, and exits, if this process was started as the guard. Must be called first in
 /// `main`.
-pub fn run_if_asked() {
+pub fn run_if_started_as_guard() {
     CAN_GUARD.store(true, Ordering::Relaxed);
     let mut args = std::env::args().skip(1);
     if args.next().as_deref() == Some(ARGUMENT) {

@@ -132,8 +132,8 @@ fn join_values(pairs: Vec<(String, String)>) -> BTreeMap<String, String> {
     values
 }
 
-/// Makes paths absolute. A relative path refers to the folder of this command, which may differ
-/// from the one in which the server starts.
+/// Makes paths absolute. A relative path refers to the working folder of this process, which may
+/// differ from the one in which the server starts.
 fn make_paths_absolute(
     choice: &ManifestChoice,
     values: &mut BTreeMap<String, String>,
