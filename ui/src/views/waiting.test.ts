@@ -145,13 +145,13 @@ describe("the state of a server", () => {
     expect(steps.map((step) => step.dataset["state"])).toEqual([
       "error",
       "initializing",
-      "idle",
       "error",
+      "initializing",
     ]);
     expect(steps[0]?.textContent).toContain("session of cursor");
-    await user.click(screen.getByText("Show all 5"));
+    await user.click(screen.getByText("Show all 6"));
     expect(within(screen.getByTestId("server-transitions")).getAllByRole("listitem")).toHaveLength(
-      5,
+      6,
     );
   });
 

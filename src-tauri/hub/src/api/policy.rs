@@ -501,7 +501,7 @@ pub(super) async fn dry_run(hub: &Hub, spec: &RuleSpec) -> Result<DryRun, ApiErr
     hub.journal.flush().await;
     let mut past = DryRun::default();
     let mut hints = BTreeMap::new();
-    for (call, arguments) in hub.store.past_calls(&filter).await? {
+    for call in hub.store.past_calls(&filter).await? {
         past.examined += 1;
         let server = hub.registry.get(&call.server).ok();
         if spec.read_only {
@@ -511,7 +511,10 @@ pub(super) async fn dry_run(hub: &Hub, spec: &RuleSpec) -> Result<DryRun, ApiErr
                 continue;
             }
         }
-        let arguments = arguments.and_then(|text| RawValue::from_string(text).ok());
+        let arguments = call
+            .arguments
+            .clone()
+            .and_then(|text| RawValue::from_string(text).ok());
         let holds = match (spec.conditions.is_empty(), arguments, server) {
             (true, ..) => true,
             (false, Some(arguments), Some(server)) => {

@@ -1,12 +1,14 @@
 //! `call`: every call with its decision and its outcome. Only the journal writes it.
 
+use std::{borrow::Cow, sync::LazyLock};
+
 use drawbridge_model::{
     audit::{AuditKind, AuditedCall},
     call::{Call, Decision, Outcome},
     ids::{CallId, ClientName, RuleId, ServerId, Timestamp},
     random,
 };
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use sqlx::{Row, sqlite::SqliteRow};
 
 use super::{
@@ -19,10 +21,76 @@ use crate::{
     audit::{Chain, DecisionColumns, OutcomeColumns, Sealed},
 };
 
+/// Declares the columns of a row once, for the journal, which writes them with rusqlite, and for the
+/// readers, which use sqlx.
+macro_rules! columns {
+    ($(#[$comment:meta])* struct $name:ident<$lifetime:lifetime> { $($column:ident: $type:ty,)+ }) => {
+        $(#[$comment])*
+        struct $name<$lifetime> {
+            $($column: $type,)+
+        }
+
+        impl<$lifetime> $name<$lifetime> {
+            const NAMES: &'static [&'static str] = &[$(stringify!($column)),+];
+
+            /// Returns the values in the order of [`Self::NAMES`].
+            fn values(&self) -> Vec<&dyn ToSql> {
+                vec![$(&self.$column),+]
+            }
+
+            fn read(row: &$lifetime SqliteRow) -> Result<Self, sqlx::Error> {
+                Ok(Self {
+                    $($column: row.try_get(stringify!($column))?,)+
+                })
+            }
+        }
+    };
+}
+
+columns! {
+    /// A row of `call`.
+    struct CallColumns<'a> {
+        id: i64,
+        at: i64,
+        client: Cow<'a, str>,
+        server: Cow<'a, str>,
+        tool: Cow<'a, str>,
+        exposed_name: Cow<'a, str>,
+        definition_digest: Cow<'a, str>,
+        arguments_digest: Cow<'a, str>,
+        decision: Cow<'a, str>,
+        decided_by: Cow<'a, str>,
+        reason: Cow<'a, str>,
+        outcome: Cow<'a, str>,
+        error: Cow<'a, str>,
+        waited_ms: u32,
+        duration_ms: Option<u32>,
+        arguments: Option<Cow<'a, str>>,
+        seq: Option<i64>,
+        rule: Option<Cow<'a, str>>,
+        is_edited: bool,
+    }
+}
+
+/// The statement that inserts a row with all its columns.
+static INSERT: LazyLock<String> = LazyLock::new(|| {
+    let names = CallColumns::NAMES;
+    let places = vec!["?"; names.len()];
+    format!(
+        "INSERT INTO call ({}) VALUES ({})",
+        names.join(", "),
+        places.join(", ")
+    )
+});
+
 /// The columns of a call in a list, with `NULL` instead of its arguments.
-const LIST_COLUMNS: &str =
-    "id, at, client, server, tool, exposed_name, decision, decided_by, reason, outcome, error, waited_ms,
-    duration_ms, rule, is_edited, NULL AS arguments";
+static LIST_COLUMNS: LazyLock<String> = LazyLock::new(|| {
+    let columns = CallColumns::NAMES.iter().map(|name| match *name {
+        "arguments" => "NULL AS arguments",
+        name => name,
+    });
+    columns.collect::<Vec<_>>().join(", ")
+});
 
 /// A call with everything that its decision is bound to.
 #[derive(Debug, Clone)]
@@ -72,10 +140,7 @@ pub struct PastCallFilter {
 
 impl Store {
     /// Returns past calls, each with its stored arguments.
-    pub async fn past_calls(
-        &self,
-        filter: &PastCallFilter,
-    ) -> Result<Vec<(Call, Option<String>)>, StoreError> {
+    pub async fn past_calls(&self, filter: &PastCallFilter) -> Result<Vec<Call>, StoreError> {
         let rows = sqlx::query(
             "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
              AND (?3 IS NULL OR tool = ?3) AND (NOT ?4 OR decided_by IN ('person', 'hub'))
@@ -89,19 +154,19 @@ impl Store {
         .bind(filter.limit)
         .fetch_all(&self.pool)
         .await;
-        let with_arguments = |row: &SqliteRow| Ok((call_from_row(row)?, row.try_get("arguments")?));
-        rows.and_then(|rows| rows.iter().map(with_arguments).collect())
+        rows.and_then(|rows| rows.iter().map(call_from_row).collect())
             .context("cannot read the calls")
     }
 
     pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
         let sql = format!(
-            "SELECT {LIST_COLUMNS} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
+            "SELECT {} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
              AND (NOT ?3 OR decided_by IN ('person', 'hub')) AND (?5 IS NULL OR decision = ?5)
              AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
              AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
                   OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\')
-             ORDER BY id DESC LIMIT ?4"
+             ORDER BY id DESC LIMIT ?4",
+            *LIST_COLUMNS
         );
         let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(filter.client.as_ref().map(ClientName::as_str))
@@ -188,75 +253,16 @@ pub(crate) fn insert_decisions<'a>(
     connection: &Connection,
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
-    let mut statement = connection.prepare_cached(
-        "INSERT INTO call (id, at, client, server, tool, exposed_name, definition_digest, arguments_digest,
-         decision, decided_by, reason, outcome, error, waited_ms, duration_ms, arguments, seq, rule, is_edited)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )?;
-    for CallRow {
-        call,
-        definition_digest,
-        arguments_digest,
-        arguments,
-        is_counted,
-        new_rule,
-    } in rows
-    {
-        let number = require_row_id(&call.id)?;
-        let (decision, decided_by, outcome) = (
-            to_enum_text(&call.decision),
-            to_enum_text(&call.decided_by),
-            to_enum_text(&call.outcome),
-        );
-        statement.execute(params![
-            number,
-            call.at.0,
-            call.client.as_str(),
-            call.server.as_str(),
-            call.tool,
-            call.exposed_name,
-            definition_digest,
-            arguments_digest,
-            decision,
-            decided_by,
-            call.reason,
-            outcome,
-            call.error,
-            call.waited_ms,
-            call.duration_ms,
-            arguments,
-            chain.next_seq(),
-            call.rule.as_ref().map(RuleId::as_str),
-            call.is_edited,
-        ])?;
-        if let (true, Some(rule)) = (is_counted, &call.rule) {
+    let mut statement = connection.prepare_cached(&INSERT)?;
+    for row in rows {
+        let columns = CallColumns::new(row, chain.next_seq())?;
+        statement.execute(&*columns.values())?;
+        if let (true, Some(rule)) = (row.is_counted, &row.call.rule) {
             rule::count_call(rule, connection)?;
         }
-        let decided = DecisionColumns {
-            at: call.at.0,
-            client: call.client.as_str().as_bytes(),
-            server: call.server.as_str().as_bytes(),
-            tool: call.tool.as_bytes(),
-            exposed_name: call.exposed_name.as_bytes(),
-            definition_digest: definition_digest.as_bytes(),
-            arguments_digest: arguments_digest.as_bytes(),
-            arguments: arguments.as_deref().map(str::as_bytes),
-            decision: decision.as_bytes(),
-            decided_by: decided_by.as_bytes(),
-            reason: call.reason.as_bytes(),
-            rule: call.rule.as_ref().map(|rule| rule.as_str().as_bytes()),
-            is_edited: call.is_edited.into(),
-            waited_ms: call.waited_ms.into(),
-            end: (call.decision != Decision::Allowed)
-                .then(|| outcome_columns(&outcome, &call.error, call.duration_ms)),
-        };
-        chain.append(
-            AuditKind::Decided,
-            Some(number),
-            "",
-            &Sealed::Decision(decided),
-        )?;
-        if let Some(new_rule) = new_rule {
+        let decided = Sealed::Decision(columns.sealed(row.call.decision));
+        chain.append(AuditKind::Decided, Some(columns.id), "", &decided)?;
+        if let Some(new_rule) = &row.new_rule {
             rule::save(new_rule, connection, chain)?;
         }
     }
@@ -315,6 +321,77 @@ fn outcome_columns<'a>(
     }
 }
 
+impl<'a> CallColumns<'a> {
+    /// `seq` is the number of the audit entry that seals the row.
+    fn new(row: &'a CallRow, seq: i64) -> Result<Self, rusqlite::Error> {
+        let call = &row.call;
+        Ok(Self {
+            id: require_row_id(&call.id)?,
+            at: call.at.0,
+            client: call.client.as_str().into(),
+            server: call.server.as_str().into(),
+            tool: call.tool.as_str().into(),
+            exposed_name: call.exposed_name.as_str().into(),
+            definition_digest: row.definition_digest.as_str().into(),
+            arguments_digest: row.arguments_digest.as_str().into(),
+            decision: to_enum_text(&call.decision).into(),
+            decided_by: to_enum_text(&call.decided_by).into(),
+            reason: call.reason.as_str().into(),
+            outcome: to_enum_text(&call.outcome).into(),
+            error: call.error.as_str().into(),
+            waited_ms: call.waited_ms,
+            duration_ms: call.duration_ms,
+            arguments: row.arguments.as_deref().map(Into::into),
+            seq: Some(seq),
+            rule: call.rule.as_ref().map(|rule| rule.as_str().into()),
+            is_edited: call.is_edited,
+        })
+    }
+
+    /// Returns the columns that the audit entry of the decision seals.
+    fn sealed(&self, decision: Decision) -> DecisionColumns<'_> {
+        DecisionColumns {
+            at: self.at,
+            client: self.client.as_bytes(),
+            server: self.server.as_bytes(),
+            tool: self.tool.as_bytes(),
+            exposed_name: self.exposed_name.as_bytes(),
+            definition_digest: self.definition_digest.as_bytes(),
+            arguments_digest: self.arguments_digest.as_bytes(),
+            arguments: self.arguments.as_deref().map(str::as_bytes),
+            decision: self.decision.as_bytes(),
+            decided_by: self.decided_by.as_bytes(),
+            reason: self.reason.as_bytes(),
+            rule: self.rule.as_deref().map(str::as_bytes),
+            is_edited: self.is_edited.into(),
+            waited_ms: self.waited_ms.into(),
+            end: (decision != Decision::Allowed)
+                .then(|| outcome_columns(&self.outcome, &self.error, self.duration_ms)),
+        }
+    }
+
+    fn into_call(self) -> Result<Call, sqlx::Error> {
+        Ok(Call {
+            id: call_id(self.id),
+            at: Timestamp(self.at),
+            client: ClientName::new(self.client),
+            server: ServerId::new(self.server),
+            tool: self.tool.into_owned(),
+            exposed_name: self.exposed_name.into_owned(),
+            decision: from_enum_text(&self.decision)?,
+            decided_by: from_enum_text(&self.decided_by)?,
+            rule: self.rule.map(RuleId::new),
+            is_edited: self.is_edited,
+            reason: self.reason.into_owned(),
+            outcome: from_enum_text(&self.outcome)?,
+            error: self.error.into_owned(),
+            waited_ms: self.waited_ms,
+            duration_ms: self.duration_ms,
+            arguments: self.arguments.map(Cow::into_owned),
+        })
+    }
+}
+
 fn call_id(number: i64) -> CallId {
     CallId::new(random::encode_id(number.cast_unsigned()))
 }
@@ -341,36 +418,18 @@ fn like_pattern(text: &str) -> String {
 }
 
 fn audited_from_row(row: &SqliteRow) -> Result<AuditedCall, sqlx::Error> {
+    let columns = CallColumns::read(row)?;
     Ok(AuditedCall {
-        call: call_from_row(row)?,
-        definition_digest: row.try_get("definition_digest")?,
-        arguments_digest: row.try_get("arguments_digest")?,
-        seq: row
-            .try_get::<Option<i64>, _>("seq")?
-            .and_then(|seq| seq.try_into().ok()),
+        definition_digest: columns.definition_digest.to_string(),
+        arguments_digest: columns.arguments_digest.to_string(),
+        seq: columns.seq.and_then(|seq| seq.try_into().ok()),
         hash: row.try_get::<Option<Vec<u8>>, _>("hash")?.map(hex::encode),
+        call: columns.into_call()?,
     })
 }
 
 fn call_from_row(row: &SqliteRow) -> Result<Call, sqlx::Error> {
-    Ok(Call {
-        id: call_id(row.try_get("id")?),
-        at: Timestamp(row.try_get("at")?),
-        client: ClientName::new(row.try_get::<String, _>("client")?),
-        server: ServerId::new(row.try_get::<String, _>("server")?),
-        tool: row.try_get("tool")?,
-        exposed_name: row.try_get("exposed_name")?,
-        decision: from_enum_text(row.try_get("decision")?)?,
-        decided_by: from_enum_text(row.try_get("decided_by")?)?,
-        rule: row.try_get::<Option<String>, _>("rule")?.map(RuleId::new),
-        is_edited: row.try_get("is_edited")?,
-        reason: row.try_get("reason")?,
-        outcome: from_enum_text(row.try_get("outcome")?)?,
-        error: row.try_get("error")?,
-        waited_ms: row.try_get("waited_ms")?,
-        duration_ms: row.try_get("duration_ms")?,
-        arguments: row.try_get("arguments")?,
-    })
+    CallColumns::read(row)?.into_call()
 }
 
 #[cfg(test)]

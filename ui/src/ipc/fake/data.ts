@@ -282,6 +282,8 @@ export function servers(): ServerView[] {
         ["error", "It ended with exit code 1 before it answered `initialize`."],
         ["initializing", "Starting again after a failed start"],
         ["error", "It ended with exit code 1 before it answered `initialize`."],
+        ["initializing", "cursor asked for one of its tools.", "cursor"],
+        ["error", "It ended with exit code 1 before it answered `initialize`.", "cursor"],
       ]),
       tools: [
         tool(

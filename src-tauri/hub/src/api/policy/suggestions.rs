@@ -98,7 +98,7 @@ impl Verb for ShowPolicyStats {
                 missed: 0,
             })
             .collect();
-        for (call, _) in &calls {
+        for call in &calls {
             let index = usize::try_from(call.at.0.div_euclid(DAY_MS) - first).ok();
             let Some(day) = index.and_then(|index| days.get_mut(index)) else {
                 continue;
@@ -117,26 +117,23 @@ impl Verb for ShowPolicyStats {
     }
 }
 
-async fn suggestions(
-    hub: &Hub,
-    calls: &[(Call, Option<String>)],
-) -> Result<Vec<Suggestion>, ApiError> {
+async fn suggestions(hub: &Hub, calls: &[Call]) -> Result<Vec<Suggestion>, ApiError> {
     type Key<'a> = (&'a ClientName, &'a ServerId, &'a str);
-    let mut groups: BTreeMap<Key<'_>, Vec<&(Call, Option<String>)>> = BTreeMap::new();
-    for past in calls
+    let mut groups: BTreeMap<Key<'_>, Vec<&Call>> = BTreeMap::new();
+    for call in calls
         .iter()
-        .filter(|(call, _)| call.decided_by == DecidedBy::Person)
+        .filter(|call| call.decided_by == DecidedBy::Person)
     {
         groups
-            .entry((&past.0.client, &past.0.server, &past.0.tool))
+            .entry((&call.client, &call.server, &call.tool))
             .or_default()
-            .push(past);
+            .push(call);
     }
     let mut suggestions = Vec::new();
     for ((client, server, tool), group) in groups {
         let is_always_approved = group
             .iter()
-            .all(|(call, _)| call.decision == Decision::Allowed && !call.is_edited);
+            .all(|call| call.decision == Decision::Allowed && !call.is_edited);
         if group.len() < MIN_APPROVALS
             || !is_always_approved
             || !is_still_asked(hub, client, server, tool)
@@ -145,7 +142,7 @@ async fn suggestions(
         }
         let arguments: Option<Vec<Value>> = group
             .iter()
-            .map(|(_, arguments)| serde_json::from_str(arguments.as_deref()?).ok())
+            .map(|call| serde_json::from_str(call.arguments.as_deref()?).ok())
             .collect();
         let when = arguments
             .map(|all| common_conditions(&all))
