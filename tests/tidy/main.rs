@@ -34,7 +34,7 @@ const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
     (
         UPSTREAM,
         &[
-            &["http", "lines"],
+            &["dirty_set", "http", "lines"],
             &["oauth", "transport"],
             &[
                 "connection",

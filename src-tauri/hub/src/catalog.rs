@@ -43,7 +43,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::{
     sync::Semaphore,
-    task::JoinSet,
+    task::{JoinHandle, JoinSet},
     time::{Instant, timeout_at},
 };
 
@@ -494,16 +494,21 @@ impl Catalog {
     /// Returns an error if the server may not run, or if it cannot be read. The copy then stays as
     /// it was.
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
+        let sync = self.start_sync(id.clone());
+        sync.await.unwrap_or(Err(SyncError::FailedRecently))
+    }
+
+    /// Starts a [`Self::sync`] in the background.
+    pub fn start_sync(&self, id: ServerId) -> JoinHandle<Result<(), SyncError>> {
         // Any sync that begins from now on sees all changes that the caller knows of. If another
         // task begins one first, this call does not read the server again.
-        let syncs_begun = self.copy(id).syncs_begun;
-        let (catalog, id) = (self.clone(), id.clone());
-        let sync = tokio::spawn(async move {
+        let syncs_begun = self.copy(&id).syncs_begun;
+        let catalog = self.clone();
+        tokio::spawn(async move {
             catalog
                 .sync_unless(&id, |copy| copy.syncs_begun != syncs_begun)
                 .await
-        });
-        sync.await.unwrap_or(Err(SyncError::FailedRecently))
+        })
     }
 
     /// Syncs the server when no other sync of it runs. If `is_done` returns true by then, returns

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     access::AccessError,
     catalog::{AcceptError, ProfileError, SyncError},
-    policy::{ConditionError, DecideError, QueueError, RuleError, VerdictError},
+    policy::{DecideError, PolicyError, QueueError, RuleError, VerdictError},
     registry::RegistryError,
 };
 
@@ -140,9 +140,19 @@ impl From<DecideError> for ApiError {
     }
 }
 
-impl From<ConditionError> for ApiError {
-    fn from(error: ConditionError) -> Self {
-        Self::invalid(error.to_string())
+impl From<PolicyError> for ApiError {
+    fn from(error: PolicyError) -> Self {
+        match error {
+            PolicyError::Invalid(_) | PolicyError::File(_) | PolicyError::InvalidInFile { .. } => {
+                Self::invalid(error.to_string())
+            }
+            PolicyError::NoSuchRule(_) | PolicyError::NoRuleInScope => {
+                Self::not_found(error.to_string())
+            }
+            PolicyError::Server(error) => error.into(),
+            PolicyError::Rule(error) => error.into(),
+            PolicyError::Store(error) => error.into(),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ use drawbridge_store::{
     settings::Settings,
 };
 use drawbridge_upstream::{
-    Connector, Pool, ServerNotification, SessionEvents, oauth::Authorizer,
+    Connector, DirtySet, Pool, ServerNotification, SessionEvents, oauth::Authorizer,
     transport::process::guard::Guard,
 };
 use serde_json::{json, value::RawValue};
@@ -52,7 +52,7 @@ use crate::{
     catalog::{Catalog, KindChanges, Profiles},
     error::ApiError,
     pipeline::Pipeline,
-    policy::{Drawbridge, Gate, Queue, Rules},
+    policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
     registry::{Registry, Watch},
     router::Router,
 };
@@ -72,6 +72,7 @@ pub struct Hub {
     pub(crate) pool: Pool,
     pub(crate) catalog: Catalog,
     pub(crate) rules: Rules,
+    pub(crate) policy_editor: PolicyEditor,
     pub(crate) queue: Queue,
     pub(crate) drawbridge: Drawbridge,
     pub(crate) gate: Gate,
@@ -80,12 +81,18 @@ pub struct Hub {
     pending_inputs: PendingInputs,
     guard: Guard,
     listeners: Mutex<Vec<ListenerHealth>>,
-    watch: Mutex<Option<Watch>>,
     /// The clients whose tokens were refused within the last minute.
     recently_refused: Mutex<BTreeMap<ClientName, Instant>>,
-    /// Background tasks, which end with the hub.
-    tasks: Mutex<JoinSet<()>>,
+    background: Mutex<Background>,
     pub(crate) journal: Journal,
+}
+
+/// What runs in the background and ends with the hub.
+#[derive(Default)]
+struct Background {
+    /// The watch over the spec files.
+    _watch: Option<Watch>,
+    _tasks: JoinSet<()>,
 }
 
 /// The options with which to open a hub.
@@ -155,21 +162,23 @@ impl Hub {
     ) -> Result<Arc<Self>, ApiError> {
         let guard = Guard::new();
         let settings = Settings::load(store.clone()).await?;
-        let (changes, spec_changes) = mpsc::unbounded_channel();
+        let spec_changes = DirtySet::default();
         let registry = Registry::open(
             data_dir.servers_dir(),
             store.clone(),
             events.clone(),
-            changes,
+            spec_changes.clone(),
         )
         .await?;
         let (session_events, announcements) = SessionEvents::new();
-        let (authorizer, signed_in) = Authorizer::load(
+        let signed_in = DirtySet::default();
+        let authorizer = Authorizer::load(
             secrets.clone(),
             store.clone(),
             settings.clone(),
             events.clone(),
             logs.clone(),
+            signed_in.clone(),
         )
         .await?;
         let connector = Connector::new(
@@ -191,10 +200,10 @@ impl Hub {
         )
         .await?;
         let mut tasks = catalog.spawn_refresh(session_events.list_changes);
-        let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
-        let queue = Queue::new(events.clone());
         let journal = store.journal();
         journal.recover().await?;
+        let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
+        let queue = Queue::new(events.clone());
         let drawbridge = Drawbridge::new(settings.clone(), events.clone());
         let gate = Gate::new(
             rules.clone(),
@@ -205,6 +214,13 @@ impl Hub {
             (events.clone(), logs.clone()),
         );
         let router = Router::new(registry.clone(), catalog.clone(), pool.clone());
+        let policy_editor = PolicyEditor::new(
+            rules.clone(),
+            registry.clone(),
+            catalog.clone(),
+            store.clone(),
+            journal.clone(),
+        );
         let hub = Arc::new(Self {
             access: Access::load(store.clone(), events.clone(), admin_token).await?,
             sessions: ClientSessions::new(events.clone()),
@@ -212,9 +228,8 @@ impl Hub {
             router,
             pending_inputs: PendingInputs::default(),
             listeners: Mutex::default(),
-            watch: Mutex::default(),
             recently_refused: Mutex::default(),
-            tasks: Mutex::default(),
+            background: Mutex::default(),
             journal,
             data_dir,
             events,
@@ -227,6 +242,7 @@ impl Hub {
             pool,
             catalog,
             rules,
+            policy_editor,
             queue,
             drawbridge,
             gate,
@@ -243,26 +259,33 @@ impl Hub {
             hub.settings.clone(),
         ));
         tasks.spawn(forward_notifications(hub.router.clone(), announcements));
-        *hub.tasks.lock().unwrap_or_else(PoisonError::into_inner) = tasks;
-        hub.watch_specs();
+        let watch = hub.watch_specs();
+        *hub.background() = Background {
+            _watch: watch,
+            _tasks: tasks,
+        };
         Ok(hub)
     }
 
     /// Watches the spec files, so that changes by hand take effect at once.
-    fn watch_specs(&self) {
-        match self.registry.watch() {
-            Ok(watch) => *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch),
-            Err(error) => {
-                tracing::error!(
-                    "cannot watch the spec files: {error}; restart Drawbridge after changing one by hand"
-                )
-            }
-        }
+    fn watch_specs(&self) -> Option<Watch> {
+        let report = |error: &_| {
+            tracing::error!(
+                "cannot watch the spec files: {error}; restart Drawbridge after changing one by hand"
+            )
+        };
+        self.registry.watch().inspect_err(report).ok()
+    }
+
+    fn background(&self) -> MutexGuard<'_, Background> {
+        self.background
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies changed specs: closes the sessions of servers that may not run any more, and
     /// rebuilds the catalog.
-    pub(crate) async fn apply_spec_changes(&self, ids: &[ServerId]) {
+    pub(crate) async fn apply_spec_changes(&self, ids: &BTreeSet<ServerId>) {
         for id in ids {
             match self.registry.get(id) {
                 Ok(server) if self.registry.may_run(&server) => {}
@@ -285,8 +308,7 @@ impl Hub {
     pub(crate) async fn reconnect_server(&self, server: &RegisteredServer, why: &str) {
         self.pool.remove(&server.id, why).await;
         if self.registry.may_run(server) && self.has_endpoint() {
-            let (catalog, id) = (self.catalog.clone(), server.id.clone());
-            tokio::spawn(async move { catalog.sync(&id).await });
+            self.catalog.start_sync(server.id.clone());
         }
         self.events.publish(Event::ServerChanged {
             id: server.id.clone(),
@@ -314,7 +336,7 @@ impl Hub {
     /// Returns whether there is work that may have no connection: a call, a pending approval, or a
     /// sign-in to a server.
     pub fn has_work(&self) -> bool {
-        !self.queue.list().is_empty()
+        !self.queue.is_empty()
             || self.authorizer.is_signing_in()
             || self
                 .sessions
@@ -580,20 +602,14 @@ impl Hub {
     /// Ends every server session with its process tree, writes the pending records, and closes the
     /// store.
     pub async fn close(&self) {
-        self.watch
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        self.tasks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .abort_all();
+        drop(std::mem::take(&mut *self.background()));
         self.pool.close().await;
         let guard = self.guard.clone();
         let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
         tracing::info!("hub ended");
         self.journal.flush().await;
         self.store.close().await;
+        self.logs.close().await;
     }
 }
 
@@ -601,20 +617,23 @@ impl Hub {
 const CLI_CLIENT: &str = "command-line";
 
 /// Applies changed specs as they arrive, until the hub is dropped.
-async fn handle_spec_changes(hub: Weak<Hub>, mut changes: mpsc::UnboundedReceiver<Vec<ServerId>>) {
-    while let Some(ids) = changes.recv().await {
+async fn handle_spec_changes(hub: Weak<Hub>, changes: DirtySet<ServerId>) {
+    loop {
+        changes.wait().await;
         let Some(hub) = hub.upgrade() else { return };
-        hub.apply_spec_changes(&ids).await;
+        hub.apply_spec_changes(&changes.take()).await;
     }
 }
 
 /// Reconnects the servers to which a person has signed in.
-async fn handle_sign_ins(hub: Weak<Hub>, mut signed_in: mpsc::UnboundedReceiver<Url>) {
-    while let Some(url) = signed_in.recv().await {
+async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
+    loop {
+        signed_in.wait().await;
         let Some(hub) = hub.upgrade() else { return };
+        let urls = signed_in.take();
         for server in hub.registry.specs().servers.values() {
             let is_signed_in =
-                |text: &String| Url::parse(text).is_ok_and(|server_url| server_url == url);
+                |text: &String| Url::parse(text).is_ok_and(|server_url| urls.contains(&server_url));
             if server.spec.url.as_ref().is_some_and(is_signed_in) {
                 hub.reconnect_server(server, "you signed in").await;
             }

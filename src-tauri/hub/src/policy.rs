@@ -3,22 +3,32 @@
 
 mod conditions;
 mod drawbridge;
+mod dry_run;
+mod editor;
 mod gate;
 mod permitted;
+mod presets;
 mod queue;
 mod queue_limits;
 mod record;
 mod refusal;
+mod rule_check;
 mod rules;
+mod suggestions;
 mod tool_call;
 mod verdict;
 
-pub use conditions::{ConditionError, Conditions};
+pub use conditions::ConditionError;
 pub use drawbridge::Drawbridge;
+pub use dry_run::DryRun;
+pub use editor::{PolicyEditor, PolicyError};
 pub use gate::{DecideError, Gate};
 pub use permitted::Permitted;
+pub use presets::PolicyPreset;
 pub use queue::{Queue, QueueError};
 pub use refusal::Refusal;
+pub use rule_check::InvalidRule;
 pub use rules::{MatchInput, RuleError, Rules, Ruling};
+pub use suggestions::{DayStats, PolicyStats, Suggestion};
 pub use tool_call::{EditError, ToolCall};
 pub use verdict::VerdictError;

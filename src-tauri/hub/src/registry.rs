@@ -24,7 +24,7 @@ use drawbridge_model::{
     spec::{RegisteredServer, ServerSpec, SpecError},
 };
 use drawbridge_store::{Store, StoreError};
-use tokio::sync::mpsc;
+use drawbridge_upstream::DirtySet;
 
 pub use import::{EntryError, ImportError, ImportedServer, read_specs};
 pub use spec_file::BrokenFile;
@@ -78,9 +78,11 @@ pub struct Registry {
     events: Events,
     specs: Arc<ArcSwap<Specs>>,
     accepted: Arc<Mutex<BTreeMap<ServerId, AcceptedIdentity>>>,
+    /// Held while an acceptance is written, so that memory and store get them in the same order.
+    write_lock: Arc<tokio::sync::Mutex<()>>,
     reloading: Arc<Mutex<()>>,
     /// Receives the ids of the servers that differ, whether a user or a program changed them.
-    changes: mpsc::UnboundedSender<Vec<ServerId>>,
+    changes: DirtySet<ServerId>,
 }
 
 impl Registry {
@@ -93,7 +95,7 @@ impl Registry {
         folder: PathBuf,
         store: Store,
         events: Events,
-        changes: mpsc::UnboundedSender<Vec<ServerId>>,
+        changes: DirtySet<ServerId>,
     ) -> Result<Self, RegistryError> {
         spec_file::create_folder(&folder)?;
         let accepted = store.servers().await?;
@@ -114,6 +116,7 @@ impl Registry {
             events,
             specs: Arc::default(),
             accepted: Arc::new(Mutex::new(accepted)),
+            write_lock: Arc::default(),
             reloading: Arc::default(),
             changes,
         };
@@ -229,6 +232,7 @@ impl Registry {
     /// # Errors
     /// Returns an error if the store cannot be written.
     pub async fn accept(&self, server: &RegisteredServer) -> Result<(), RegistryError> {
+        let _one_at_a_time = self.write_lock.lock().await;
         self.store
             .accept_server(&server.id, &server.identity)
             .await?;
@@ -304,10 +308,13 @@ impl Registry {
                     .filter_map(BrokenFile::id),
             );
         }
+        changed.sort_unstable();
         changed.dedup();
         self.specs.store(Arc::new(new));
         changed.iter().for_each(|id| self.notify_changed(id));
-        let _ = self.changes.send(changed.clone());
+        changed
+            .iter()
+            .for_each(|id| self.changes.insert(id.clone()));
         changed
     }
 

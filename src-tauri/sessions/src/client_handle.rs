@@ -92,15 +92,20 @@ pub struct ClientHandle {
 /// A request of the client that is in flight.
 #[derive(Debug)]
 struct RequestContext {
-    /// The answer stream of the request.
-    stream: Mutex<mpsc::Sender<Bytes>>,
+    answers: Mutex<AnswerStream>,
     /// The questions that wait for the client's retry, because a modern client cannot receive
     /// requests.
     questions: Option<mpsc::Sender<PendingQuestion>>,
     /// The level of log messages that the request names, if any.
     log_level: Option<LogLevel>,
+}
+
+/// Where the messages that belong to a request go.
+#[derive(Debug)]
+struct AnswerStream {
+    sender: mpsc::Sender<Bytes>,
     /// The progress token of the client's latest retry.
-    progress_token: Mutex<Option<Box<RawValue>>>,
+    progress_token: Option<Box<RawValue>>,
 }
 
 /// A server's request to a modern client.
@@ -138,10 +143,12 @@ impl ClientHandle {
         log_level: Option<LogLevel>,
     ) -> Self {
         let request = RequestContext {
-            stream: Mutex::new(stream),
+            answers: Mutex::new(AnswerStream {
+                sender: stream,
+                progress_token: None,
+            }),
             questions,
             log_level,
-            progress_token: Mutex::default(),
         };
         Self {
             session,
@@ -181,8 +188,10 @@ impl ClientHandle {
         progress_token: Option<Box<RawValue>>,
     ) {
         if let Some(request) = &self.request {
-            *lock(&request.stream) = stream;
-            *lock(&request.progress_token) = progress_token;
+            *lock(&request.answers) = AnswerStream {
+                sender: stream,
+                progress_token,
+            };
         }
     }
 
@@ -191,7 +200,7 @@ impl ClientHandle {
     pub fn progress_token(&self) -> Option<Box<RawValue>> {
         self.request
             .as_ref()
-            .and_then(|request| lock(&request.progress_token).clone())
+            .and_then(|request| lock(&request.answers).progress_token.clone())
     }
 
     /// Sends a notification without waiting. If the client reads too slowly, it misses the
@@ -291,7 +300,7 @@ impl ClientHandle {
 
     fn send(&self, message: Bytes) {
         let undelivered = match &self.request {
-            Some(request) => match lock(&request.stream).try_send(message) {
+            Some(request) => match lock(&request.answers).sender.try_send(message) {
                 Ok(()) => return,
                 // The request has ended. A message that is too late for its stream goes to the
                 // session.

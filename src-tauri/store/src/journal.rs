@@ -154,11 +154,11 @@ impl Journal {
             commits: 0,
         };
         let writer = Arc::new(Mutex::new(writer));
-        let writes = writer.clone();
+        let (writes, waiting) = (writer.clone(), outcomes.clone());
         // If the thread is missing, every decision that needs it is refused.
         if let Err(error) = thread::Builder::new()
             .name("journal".into())
-            .spawn(move || run_thread(&writes, &inbox))
+            .spawn(move || run_thread(&writes, &waiting, &inbox))
         {
             tracing::error!("the journal cannot start: {error}");
         }
@@ -412,10 +412,14 @@ impl PendingOutcomes {
     }
 }
 
-fn run_thread(writer: &Mutex<Writer>, inbox: &mpsc::Receiver<Command>) {
+fn run_thread(
+    writer: &Mutex<Writer>,
+    outcomes: &Mutex<PendingOutcomes>,
+    inbox: &mpsc::Receiver<Command>,
+) {
     loop {
         // If no outcome is waiting, the thread waits for the next entry without a limit.
-        let timeout = if lock(&lock(writer).outcomes).is_announced {
+        let timeout = if lock(outcomes).is_announced {
             OUTCOME_DELAY
         } else {
             Duration::MAX

@@ -52,7 +52,8 @@ struct Inner {
     masks: mask::Masks,
     rates: HashMap<ServerId, Rate>,
     file: NonBlocking,
-    _worker: WorkerGuard,
+    /// Writes the last lines to the file when it is dropped.
+    worker: Option<WorkerGuard>,
 }
 
 struct Rate {
@@ -90,7 +91,7 @@ impl Logs {
             masks: mask::Masks::default(),
             rates: HashMap::new(),
             file,
-            _worker: worker,
+            worker: Some(worker),
         };
         Ok(Self {
             inner: Arc::new(Mutex::new(inner)),
@@ -101,6 +102,13 @@ impl Logs {
     /// Makes this the log of the whole process, unless the process has one already.
     pub fn install(&self) {
         layer::install(self.clone());
+    }
+
+    /// Writes the last lines to the file. Later lines stay in memory only.
+    pub async fn close(&self) {
+        let worker = self.inner().worker.take();
+        // The worker blocks until it has written the lines.
+        let _ = tokio::task::spawn_blocking(move || drop(worker)).await;
     }
 
     /// Masks the secret in every later line.

@@ -4,52 +4,124 @@ use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use drawbridge_model::policy::Effect;
-use serde_json::{Value, json};
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::Notify;
 
-use crate::{Store, StoreError};
+use crate::{Store, StoreError, table::setting::StoredSetting};
 
-/// The settings of a hub.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingsValues {
-    /// The effect for a call that no rule matches.
-    pub default_policy: Effect,
-    /// How long a person has to decide. Common clients give up after 60 s.
-    pub approval_timeout: Duration,
-    /// How long the catalog's copy of a server counts as fresh.
-    pub cache_ttl: Duration,
-    /// Whether all calls are paused.
-    pub paused: bool,
-    /// The https URL of a document that describes this program to authorization servers, or an
-    /// empty string for none.
-    pub oauth_client_metadata_url: String,
-    /// How many days calls and audit entries are kept, or 0 to keep them for ever.
-    pub audit_retention_days: u32,
+/// The value of a setting, and the form in which it is stored.
+trait SettingValue: Sized {
+    type Stored: Serialize + DeserializeOwned;
+
+    fn to_stored(&self) -> Self::Stored;
+    fn from_stored(stored: Self::Stored) -> Self;
 }
 
-impl Default for SettingsValues {
-    fn default() -> Self {
-        Self {
-            default_policy: Effect::Ask,
-            approval_timeout: Duration::from_secs(50),
-            cache_ttl: Duration::from_secs(300),
-            paused: false,
-            oauth_client_metadata_url: String::new(),
-            audit_retention_days: 90,
+/// Declares that a type is stored as it is.
+macro_rules! stored_as_it_is {
+    ($($type:ty)*) => {$(
+        impl SettingValue for $type {
+            type Stored = Self;
+
+            fn to_stored(&self) -> Self {
+                Clone::clone(self)
+            }
+
+            fn from_stored(stored: Self) -> Self {
+                stored
+            }
         }
+    )*};
+}
+
+stored_as_it_is!(Effect bool String u32);
+
+/// A duration is stored in whole seconds.
+impl SettingValue for Duration {
+    type Stored = u64;
+
+    fn to_stored(&self) -> u64 {
+        self.as_secs()
+    }
+
+    fn from_stored(seconds: u64) -> Self {
+        Self::from_secs(seconds)
     }
 }
 
-/// New values of settings. A setting that is `None` stays as it is, so that two changes at the same
-/// time do not undo each other.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SettingsChange {
-    pub default_policy: Option<Effect>,
-    pub approval_timeout: Option<Duration>,
-    pub cache_ttl: Option<Duration>,
-    pub paused: Option<bool>,
-    pub oauth_client_metadata_url: Option<String>,
-    pub audit_retention_days: Option<u32>,
+/// Declares each setting once: its type, its default, and the name under which it is stored.
+macro_rules! settings {
+    ($($(#[$comment:meta])* $setting:ident: $type:ty = $default:expr, stored as $name:literal;)+) => {
+        /// The settings of a hub.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct SettingsValues {
+            $($(#[$comment])* pub $setting: $type,)+
+        }
+
+        impl Default for SettingsValues {
+            fn default() -> Self {
+                Self {
+                    $($setting: $default,)+
+                }
+            }
+        }
+
+        /// New values of settings. A setting that is `None` stays as it is, so that two changes at
+        /// the same time do not undo each other.
+        #[derive(Debug, Clone, Default, PartialEq, Eq)]
+        pub struct SettingsChange {
+            $(pub $setting: Option<$type>,)+
+        }
+
+        impl SettingsValues {
+            async fn load(store: &Store) -> Result<Self, StoreError> {
+                let mut values = Self::default();
+                $(if let Some(stored) = store.json_setting($name).await? {
+                    values.$setting = SettingValue::from_stored(stored);
+                })+
+                Ok(values)
+            }
+
+            fn apply(&mut self, change: SettingsChange) {
+                $(if let Some(new) = change.$setting {
+                    self.$setting = new;
+                })+
+            }
+        }
+
+        impl SettingsChange {
+            /// Returns the changed settings as they are stored.
+            fn stored(&self) -> Vec<StoredSetting> {
+                let settings = [$(
+                    ($name, self.$setting.as_ref().map(|value| to_json(&value.to_stored()))),
+                )+];
+                settings
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name, value?)))
+                    .collect()
+            }
+        }
+    };
+}
+
+settings! {
+    /// The effect for a call that no rule matches.
+    default_policy: Effect = Effect::Ask, stored as "default_policy";
+    /// How long a person has to decide. Common clients give up after 60 s.
+    approval_timeout: Duration = Duration::from_secs(50), stored as "approval_timeout_s";
+    /// How long the catalog's copy of a server counts as fresh.
+    cache_ttl: Duration = Duration::from_secs(300), stored as "cache_ttl_s";
+    /// Whether all calls are paused.
+    paused: bool = false, stored as "paused";
+    /// The https URL of a document that describes this program to authorization servers, or an
+    /// empty string for none.
+    oauth_client_metadata_url: String = String::new(), stored as "oauth_client_metadata_url";
+    /// How many days calls and audit entries are kept, or 0 to keep them for ever.
+    audit_retention_days: u32 = 90, stored as "audit_retention_days";
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("a setting is plain data")
 }
 
 impl SettingsChange {
@@ -65,56 +137,6 @@ impl SettingsChange {
             paused: Some(paused),
             ..Self::default()
         }
-    }
-
-    /// Returns the stored names and values of the changed settings.
-    fn stored(&self) -> Vec<(&'static str, Value)> {
-        let values = [
-            (
-                "default_policy",
-                self.default_policy.map(|effect| json!(effect)),
-            ),
-            (
-                "approval_timeout_s",
-                self.approval_timeout.map(|time| json!(time.as_secs())),
-            ),
-            (
-                "cache_ttl_s",
-                self.cache_ttl.map(|time| json!(time.as_secs())),
-            ),
-            ("paused", self.paused.map(|paused| json!(paused))),
-            (
-                "oauth_client_metadata_url",
-                self.oauth_client_metadata_url
-                    .as_ref()
-                    .map(|url| json!(url)),
-            ),
-            (
-                "audit_retention_days",
-                self.audit_retention_days.map(|days| json!(days)),
-            ),
-        ];
-        values
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect()
-    }
-
-    fn apply_to(self, values: &mut SettingsValues) {
-        fn set<T>(value: &mut T, new: Option<T>) {
-            if let Some(new) = new {
-                *value = new;
-            }
-        }
-        set(&mut values.default_policy, self.default_policy);
-        set(&mut values.approval_timeout, self.approval_timeout);
-        set(&mut values.cache_ttl, self.cache_ttl);
-        set(&mut values.paused, self.paused);
-        set(
-            &mut values.oauth_client_metadata_url,
-            self.oauth_client_metadata_url,
-        );
-        set(&mut values.audit_retention_days, self.audit_retention_days);
     }
 }
 
@@ -134,25 +156,7 @@ impl Settings {
     /// # Errors
     /// Returns an error if the store, or a stored value, cannot be read.
     pub async fn load(store: Store) -> Result<Self, StoreError> {
-        let mut values = SettingsValues::default();
-        if let Some(effect) = store.json_setting("default_policy").await? {
-            values.default_policy = effect;
-        }
-        if let Some(seconds) = store.json_setting("approval_timeout_s").await? {
-            values.approval_timeout = Duration::from_secs(seconds);
-        }
-        if let Some(seconds) = store.json_setting("cache_ttl_s").await? {
-            values.cache_ttl = Duration::from_secs(seconds);
-        }
-        if let Some(paused) = store.json_setting("paused").await? {
-            values.paused = paused;
-        }
-        if let Some(url) = store.json_setting("oauth_client_metadata_url").await? {
-            values.oauth_client_metadata_url = url;
-        }
-        if let Some(days) = store.json_setting("audit_retention_days").await? {
-            values.audit_retention_days = days;
-        }
+        let values = SettingsValues::load(&store).await?;
         Ok(Self {
             store,
             values: Arc::new(ArcSwap::from_pointee(values)),
@@ -170,10 +174,25 @@ impl Settings {
     /// # Errors
     /// Returns an error if the store cannot be written. Nothing is changed then.
     pub async fn change(&self, change: SettingsChange) -> Result<(), StoreError> {
+        let write =
+            |settings: Vec<StoredSetting>| async move { self.store.set_settings(&settings).await };
+        self.change_with(change, write).await
+    }
+
+    /// Changes settings together with other rows: `write` writes the settings that it gets in its
+    /// own transaction.
+    ///
+    /// # Errors
+    /// Returns the error of `write`. The settings in memory then stay as they are.
+    pub async fn change_with<E, F: Future<Output = Result<(), E>>>(
+        &self,
+        change: SettingsChange,
+        write: impl FnOnce(Vec<StoredSetting>) -> F,
+    ) -> Result<(), E> {
         let _one_at_a_time = self.write_lock.lock().await;
-        self.store.set_json_settings(&change.stored()).await?;
+        write(change.stored()).await?;
         let mut values = self.get();
-        change.apply_to(&mut values);
+        values.apply(change);
         self.values.store(Arc::new(values));
         self.changed.notify_one();
         Ok(())

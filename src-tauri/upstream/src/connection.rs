@@ -20,6 +20,7 @@ use drawbridge_model::{
 use drawbridge_sessions::ClientHandle;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::{UpstreamError, server_request::ServerRequest};
 use crate::transport::{NotSentReason, Reply, Transport, TransportError, TransportRequest};
@@ -44,6 +45,8 @@ pub struct Connection {
     log_level: Mutex<Option<LogLevel>>,
     /// Whether the server has answered a request other than for a list.
     has_answered: AtomicBool,
+    /// Cancelled when the session gives the connection up. What watches over it then ends.
+    pub(super) released: CancellationToken,
 }
 
 impl Connection {
@@ -54,6 +57,7 @@ impl Connection {
             ids,
             log_level: Mutex::default(),
             has_answered: AtomicBool::new(false),
+            released: CancellationToken::new(),
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod connection;
 mod connector;
+mod dirty_set;
 mod error;
 mod handshake;
 mod history;
@@ -22,7 +23,7 @@ pub mod transport;
 mod url_elicitations;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -32,9 +33,10 @@ use drawbridge_model::{
 };
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 pub use connector::{Connected, Connector};
+pub use dirty_set::DirtySet;
 pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
 pub use handshake::{NegotiationCache, package_name};
 pub use history::History;
@@ -52,45 +54,8 @@ pub fn install_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A set of changed items, with a notification for the one task that processes them. If an item is
-/// inserted again before it is taken, nothing changes.
-pub struct DirtySet<T>(Arc<(Mutex<BTreeSet<T>>, Notify)>);
-
 /// The servers that have announced a change of one of their lists.
 pub type ListChanges = DirtySet<ServerId>;
-
-impl<T> Clone for DirtySet<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<T> Default for DirtySet<T> {
-    fn default() -> Self {
-        Self(Arc::new((Mutex::new(BTreeSet::new()), Notify::new())))
-    }
-}
-
-impl<T: Ord> DirtySet<T> {
-    pub fn insert(&self, item: T) {
-        self.0
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(item);
-        self.0.1.notify_one();
-    }
-
-    /// Waits until an item has been inserted since the last wait.
-    pub async fn wait(&self) {
-        self.0.1.notified().await;
-    }
-
-    /// Takes the items that were inserted since the last call.
-    pub fn take(&self) -> BTreeSet<T> {
-        std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
 
 /// Passes events of the sessions on to the modules above. Cheap to clone.
 #[derive(Clone)]

@@ -35,7 +35,6 @@ use drawbridge_store::{
     secrets::{SecretError, Secrets},
     settings::Settings,
 };
-use tokio::sync::mpsc;
 use url::Url;
 
 pub use attempt::SignInError;
@@ -43,6 +42,7 @@ pub use bearer::{Bearer, BearerError, InsufficientScope, SignInReason, TokenErro
 pub use dial_policy::{BrowserUrlError, DialError, check_browser_url};
 pub use discovery::DiscoveryError;
 
+use crate::dirty_set::DirtySet;
 use account::Account;
 use attempt::Attempt;
 use dial_policy::DialPolicy;
@@ -106,7 +106,7 @@ struct Inner {
     attempts: Mutex<BTreeMap<ServerId, Attempt>>,
     /// Held while an attempt begins, so that a server has one attempt at a time.
     beginning: tokio::sync::Mutex<()>,
-    signed_in: mpsc::UnboundedSender<Url>,
+    signed_in: DirtySet<Url>,
 }
 
 impl Authorizer {
@@ -121,8 +121,8 @@ impl Authorizer {
         settings: Settings,
         events: Events,
         logs: Logs,
-    ) -> Result<(Self, mpsc::UnboundedReceiver<Url>), StoreError> {
-        let (signed_in, receiver) = mpsc::unbounded_channel();
+        signed_in: DirtySet<Url>,
+    ) -> Result<Self, StoreError> {
         let inner = Inner {
             tokens: TokenStore(secrets),
             signed_in_servers: SignedInServers::load(store).await?,
@@ -134,7 +134,7 @@ impl Authorizer {
             beginning: tokio::sync::Mutex::default(),
             signed_in,
         };
-        Ok((Self(Arc::new(inner)), receiver))
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Returns the authorization for requests to a server, or `None` if the server's spec

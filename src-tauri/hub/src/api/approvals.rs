@@ -7,10 +7,7 @@ use drawbridge_model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{
-    ApiError, Verb,
-    policy::{DryRun, dry_run},
-};
+use super::{ApiError, Verb, policy::DryRun};
 use crate::{hub::Hub, policy::QueueError};
 
 /// `approvals.list`: the requests in the queue, oldest first.
@@ -131,7 +128,7 @@ impl Verb for PreviewVerdict {
         match hub.gate.preview(&self.id, &self.verdict)? {
             Some(rule) => Ok(VerdictPreview {
                 rule: rule.to_string(),
-                dry_run: dry_run(hub, &rule).await?,
+                dry_run: hub.policy_editor.dry_run(&rule).await?,
             }),
             None => Ok(VerdictPreview {
                 rule: String::new(),

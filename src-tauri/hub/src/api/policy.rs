@@ -1,31 +1,15 @@
 //! Policy: the default and the rules, which allow, deny or ask.
 
-mod presets;
-mod suggestions;
-
-use std::collections::BTreeMap;
-
 use drawbridge_model::{
-    audit::AuditKind,
-    call::Call,
-    clock,
-    event::Event,
-    ids::{ClientName, RuleId, ServerId, Timestamp},
+    ids::{RuleId, Timestamp},
     policy::{Condition, Effect, Lifetime, ResultEffect, Rule, RuleSpec, Scope},
-    random,
-};
-use drawbridge_store::{
-    settings::SettingsChange,
-    table::{call::PastCallFilter, rule::RuleNote},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{json, value::RawValue};
 
-pub use presets::{ApplyPreset, PolicyPreset};
-pub use suggestions::{DayStats, PolicyStats, ShowPolicyStats, Suggestion};
+pub use crate::policy::{DayStats, DryRun, PolicyPreset, PolicyStats, Suggestion};
 
 use super::{ApiError, Done, Verb};
-use crate::{hub::Hub, policy::Conditions};
+use crate::hub::Hub;
 
 /// A rule and its present state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,20 +89,6 @@ pub struct PreviewRule {
     pub rule: RuleSpec,
 }
 
-/// The past calls that a rule would have matched.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct DryRun {
-    /// How many past calls of the rule's scope were examined: the newest, 1,000 at most.
-    pub examined: u32,
-    pub matched: u32,
-    /// How many calls cannot be matched, because their arguments were not stored or their server
-    /// was removed.
-    pub unknown: u32,
-    /// The newest of the calls that matched.
-    pub newest: Vec<Call>,
-}
-
 /// `policy.export`: the policy as a readable file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -156,6 +126,23 @@ pub struct SetDefaultPolicy {
     pub effect: Effect,
 }
 
+/// `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
+/// so do rules about single tools or clients. Other allows and asks for whole servers are removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ApplyPreset {
+    pub preset: PolicyPreset,
+}
+
+/// `policy.stats`: stats about the latest approvals, and the rules that they suggest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowPolicyStats {
+    /// How many days back: 14 by default, and 90 at most.
+    #[serde(default)]
+    pub days: Option<u32>,
+}
+
 impl Verb for ListPolicy {
     type Answer = PolicyView;
 
@@ -167,7 +154,7 @@ impl Verb for ListPolicy {
             .map(|rule| rule_view(hub, rule))
             .collect();
         Ok(PolicyView {
-            default: hub.settings.get().default_policy,
+            default: hub.rules.default_effect(),
             rules,
         })
     }
@@ -182,8 +169,7 @@ impl Verb for SetPolicy {
             effect: Some(self.effect),
             ..RuleSpec::default()
         };
-        check_rule(&spec)?;
-        hub.rules.save_rule(bind_rule(hub, None, spec)).await?;
+        hub.policy_editor.save(None, spec).await?;
         Ok(Done {})
     }
 }
@@ -192,17 +178,8 @@ impl Verb for RemovePolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        check_scope(&self.scope)?;
-        if hub.rules.delete_in_scope(&self.scope).await? {
-            hub.store.append_audit(
-                AuditKind::PolicyChanged,
-                &json!({ "scope": self.scope, "removed": true }),
-            );
-            return Ok(Done {});
-        }
-        Err(ApiError::not_found(
-            "there is no rule with exactly this scope",
-        ))
+        hub.policy_editor.delete_in_scope(&self.scope).await?;
+        Ok(Done {})
     }
 }
 
@@ -210,14 +187,7 @@ impl Verb for SaveRule {
     type Answer = RuleView;
 
     async fn run(self, hub: &Hub) -> Result<RuleView, ApiError> {
-        check_rule(&self.rule)?;
-        if let Some(id) = &self.id
-            && !hub.rules.list().iter().any(|rule| rule.id == *id)
-        {
-            return Err(no_such_rule(id));
-        }
-        let rule = bind_rule(hub, self.id, self.rule);
-        hub.rules.save_rule(rule.clone()).await?;
+        let rule = hub.policy_editor.save(self.id, self.rule).await?;
         Ok(rule_view(hub, &rule))
     }
 }
@@ -226,13 +196,7 @@ impl Verb for DeleteRule {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        if !hub.rules.delete(&self.id).await? {
-            return Err(no_such_rule(&self.id));
-        }
-        hub.store.append_audit(
-            AuditKind::PolicyChanged,
-            &json!({ "id": self.id, "removed": true }),
-        );
+        hub.policy_editor.delete(&self.id).await?;
         Ok(Done {})
     }
 }
@@ -241,8 +205,7 @@ impl Verb for PreviewRule {
     type Answer = DryRun;
 
     async fn run(self, hub: &Hub) -> Result<DryRun, ApiError> {
-        check_rule(&self.rule)?;
-        dry_run(hub, &self.rule).await
+        Ok(hub.policy_editor.dry_run(&self.rule).await?)
     }
 }
 
@@ -250,23 +213,8 @@ impl Verb for ExportPolicy {
     type Answer = PolicyFile;
 
     async fn run(self, hub: &Hub) -> Result<PolicyFile, ApiError> {
-        // A rule for one session means nothing in another hub or at another time.
-        let rules = hub
-            .rules
-            .list()
-            .iter()
-            .map(|rule| rule.spec.clone())
-            .filter(|spec| !is_session_rule(spec))
-            .collect();
-        let file = PolicyDocument {
-            default: Some(hub.settings.get().default_policy),
-            rules,
-        };
-        let text = serde_json::to_string_pretty(&file);
         Ok(PolicyFile {
-            text: text.map_err(|e| {
-                ApiError::unavailable(format!("cannot write the rules as JSON: {e}"))
-            })?,
+            text: hub.policy_editor.export(),
         })
     }
 }
@@ -275,54 +223,17 @@ impl Verb for ImportPolicy {
     type Answer = ImportResult;
 
     async fn run(self, hub: &Hub) -> Result<ImportResult, ApiError> {
-        let file: PolicyDocument = serde_json::from_str(&self.text).map_err(|e| {
-            ApiError::invalid(format!(
-                "this is not a valid policy file: {e}. See `drawbridge policy export` for the format."
-            ))
-        })?;
-        for (index, spec) in file.rules.iter().enumerate() {
-            let invalid = |why: &str| ApiError::invalid(format!("rule {}: {why}", index + 1));
-            check_rule(spec).map_err(|error| invalid(&error.message))?;
-            if is_session_rule(spec) {
-                return Err(invalid("a rule for one session cannot be imported"));
-            }
-        }
-        let count = u32::try_from(file.rules.len()).unwrap_or(u32::MAX);
-        let new = file
-            .rules
-            .into_iter()
-            .map(|spec| bind_rule(hub, None, spec));
-        let old = hub
-            .rules
-            .list()
-            .iter()
-            .map(|rule| (**rule).clone())
-            .filter(|_| !self.replace)
-            .collect::<Vec<_>>();
-        // A scope has at most one plain rule, so that the file's plain rule replaces the present
-        // one.
-        let new: Vec<Rule> = new.collect();
-        let replaces = |old: &Rule| {
-            new.iter()
-                .any(|new| new.spec == old.spec || replaces_plain(new, old))
-        };
-        let all = old
-            .into_iter()
-            .filter(|old| !replaces(old))
-            .chain(new.iter().cloned())
-            .collect();
-        let note = ImportNote {
-            imported: new.iter().map(RuleNote::new).collect(),
-            replace: self.replace,
-        };
-        hub.rules.replace_all(all, &note).await?;
-        if let Some(default) = file.default.filter(|_| self.replace) {
-            hub.settings
-                .change(SettingsChange::default_policy(default))
-                .await?;
-            hub.events.publish(Event::PolicyChanged);
-        }
-        Ok(ImportResult { rules: count })
+        let rules = hub.policy_editor.import(&self.text, self.replace).await?;
+        Ok(ImportResult { rules })
+    }
+}
+
+impl Verb for ApplyPreset {
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        hub.policy_editor.apply_preset(self.preset).await?;
+        Ok(Done {})
     }
 }
 
@@ -330,137 +241,20 @@ impl Verb for SetDefaultPolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        hub.settings
-            .change(SettingsChange::default_policy(self.effect))
-            .await?;
-        hub.store
-            .append_audit(AuditKind::PolicyChanged, &json!({ "default": self.effect }));
-        hub.events.publish(Event::PolicyChanged);
+        hub.policy_editor.set_default(self.effect).await?;
         Ok(Done {})
     }
 }
 
-/// The content of a policy file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with default and rules")]
-struct PolicyDocument {
-    #[serde(default)]
-    default: Option<Effect>,
-    rules: Vec<RuleSpec>,
-}
+impl Verb for ShowPolicyStats {
+    type Answer = PolicyStats;
 
-/// The body of the audit's entry about imported rules.
-#[derive(Serialize)]
-struct ImportNote<'a> {
-    imported: Vec<RuleNote<'a>>,
-    replace: bool,
-}
-
-fn is_session_rule(spec: &RuleSpec) -> bool {
-    matches!(spec.lifetime, Lifetime::Session { .. })
-}
-
-fn replaces_plain(new: &Rule, old: &Rule) -> bool {
-    new.spec.is_plain() && old.spec.is_plain() && new.spec.scope == old.spec.scope
-}
-
-fn no_such_rule(id: &RuleId) -> ApiError {
-    ApiError::not_found(format!("there is no rule '{id}'"))
-}
-
-/// The longest note that a person may write about a rule, in bytes.
-const MAX_NOTE: usize = 1_000;
-
-fn check_rule(spec: &RuleSpec) -> Result<(), ApiError> {
-    check_scope(&spec.scope)?;
-    if spec.effect.is_none() && spec.result.is_none() {
-        return Err(ApiError::invalid(
-            "a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)",
-        ));
+    async fn run(self, hub: &Hub) -> Result<PolicyStats, ApiError> {
+        Ok(hub.policy_editor.stats(self.days.unwrap_or(14)).await?)
     }
-    if spec.effect == Some(Effect::Deny) && spec.result.is_some() {
-        return Err(ApiError::invalid(
-            "a rule that denies calls cannot have a 'result'",
-        ));
-    }
-    if spec.note.len() > MAX_NOTE {
-        return Err(ApiError::invalid(format!(
-            "'note' can have at most {MAX_NOTE} bytes"
-        )));
-    }
-    match spec.lifetime {
-        Lifetime::Until { at } if at <= clock::now() => {
-            Err(ApiError::invalid("'lifetime.at' is in the past"))
-        }
-        Lifetime::Calls { count: 0 } => {
-            Err(ApiError::invalid("'lifetime.count' must be at least 1"))
-        }
-        Lifetime::UntilDeleted
-        | Lifetime::Until { .. }
-        | Lifetime::Session { .. }
-        | Lifetime::Calls { .. } => Ok(()),
-    }
-}
-
-fn check_scope(scope: &Scope) -> Result<(), ApiError> {
-    let parts = [
-        ("server", scope.server.as_ref().map(ServerId::as_str)),
-        ("tool", scope.tool.as_deref()),
-        ("client", scope.client.as_ref().map(ClientName::as_str)),
-    ];
-    if let Some((part, _)) = parts.iter().find(|(_, value)| *value == Some("")) {
-        return Err(ApiError::invalid(format!(
-            "'{part}' is empty; omit it to match all"
-        )));
-    }
-    if scope.tool.is_some() && scope.server.is_none() {
-        return Err(ApiError::invalid(
-            "'tool' requires 'server', because tools of different servers can have the same name",
-        ));
-    }
-    Ok(())
-}
-
-/// Returns a rule that is bound to the server and the tool as they are now. If either is unknown,
-/// the rule is not bound to it.
-fn bind_rule(hub: &Hub, id: Option<RuleId>, spec: RuleSpec) -> Rule {
-    let server = spec
-        .scope
-        .server
-        .as_ref()
-        .and_then(|id| hub.registry.get(id).ok());
-    Rule {
-        id: id.unwrap_or_else(|| RuleId::new(random::id())),
-        identity: server.map(|server| server.identity.clone()),
-        definition: definition_digest(hub, &spec.scope),
-        created_at: clock::now(),
-        used: 0,
-        spec,
-    }
-}
-
-fn definition_digest(hub: &Hub, scope: &Scope) -> Option<String> {
-    let copy = hub.catalog.copy(scope.server.as_ref()?);
-    let name = scope.tool.as_ref()?;
-    copy.tools()
-        .iter()
-        .find(|tool| tool.name == *name)
-        .map(|tool| tool.digest.clone())
 }
 
 fn rule_view(hub: &Hub, rule: &Rule) -> RuleView {
-    let server = rule
-        .spec
-        .scope
-        .server
-        .as_ref()
-        .and_then(|id| hub.registry.get(id).ok());
-    let suspended = server.is_some_and(|server| {
-        rule.is_suspended(
-            &server.identity,
-            definition_digest(hub, &rule.spec.scope).as_deref(),
-        )
-    });
     RuleView {
         id: rule.id.clone(),
         words: rule.spec.to_string(),
@@ -473,71 +267,6 @@ fn rule_view(hub: &Hub, rule: &Rule) -> RuleView {
         note: rule.spec.note.clone(),
         created_at: rule.created_at,
         remaining: rule.remaining(),
-        suspended,
+        suspended: hub.policy_editor.is_suspended(rule),
     }
-}
-
-/// The most past calls that a dry run examines.
-const MAX_EXAMINED: u32 = 1_000;
-const MAX_NEWEST: usize = 10;
-
-/// Returns the past calls that a rule would have matched, as if the rule had existed then. The
-/// stored arguments have their secrets masked.
-///
-/// # Errors
-/// Returns an error if a condition is invalid, or if the calls cannot be read.
-pub(super) async fn dry_run(hub: &Hub, spec: &RuleSpec) -> Result<DryRun, ApiError> {
-    // The conditions are compiled first, so that an invalid rule is rejected even if there are no
-    // past calls.
-    let conditions = Conditions::compile(&spec.conditions)?;
-    let scope = &spec.scope;
-    let filter = PastCallFilter {
-        client: scope.client.clone(),
-        server: scope.server.clone(),
-        tool: scope.tool.clone(),
-        limit: MAX_EXAMINED,
-        ..PastCallFilter::default()
-    };
-    hub.journal.flush().await;
-    let mut past = DryRun::default();
-    let mut hints = BTreeMap::new();
-    for call in hub.store.past_calls(&filter).await? {
-        past.examined += 1;
-        let server = hub.registry.get(&call.server).ok();
-        if spec.read_only {
-            let key = (call.server.clone(), call.tool.clone());
-            let is_read_only = *hints.entry(key).or_insert_with(|| is_read_only(hub, &call));
-            if !is_read_only {
-                continue;
-            }
-        }
-        let arguments = call
-            .arguments
-            .clone()
-            .and_then(|text| RawValue::from_string(text).ok());
-        let holds = match (spec.conditions.is_empty(), arguments, server) {
-            (true, ..) => true,
-            (false, Some(arguments), Some(server)) => {
-                conditions.matches(spec.effect, &arguments, &server)
-            }
-            (false, ..) => {
-                past.unknown += 1;
-                continue;
-            }
-        };
-        if holds {
-            past.matched += 1;
-            if past.newest.len() < MAX_NEWEST {
-                past.newest.push(call);
-            }
-        }
-    }
-    Ok(past)
-}
-
-fn is_read_only(hub: &Hub, call: &Call) -> bool {
-    let copy = hub.catalog.copy(&call.server);
-    copy.tools()
-        .iter()
-        .any(|tool| tool.name == call.tool && tool.annotations.read_only == Some(true))
 }

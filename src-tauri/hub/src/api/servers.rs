@@ -329,7 +329,7 @@ impl Verb for EnableServer {
             ..server.spec.clone()
         };
         let server = hub.registry.write(&self.id, &spec)?;
-        hub.apply_spec_changes(std::slice::from_ref(&self.id)).await;
+        hub.apply_spec_changes(&[self.id.clone()].into()).await;
         lifecycle::sync_in_background(hub, &server);
         Ok(view::server_view(hub, &server))
     }

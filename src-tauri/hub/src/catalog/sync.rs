@@ -256,11 +256,7 @@ fn read_page(
 
 /// Syncs the servers that reported a changed list. Reports in quick succession cause one sync.
 pub(super) async fn sync_changed(catalog: Catalog, changes: ListChanges) {
-    for_each_changed(changes, |id| {
-        let catalog = catalog.clone();
-        tokio::spawn(async move { catalog.sync(&id).await });
-    })
-    .await;
+    for_each_changed(changes, |id| drop(catalog.start_sync(id))).await;
 }
 
 /// Calls `sync` with each server that reported a changed list, at most once a second.
@@ -288,8 +284,7 @@ pub(super) async fn refresh_active(catalog: Catalog) {
             if catalog.pool.is_active(&server.id)
                 && catalog.is_stale(server, &catalog.copy(&server.id))
             {
-                let (catalog, id) = (catalog.clone(), server.id.clone());
-                tokio::spawn(async move { catalog.sync(&id).await });
+                catalog.start_sync(server.id.clone());
             }
         }
     }

@@ -33,6 +33,14 @@ pub(super) async fn test_hub() -> TestHub {
 }
 
 impl TestHub {
+    /// Changes the database as another program could.
+    fn tamper(&self, sql: &str) {
+        let file = self.folder.path().join("drawbridge.db");
+        rusqlite::Connection::open(file)
+            .and_then(|connection| connection.execute_batch(sql))
+            .unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+
     async fn run<V: Verb>(&self, verb: V) -> Result<V::Answer, ApiError> {
         verb.run(&self.hub).await
     }
@@ -102,6 +110,39 @@ async fn a_change_of_a_setting_during_a_pause_does_not_end_the_pause() {
     let stored = stored.expect("settings").get();
     assert!(stored.paused && test_hub.hub.settings.get().paused);
     assert_eq!(stored.cache_ttl, Duration::from_secs(60));
+}
+
+#[tokio::test]
+async fn a_policy_whose_default_cannot_be_stored_changes_no_rule() {
+    let test_hub = test_hub().await;
+    let scope = Scope {
+        server: Some(ServerId::new("s")),
+        ..Scope::default()
+    };
+    let effect = Effect::Deny;
+    test_hub
+        .run(SetPolicy { scope, effect })
+        .await
+        .expect("set a rule");
+    let before = test_hub.run(ListPolicy {}).await.expect("the policy");
+    test_hub.tamper("ALTER TABLE setting RENAME COLUMN value TO other");
+    let import = ImportPolicy {
+        text: r#"{"default":"allow","rules":[]}"#.into(),
+        replace: true,
+    };
+    assert_eq!(
+        code(test_hub.run(import).await),
+        Some(ErrorCode::Unavailable)
+    );
+    let preset = PolicyPreset::AskListed { listed: Vec::new() };
+    assert_eq!(
+        code(test_hub.run(ApplyPreset { preset }).await),
+        Some(ErrorCode::Unavailable)
+    );
+    let after = test_hub.run(ListPolicy {}).await.expect("the policy");
+    assert_eq!(after, before, "the policy in memory");
+    let rules = test_hub.hub.store.rules().await.expect("read the rules");
+    assert_eq!(rules.len(), 1, "the policy in the store");
 }
 
 #[tokio::test]

@@ -95,7 +95,7 @@ impl MatchMode {
 
 /// The conditions of a rule.
 #[derive(Debug, Default)]
-pub struct Conditions(Vec<(Vec<String>, CompiledPredicate)>);
+pub(super) struct Conditions(Vec<(Vec<String>, CompiledPredicate)>);
 
 #[derive(Debug)]
 enum CompiledPredicate {
@@ -119,7 +119,7 @@ impl Conditions {
     ///
     /// # Errors
     /// Returns an error if a condition is invalid, with the number of the first one and the reason.
-    pub fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
+    pub(super) fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
         conditions
             .iter()
             .enumerate()
@@ -136,7 +136,7 @@ impl Conditions {
 
     /// Returns whether all conditions hold for these arguments, with the certainty that a rule of
     /// this effect demands.
-    pub fn matches(
+    pub(super) fn matches(
         &self,
         effect: Option<Effect>,
         arguments: &RawValue,

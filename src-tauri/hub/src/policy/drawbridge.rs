@@ -16,6 +16,8 @@ pub struct Drawbridge {
     settings: Settings,
     events: Events,
     is_paused: Arc<watch::Sender<bool>>,
+    /// Held while a change is stored, so that the stored state is the last one.
+    write_lock: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Drawbridge {
@@ -25,6 +27,7 @@ impl Drawbridge {
             settings,
             events,
             is_paused,
+            write_lock: Arc::default(),
         }
     }
 
@@ -55,6 +58,9 @@ impl Drawbridge {
         self.events
             .publish(Event::DrawbridgeChanged { paused: true });
         tracing::warn!("all calls are paused");
+        let _one_at_a_time = self.write_lock.lock().await;
+        // A change that was being stored meanwhile may have ended the pause.
+        self.is_paused.send_replace(true);
         self.settings.change(SettingsChange::paused(true)).await
     }
 
@@ -63,6 +69,7 @@ impl Drawbridge {
     /// # Errors
     /// Returns an error if the state cannot be stored. Calls then stay paused.
     pub async fn resume(&self) -> Result<(), StoreError> {
+        let _one_at_a_time = self.write_lock.lock().await;
         self.settings.change(SettingsChange::paused(false)).await?;
         self.is_paused.send_replace(false);
         self.events

@@ -118,6 +118,11 @@ impl Queue {
         }
     }
 
+    /// Returns whether no request waits. Unlike [`Self::list`], this does not count as seeing them.
+    pub fn is_empty(&self) -> bool {
+        self.lock().waiting.is_empty()
+    }
+
     /// Returns the waiting requests, oldest first.
     pub fn list(&self) -> Vec<ApprovalRequest> {
         let mut requests: Vec<_> = self

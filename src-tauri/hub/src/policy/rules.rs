@@ -1,5 +1,5 @@
 //! Rules: decisions without a person. Deny beats allow beats ask; if no rule matches, the default
-//! policy applies. Rules are compiled once and indexed by server.
+//! applies. Rules are compiled once and indexed by server.
 
 mod compiled;
 
@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use drawbridge_model::{
+    audit::AuditKind,
     call::DecidedBy,
     clock,
     event::{Event, Events},
@@ -15,9 +16,13 @@ use drawbridge_model::{
     spec::RegisteredServer,
     tool::Annotations,
 };
-use drawbridge_store::{JournalError, Store, StoreError, settings::Settings, table::rule::NewRule};
+use drawbridge_store::{
+    JournalError, Store, StoreError,
+    settings::{Settings, SettingsChange},
+    table::rule::{NewRule, RuleChange},
+};
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 
 use super::conditions::ConditionError;
 use compiled::{CompiledRule, RuleSet};
@@ -80,13 +85,11 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if the store cannot be used.
-    pub async fn load(
-        store: Store,
-        settings: Settings,
-        events: Events,
-    ) -> Result<Self, StoreError> {
-        store.delete_ended_rules(clock::now()).await?;
-        let rules = RuleSet::new(store.rules().await?, None);
+    pub async fn load(store: Store, settings: Settings, events: Events) -> Result<Self, RuleError> {
+        let ended = RuleChange::DeleteEnded(clock::now());
+        store.journal().change_rules(ended, None).await?;
+        let rules = store.rules().await?;
+        let rules = RuleSet::new(rules, settings.get().default_policy, None);
         Ok(Self {
             store,
             settings,
@@ -108,7 +111,8 @@ impl Rules {
     }
 
     fn ruling(&self, input: &MatchInput<'_>, count_call: impl Fn(&CompiledRule) -> bool) -> Ruling {
-        match self.rules.load().ruling(input, clock::now(), count_call) {
+        let rules = self.rules.load();
+        match rules.ruling(input, clock::now(), count_call) {
             Some((effect, rule)) => Ruling {
                 effect,
                 decided_by: DecidedBy::Rule,
@@ -117,7 +121,7 @@ impl Rules {
                 is_counted: rule.is_counted(),
             },
             None => Ruling {
-                effect: self.settings.get().default_policy,
+                effect: rules.default,
                 decided_by: DecidedBy::Default,
                 rule: None,
                 reason: "default policy, because no rule matches".into(),
@@ -213,23 +217,49 @@ impl Rules {
         CompiledRule::new(Arc::new(rule.clone())).map(drop)
     }
 
-    /// Replaces all rules. `note` is the body of the audit's entry and serializes to a JSON object.
+    /// Replaces all rules, and sets the default if `default` is given. Both are in force from the
+    /// same moment. `note` is the body of the audit's entry and serializes to a JSON object.
     ///
     /// # Errors
-    /// Returns an error if a condition is invalid or the store fails. The previous rules then stay
+    /// Returns an error if a condition is invalid or the store fails. The previous policy then stays
     /// in force until the rules are read again.
     pub async fn replace_all(
         &self,
         rules: Vec<Rule>,
+        default: Option<Effect>,
         note: &impl Serialize,
     ) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         for rule in &rules {
             Self::check(rule)?;
         }
-        let note = serde_json::to_string(note).expect("notes are plain data");
-        self.store.journal().replace_rules(rules, note).await?;
+        let change = SettingsChange {
+            default_policy: default,
+            ..SettingsChange::default()
+        };
+        let (journal, note) = (self.store.journal(), to_note(note));
+        let write = |settings| async move { journal.replace_rules(rules, settings, note).await };
+        self.settings.change_with(change, write).await?;
         Ok(self.reload().await?)
+    }
+
+    /// Sets the effect for calls that no rule matches.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub async fn set_default(&self, effect: Effect) -> Result<(), RuleError> {
+        let _guard = self.write_lock.lock().await;
+        self.settings
+            .change(SettingsChange::default_policy(effect))
+            .await?;
+        self.store
+            .append_audit(AuditKind::PolicyChanged, &json!({ "default": effect }));
+        Ok(self.reload().await?)
+    }
+
+    /// Returns the effect for calls that no rule matches.
+    pub fn default_effect(&self) -> Effect {
+        self.rules.load().default
     }
 
     /// Removes a rule. Returns whether it existed.
@@ -237,11 +267,10 @@ impl Rules {
     /// # Errors
     /// Returns an error if the store fails. The rule then stays in force until the rules are read
     /// again.
-    pub async fn delete(&self, id: &RuleId) -> Result<bool, StoreError> {
-        let _guard = self.write_lock.lock().await;
-        let removed = self.store.delete_rule(id).await?;
-        self.reload().await?;
-        Ok(removed > 0)
+    pub async fn delete(&self, id: &RuleId) -> Result<bool, RuleError> {
+        let note = json!({ "id": id, "removed": true });
+        self.delete_matching(RuleChange::Delete(id.clone()), &note, |rule| rule.id == *id)
+            .await
     }
 
     /// Removes all rules of exactly this scope, with or without conditions. Returns whether there
@@ -249,11 +278,29 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if the store fails. The rules then stay in force until they are read again.
-    pub async fn delete_in_scope(&self, scope: &Scope) -> Result<bool, StoreError> {
+    pub async fn delete_in_scope(&self, scope: &Scope) -> Result<bool, RuleError> {
+        let note = json!({ "scope": scope, "removed": true });
+        self.delete_matching(RuleChange::DeleteInScope(scope.clone()), &note, |rule| {
+            rule.spec.scope == *scope
+        })
+        .await
+    }
+
+    /// Makes a change that deletes the rules for which `is_deleted` holds, if there are any.
+    async fn delete_matching(
+        &self,
+        change: RuleChange,
+        note: &impl Serialize,
+        is_deleted: impl Fn(&Rule) -> bool,
+    ) -> Result<bool, RuleError> {
         let _guard = self.write_lock.lock().await;
-        let removed = self.store.delete_rules_in_scope(scope).await?;
+        if !self.rules.load().all().any(|rule| is_deleted(&rule.rule)) {
+            return Ok(false);
+        }
+        let journal = self.store.journal();
+        journal.change_rules(change, Some(to_note(note))).await?;
         self.reload().await?;
-        Ok(removed > 0)
+        Ok(true)
     }
 
     /// Binds the rules of tools to the definitions that a person has accepted, given by name and
@@ -264,15 +311,11 @@ impl Rules {
     pub async fn bind_to_definitions(
         &self,
         server: &ServerId,
-        tools: &[(String, String)],
-    ) -> Result<(), StoreError> {
-        let _guard = self.write_lock.lock().await;
-        for (tool, definition) in tools {
-            self.store
-                .bind_rules_of_tool(server, tool, definition)
-                .await?;
-        }
-        self.reload().await
+        tools: Vec<(String, String)>,
+    ) -> Result<(), RuleError> {
+        let server = server.clone();
+        self.change(RuleChange::BindToDefinitions { server, tools })
+            .await
     }
 
     /// Binds the rules of a server to the identity that a person has accepted. Allow rules that
@@ -284,39 +327,49 @@ impl Rules {
         &self,
         server: &ServerId,
         identity: &str,
-    ) -> Result<(), StoreError> {
-        let _guard = self.write_lock.lock().await;
-        self.store.bind_rules_of_server(server, identity).await?;
-        self.reload().await
+    ) -> Result<(), RuleError> {
+        let (server, identity) = (server.clone(), identity.to_owned());
+        self.change(RuleChange::BindToIdentity { server, identity })
+            .await
     }
 
     /// Removes every rule about a server.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn delete_for_server(&self, server: &ServerId) -> Result<(), StoreError> {
-        let _guard = self.write_lock.lock().await;
-        self.store.delete_rules_of_server(server).await?;
-        self.reload().await
+    pub async fn delete_for_server(&self, server: &ServerId) -> Result<(), RuleError> {
+        self.change(RuleChange::DeleteForServer(server.clone()))
+            .await
     }
 
     /// Removes every rule about a client.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn delete_for_client(&self, client: &ClientName) -> Result<(), StoreError> {
+    pub async fn delete_for_client(&self, client: &ClientName) -> Result<(), RuleError> {
+        self.change(RuleChange::DeleteForClient(client.clone()))
+            .await
+    }
+
+    /// Makes a change that follows from another one, which has its own entry in the audit.
+    async fn change(&self, change: RuleChange) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
-        self.store.delete_rules_of_client(client).await?;
-        self.reload().await
+        self.store.journal().change_rules(change, None).await?;
+        Ok(self.reload().await?)
     }
 
     async fn reload(&self) -> Result<(), StoreError> {
         let rules = self.store.rules().await?;
-        let new = RuleSet::new(rules, Some(&self.rules.load()));
+        let default = self.settings.get().default_policy;
+        let new = RuleSet::new(rules, default, Some(&self.rules.load()));
         self.rules.store(Arc::new(new));
         self.events.publish(Event::PolicyChanged);
         Ok(())
     }
+}
+
+fn to_note(note: &impl Serialize) -> String {
+    serde_json::to_string(note).expect("notes are plain data")
 }
 
 /// The right to change the rules, while no other task changes them.

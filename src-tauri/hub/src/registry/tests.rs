@@ -4,7 +4,7 @@ use super::*;
 
 struct Fixture {
     registry: Registry,
-    changes: mpsc::UnboundedReceiver<Vec<ServerId>>,
+    changes: DirtySet<ServerId>,
     folder: PathBuf,
     _temp: tempfile::TempDir,
 }
@@ -15,8 +15,8 @@ async fn fixture() -> Fixture {
         .await
         .expect("a store");
     let folder = temp.path().join("servers");
-    let (sender, changes) = mpsc::unbounded_channel();
-    let registry = Registry::open(folder.clone(), store, Events::new(), sender)
+    let changes = DirtySet::default();
+    let registry = Registry::open(folder.clone(), store, Events::new(), changes.clone())
         .await
         .expect("a registry");
     Fixture {
@@ -92,13 +92,13 @@ async fn a_broken_file_reports_its_position_and_affects_no_other_file() {
 
 #[tokio::test]
 async fn a_change_on_the_disk_is_noticed() {
-    let mut fixture = fixture().await;
+    let fixture = fixture().await;
     let _watch = fixture.registry.watch().expect("watch the folder");
     fs::write(fixture.folder.join("new.json"), r#"{"command":"x"}"#).expect("write");
-    let changed = tokio::time::timeout(std::time::Duration::from_secs(10), fixture.changes.recv())
+    tokio::time::timeout(std::time::Duration::from_secs(10), fixture.changes.wait())
         .await
         .expect("the change is reported in time");
-    assert_eq!(changed, Some(vec![ServerId::new("new")]));
+    assert_eq!(fixture.changes.take(), [ServerId::new("new")].into());
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `rule`: the rules of the policy.
+//! `rule`: the rules of the policy. Only the journal writes them.
 
 use drawbridge_model::{
     audit::AuditKind,
@@ -9,7 +9,11 @@ use rusqlite::{Connection, params};
 use serde::Serialize;
 use sqlx::{Row, sqlite::SqliteRow};
 
-use super::{from_enum_text, to_enum_text};
+use super::{
+    from_enum_text,
+    setting::{self, StoredSetting},
+    to_enum_text,
+};
 use crate::{
     Journal, JournalError, Store, StoreContext, StoreError,
     audit::{Chain, Sealed},
@@ -24,91 +28,30 @@ impl Store {
         rows.and_then(|rows| rows.iter().map(read).collect())
             .context("cannot read the rules")
     }
+}
 
-    /// Removes a rule. Returns how many there were.
-    pub async fn delete_rule(&self, id: &RuleId) -> Result<u64, StoreError> {
-        let done = sqlx::query("DELETE FROM rule WHERE id = ?")
-            .bind(id.as_str())
-            .execute(&self.pool)
-            .await;
-        done.map(|done| done.rows_affected())
-            .context("cannot remove a rule")
-    }
-
-    /// Removes the rules with exactly that scope. Returns how many there were.
-    pub async fn delete_rules_in_scope(&self, scope: &Scope) -> Result<u64, StoreError> {
-        let (server, tool, client) = scope_columns(scope);
-        sqlx::query("DELETE FROM rule WHERE server = ? AND tool = ? AND client = ?")
-            .bind(server)
-            .bind(tool)
-            .bind(client)
-            .execute(&self.pool)
-            .await
-            .map(|done| done.rows_affected())
-            .context("cannot remove a rule")
-    }
-
-    /// Binds the rules of a tool to this definition, if they were bound to an earlier one.
-    pub async fn bind_rules_of_tool(
-        &self,
-        server: &ServerId,
-        tool: &str,
-        definition: &str,
-    ) -> Result<(), StoreError> {
-        let done =
-            sqlx::query("UPDATE rule SET definition = ? WHERE server = ? AND tool = ? AND definition IS NOT NULL")
-                .bind(definition)
-                .bind(server.as_str())
-                .bind(tool)
-                .execute(&self.pool)
-                .await;
-        done.map(drop).context("cannot bind a tool's rules")
-    }
-
+/// A change of the stored rules.
+#[derive(Debug, Clone)]
+pub enum RuleChange {
+    Delete(RuleId),
+    /// Deletes the rules with exactly this scope.
+    DeleteInScope(Scope),
+    DeleteForServer(ServerId),
+    DeleteForClient(ClientName),
+    /// Deletes the rules that have expired by now, have used up their calls, or apply to a client
+    /// session: no session outlives the hub.
+    DeleteEnded(Timestamp),
     /// Binds the rules of a server to this identity, if they were bound to an earlier one.
-    pub async fn bind_rules_of_server(
-        &self,
-        server: &ServerId,
-        identity: &str,
-    ) -> Result<(), StoreError> {
-        let done =
-            sqlx::query("UPDATE rule SET identity = ? WHERE server = ? AND identity IS NOT NULL")
-                .bind(identity)
-                .bind(server.as_str())
-                .execute(&self.pool)
-                .await;
-        done.map(drop).context("cannot bind a server's rules")
-    }
-
-    /// Removes every rule about a server.
-    pub async fn delete_rules_of_server(&self, server: &ServerId) -> Result<(), StoreError> {
-        let done = sqlx::query("DELETE FROM rule WHERE server = ?")
-            .bind(server.as_str())
-            .execute(&self.pool)
-            .await;
-        done.map(drop).context("cannot remove a server's rules")
-    }
-
-    /// Removes every rule about a client.
-    pub async fn delete_rules_of_client(&self, client: &ClientName) -> Result<(), StoreError> {
-        let done = sqlx::query("DELETE FROM rule WHERE client = ?")
-            .bind(client.as_str())
-            .execute(&self.pool)
-            .await;
-        done.map(drop).context("cannot remove a client's rules")
-    }
-
-    /// Removes the rules that have expired, have used up their calls, or apply to a client session:
-    /// no session outlives the hub.
-    pub async fn delete_ended_rules(&self, now: Timestamp) -> Result<(), StoreError> {
-        let done = sqlx::query(
-            "DELETE FROM rule WHERE lifetime ->> 'kind' = 'session' OR lifetime ->> 'at' <= ? OR lifetime ->> 'count' <= used",
-        )
-        .bind(now.0)
-        .execute(&self.pool)
-        .await;
-        done.map(drop).context("cannot remove ended rules")
-    }
+    BindToIdentity {
+        server: ServerId,
+        identity: String,
+    },
+    /// Binds the rules of tools to these definitions, given by name and digest, if they were bound
+    /// to earlier ones.
+    BindToDefinitions {
+        server: ServerId,
+        tools: Vec<(String, String)>,
+    },
 }
 
 /// The body of the audit's entry about a saved rule. Numbers stay as they were written.
@@ -145,20 +88,92 @@ impl Journal {
             .await
     }
 
-    /// Replaces all rules, together with an entry in the audit. `note` is its body, a JSON object.
+    /// Replaces all rules, and writes these settings, together with an entry in the audit. `note` is
+    /// its body, a JSON object.
     ///
     /// # Errors
     /// Returns an error if the rules cannot be written. Nothing is changed then.
-    pub async fn replace_rules(&self, rules: Vec<Rule>, note: String) -> Result<(), JournalError> {
+    pub async fn replace_rules(
+        &self,
+        rules: Vec<Rule>,
+        settings: Vec<StoredSetting>,
+        note: String,
+    ) -> Result<(), JournalError> {
         self.write(move |connection, chain| {
             connection.execute("DELETE FROM rule", [])?;
             for rule in &rules {
                 insert(rule, connection)?;
             }
+            for setting in &settings {
+                setting::put(setting, connection)?;
+            }
             chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing)
         })
         .await
     }
+
+    /// Changes rules. `note` is the body of an entry in the audit, a JSON object, or `None` for no
+    /// entry.
+    ///
+    /// # Errors
+    /// Returns an error if the change cannot be written. Nothing is changed then.
+    pub async fn change_rules(
+        &self,
+        change: RuleChange,
+        note: Option<String>,
+    ) -> Result<(), JournalError> {
+        self.write(move |connection, chain| {
+            apply(&change, connection)?;
+            match note {
+                Some(note) => chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing),
+                None => Ok(()),
+            }
+        })
+        .await
+    }
+}
+
+fn apply(change: &RuleChange, connection: &Connection) -> Result<(), rusqlite::Error> {
+    match change {
+        RuleChange::Delete(id) => {
+            connection.execute("DELETE FROM rule WHERE id = ?", [id.as_str()])?;
+        }
+        RuleChange::DeleteInScope(scope) => {
+            let (server, tool, client) = scope_columns(scope);
+            connection.execute(
+                "DELETE FROM rule WHERE server = ? AND tool = ? AND client = ?",
+                params![server, tool, client],
+            )?;
+        }
+        RuleChange::DeleteForServer(server) => {
+            connection.execute("DELETE FROM rule WHERE server = ?", [server.as_str()])?;
+        }
+        RuleChange::DeleteForClient(client) => {
+            connection.execute("DELETE FROM rule WHERE client = ?", [client.as_str()])?;
+        }
+        RuleChange::DeleteEnded(now) => {
+            connection.execute(
+                "DELETE FROM rule WHERE lifetime ->> 'kind' = 'session' OR lifetime ->> 'at' <= ?
+                 OR lifetime ->> 'count' <= used",
+                [now.0],
+            )?;
+        }
+        RuleChange::BindToIdentity { server, identity } => {
+            connection.execute(
+                "UPDATE rule SET identity = ? WHERE server = ? AND identity IS NOT NULL",
+                params![identity, server.as_str()],
+            )?;
+        }
+        RuleChange::BindToDefinitions { server, tools } => {
+            let mut statement = connection.prepare(
+                "UPDATE rule SET definition = ? WHERE server = ? AND tool = ? AND definition IS NOT NULL",
+            )?;
+            for (tool, definition) in tools {
+                statement.execute(params![definition, server.as_str(), tool])?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Saves a rule, together with an entry in the audit.
@@ -169,7 +184,7 @@ pub(crate) fn save(
 ) -> Result<(), rusqlite::Error> {
     let NewRule { rule, replaced } = new_rule;
     for id in replaced {
-        connection.execute("DELETE FROM rule WHERE id = ?", params![id.as_str()])?;
+        apply(&RuleChange::Delete(id.clone()), connection)?;
     }
     insert(rule, connection)?;
     let note = serde_json::to_string(&RuleNote::new(rule)).expect("a rule is plain data");

@@ -1,12 +1,15 @@
 //! `setting`: settings, each a name and a value, most of them JSON.
 
+use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use sqlx::Row;
 
 use crate::{Store, StoreContext, StoreError};
 
 const SET: &str = "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
+
+/// The name and the value of a setting, as they are stored.
+pub type StoredSetting = (&'static str, String);
 
 impl Store {
     pub async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -48,25 +51,33 @@ impl Store {
             .context("cannot read a setting")
     }
 
-    /// Writes settings as JSON, in one transaction.
+    /// Writes settings in one transaction.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written. No setting is written then.
-    pub async fn set_json_settings(&self, settings: &[(&str, Value)]) -> Result<(), StoreError> {
+    pub async fn set_settings(&self, settings: &[StoredSetting]) -> Result<(), StoreError> {
         self.write_settings(settings)
             .await
             .context("cannot write a setting")
     }
 
-    async fn write_settings(&self, settings: &[(&str, Value)]) -> Result<(), sqlx::Error> {
+    async fn write_settings(&self, settings: &[StoredSetting]) -> Result<(), sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
         for (name, value) in settings {
             sqlx::query(SET)
                 .bind(*name)
-                .bind(value.to_string())
+                .bind(value)
                 .execute(&mut *transaction)
                 .await?;
         }
         transaction.commit().await
     }
+}
+
+/// Writes a setting within a transaction of the journal.
+pub(super) fn put(
+    (name, value): &StoredSetting,
+    connection: &Connection,
+) -> Result<(), rusqlite::Error> {
+    connection.execute(SET, params![name, value]).map(drop)
 }

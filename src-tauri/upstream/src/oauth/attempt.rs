@@ -347,7 +347,7 @@ impl Running {
             Ok(()) => {
                 tracing::info!("server {id}: a person has signed in at {issuer}");
                 show(SignInState::Done);
-                let _ = authorizer.0.signed_in.send(account.key.server.clone());
+                authorizer.0.signed_in.insert(account.key.server.clone());
             }
             Err(error) => {
                 let reason = error

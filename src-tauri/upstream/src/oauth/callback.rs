@@ -92,6 +92,8 @@ impl Callback {
                     tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
                     continue;
                 };
+                // Frees the connections that have ended.
+                while connections.try_join_next().is_some() {}
                 let expected = expected.clone();
                 connections.spawn(async move {
                     let _place = place;

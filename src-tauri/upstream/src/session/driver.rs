@@ -250,7 +250,7 @@ impl ServerSession {
             }
             // The caller may be one of the connection's tasks, so they end only with the next
             // connection.
-            inner.connection = None;
+            inner.release_connection();
             inner.count_crash(true)
         };
         let failure = UpstreamError::Lost(LostReason::Ended(reason))
@@ -390,7 +390,10 @@ impl ServerSession {
                 IdleCheck::Until(next_check) => next_check,
                 IdleCheck::Now => break,
             };
-            sleep_until(next_check).await;
+            tokio::select! {
+                () = sleep_until(next_check) => {}
+                () = connection.released.cancelled() => return,
+            }
         }
         self.report_transition(State::Idle, IDLE_REASON.into());
         connection.close().await;
@@ -405,9 +408,9 @@ impl ServerSession {
         }
         let mut missed = 0;
         while missed < 2 {
-            sleep(with_jitter(period)).await;
-            if !self.inner().owns(&connection) {
-                return;
+            tokio::select! {
+                () = sleep(with_jitter(period)) => {}
+                () = connection.released.cancelled() => return,
             }
             if self.inner().in_use > 0 {
                 continue;
@@ -455,7 +458,13 @@ impl Inner {
 
     pub(super) fn take_connection(&mut self) -> Option<Arc<Connection>> {
         self.tasks.abort_all();
-        self.connection.take()
+        self.release_connection()
+    }
+
+    fn release_connection(&mut self) -> Option<Arc<Connection>> {
+        let connection = self.connection.take()?;
+        connection.released.cancel();
+        Some(connection)
     }
 
     /// Counts the crashes of the last minute, including this one if `is_crash` is set.

@@ -8,7 +8,7 @@
 mod standalone_stream;
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -58,7 +58,7 @@ pub struct HttpTransport {
     /// Whether the server belongs to the modern era, once that is known.
     is_modern: OnceLock<bool>,
     listener: OnceLock<AbortHandle>,
-    ended: Mutex<Option<EndReason>>,
+    ended: OnceLock<EndReason>,
     events: EventSender,
 }
 
@@ -86,7 +86,7 @@ impl HttpTransport {
             version: OnceLock::new(),
             is_modern: OnceLock::new(),
             listener: OnceLock::new(),
-            ended: Mutex::default(),
+            ended: OnceLock::new(),
             events,
         }))
     }
@@ -105,10 +105,7 @@ impl HttpTransport {
     }
 
     pub fn end_reason(&self) -> Option<EndReason> {
-        self.ended
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.ended.get().cloned()
     }
 
     /// See [`super::Transport::request`].
@@ -154,10 +151,8 @@ impl HttpTransport {
     }
 
     fn end(&self, reason: EndReason) {
-        self.ended
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(reason);
+        // The first reason stays.
+        let _ = self.ended.set(reason);
         if let Some(listener) = self.listener.get() {
             listener.abort();
         }

@@ -129,11 +129,11 @@ impl Verb for AcceptTools {
             .map(|tool| (tool.name, tool.digest))
             .collect();
         hub.catalog.accept_tools(&self.id, &tools).await?;
-        hub.rules.bind_to_definitions(&self.id, &tools).await?;
         for (tool, digest) in &tools {
             let note = json!({ "server": self.id, "tool": tool, "digest": digest });
             hub.store.append_audit(AuditKind::DefinitionAccepted, &note);
         }
+        hub.rules.bind_to_definitions(&self.id, tools).await?;
         Ok(super::view::server_view(hub, &server))
     }
 }

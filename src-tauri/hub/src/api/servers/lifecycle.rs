@@ -60,7 +60,7 @@ pub(super) async fn save(
     if let Some(before) = before.filter(|before| !share_tokens(&before.spec, &spec)) {
         delete_tokens(hub, id, &before.spec).await?;
     }
-    hub.apply_spec_changes(std::slice::from_ref(id)).await;
+    hub.apply_spec_changes(&[id.clone()].into()).await;
     Ok(server)
 }
 
@@ -98,8 +98,7 @@ pub(super) async fn accept(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<
 /// opened only to provision a data folder starts nothing.
 pub(super) fn sync_in_background(hub: &Hub, server: &Arc<RegisteredServer>) {
     if hub.registry.may_run(server) && hub.has_endpoint() {
-        let (catalog, id) = (hub.catalog.clone(), server.id.clone());
-        tokio::spawn(async move { catalog.sync(&id).await });
+        hub.catalog.start_sync(server.id.clone());
     }
 }
 

@@ -7,7 +7,7 @@ use drawbridge_jsonrpc::rpc::Reply;
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     call::{Call, Decision},
-    ids::{RuleId, SessionId},
+    ids::SessionId,
     policy::{Rule, RuleSpec},
 };
 
@@ -38,14 +38,6 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Changes the database as another program could.
-    fn tamper(&self, sql: &str) {
-        let file = self.test_hub.folder.path().join("drawbridge.db");
-        rusqlite::Connection::open(file)
-            .and_then(|connection| connection.execute_batch(sql))
-            .unwrap_or_else(|e| panic!("{sql}: {e}"));
-    }
-
     async fn new() -> Self {
         let test_hub = test_hub().await;
         let folder = test_hub.folder.path().join("server");
@@ -348,11 +340,12 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
             "rule" => {
                 // A rule that another program or a later version has written.
                 fixture.add_rule(Effect::Allow).await;
-                fixture.tamper(
+                fixture.test_hub.tamper(
                     r#"UPDATE rule SET conditions = '[{"pointer":"/a","is":{"matches":"("}}]'"#,
                 );
+                // Any change makes the hub read the rules again.
                 hub.rules
-                    .delete(&RuleId::new("none"))
+                    .delete_for_client(&ClientName::new("nobody"))
                     .await
                     .expect("read again");
             }
@@ -378,7 +371,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
                     .expect("removed");
                 hub.pool.remove(&fixture.id, "it shall begin anew").await;
             }
-            sql => fixture.tamper(sql),
+            sql => fixture.test_hub.tamper(sql),
         }
         let reply = fixture.call().await;
         let result = reply.as_ref().expect("a result").get().to_lowercase();
@@ -414,7 +407,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     fixture.decide(request, Verdict::approve_once()).await
                 }
                 "no rules" => {
-                    fixture.tamper("DROP TABLE rule");
+                    fixture.test_hub.tamper("DROP TABLE rule");
                     fixture.decide(request, always()).await
                 }
                 "dropped" => {
@@ -432,7 +425,7 @@ async fn nothing_is_sent_if_a_step_fails_while_a_person_decides() {
                     fixture.decide_unchecked(&request, always()).await
                 }
                 sql => {
-                    fixture.tamper(sql);
+                    fixture.test_hub.tamper(sql);
                     fixture.decide(request, Verdict::approve_once()).await
                 }
             })

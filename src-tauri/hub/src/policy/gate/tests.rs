@@ -86,6 +86,14 @@ impl Fixture {
         }
     }
 
+    async fn set_default(&self, effect: Effect) {
+        self.gate
+            .rules
+            .set_default(effect)
+            .await
+            .expect("set the default");
+    }
+
     async fn change_settings(&self, change: SettingsChange) {
         self.settings.change(change).await.expect("changed");
     }
@@ -105,9 +113,7 @@ async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
         .recorder
         .logs
         .add_secret(&Secret::new("tiger-42".into()));
-    fixture
-        .change_settings(SettingsChange::default_policy(Effect::Deny))
-        .await;
+    fixture.set_default(Effect::Deny).await;
     let mut events = fixture.gate.recorder.events.subscribe();
     let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_STORED_ARGUMENTS));
     for (arguments, recorded) in [
@@ -169,9 +175,7 @@ fn call(client: &str, arguments: &str) -> ToolCall {
 #[tokio::test]
 async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
     let fixture = fixture().await;
-    fixture
-        .change_settings(SettingsChange::default_policy(Effect::Allow))
-        .await;
+    fixture.set_default(Effect::Allow).await;
     let permitted = fixture
         .gate
         .admit(call("c", "{}"), None)
@@ -188,9 +192,7 @@ async fn an_allowed_call_is_on_the_disk_before_it_is_permitted() {
 #[tokio::test]
 async fn a_call_whose_decision_cannot_be_written_is_denied() {
     let fixture = fixture().await;
-    fixture
-        .change_settings(SettingsChange::default_policy(Effect::Allow))
-        .await;
+    fixture.set_default(Effect::Allow).await;
     fixture.store.close().await;
     let refusal = fixture
         .gate
@@ -333,9 +335,7 @@ async fn more_than_twenty_waiting_calls_of_a_client_are_denied_at_once() {
 #[tokio::test]
 async fn a_running_call_that_is_dropped_is_recorded_as_cancelled() {
     let fixture = fixture().await;
-    fixture
-        .change_settings(SettingsChange::default_policy(Effect::Allow))
-        .await;
+    fixture.set_default(Effect::Allow).await;
     drop(
         fixture
             .gate

@@ -127,9 +127,11 @@ impl CompiledRule {
     }
 }
 
-/// All rules, indexed by server.
-#[derive(Debug, Default)]
+/// All rules, indexed by server, and the default.
+#[derive(Debug)]
 pub(super) struct RuleSet {
+    /// The effect for calls that no rule matches.
+    pub(super) default: Effect,
     all: Vec<CompiledRule>,
     /// Indices into `all` of the rules about one server, in order.
     by_server: HashMap<ServerId, Vec<usize>>,
@@ -139,13 +141,18 @@ pub(super) struct RuleSet {
 impl RuleSet {
     /// Compiles the rules and takes over the counts of `previous`. If a rule cannot be compiled
     /// any more, it denies everything in its scope.
-    pub(super) fn new(rules: Vec<Rule>, previous: Option<&Self>) -> Self {
+    pub(super) fn new(rules: Vec<Rule>, default: Effect, previous: Option<&Self>) -> Self {
         let counts: HashMap<&RuleId, &Arc<AtomicU32>> = previous
             .iter()
             .flat_map(|previous| &previous.all)
             .map(|rule| (&rule.rule.id, &rule.used))
             .collect();
-        let mut set = Self::default();
+        let mut set = Self {
+            default,
+            all: Vec::new(),
+            by_server: HashMap::new(),
+            for_all_servers: Vec::new(),
+        };
         for rule in rules {
             let compiled = CompiledRule::new(Arc::new(rule.clone())).unwrap_or_else(|why| {
                 tracing::error!(

@@ -1,7 +1,6 @@
 use std::path::PathBuf;
 
 use drawbridge_model::policy::{Condition, Lifetime, Literal, Predicate, RuleSpec};
-use drawbridge_store::settings::SettingsChange;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -113,8 +112,11 @@ impl Fixture {
 async fn if_no_rule_matches_the_default_applies_which_is_ask() {
     let fixture = fixture().await;
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
-    let deny = SettingsChange::default_policy(Effect::Deny);
-    fixture.settings.change(deny).await.expect("changed");
+    fixture
+        .rules
+        .set_default(Effect::Deny)
+        .await
+        .expect("changed");
     assert_eq!(fixture.effect("c", "d"), Effect::Deny);
 }
 
@@ -597,7 +599,7 @@ fn engine_effect(
     arguments: &Value,
     annotations: &Annotations,
 ) -> Effect {
-    let set = RuleSet::new(rules.to_vec(), None);
+    let set = RuleSet::new(rules.to_vec(), Effect::Ask, None);
     let (client, server, arguments) = (
         ClientName::new("c"),
         server(),

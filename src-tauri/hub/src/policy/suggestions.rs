@@ -17,11 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use super::dry_run;
-use crate::{
-    api::{ApiError, Verb},
-    hub::Hub,
-    policy::MatchInput,
+use super::{
+    editor::{PolicyEditor, PolicyError},
+    rules::MatchInput,
 };
 
 const DAY_MS: i64 = 24 * 3600 * 1_000;
@@ -31,15 +29,6 @@ const MAX_CALLS: u32 = 5_000;
 const MIN_APPROVALS: usize = 4;
 const MAX_SUGGESTIONS: usize = 10;
 const MAX_DAYS: u32 = 90;
-
-/// `policy.stats`: stats about the latest approvals, and the rules that they suggest.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ShowPolicyStats {
-    /// How many days back: 14 by default, and 90 at most.
-    #[serde(default)]
-    pub days: Option<u32>,
-}
 
 /// Stats about the questions to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,11 +64,13 @@ pub struct Suggestion {
     pub matched: u32,
 }
 
-impl Verb for ShowPolicyStats {
-    type Answer = PolicyStats;
-
-    async fn run(self, hub: &Hub) -> Result<PolicyStats, ApiError> {
-        let count = self.days.unwrap_or(14).clamp(1, MAX_DAYS);
+impl PolicyEditor {
+    /// Returns stats about the calls of the last days (at most 90), and the rules that they suggest.
+    ///
+    /// # Errors
+    /// Returns an error if the calls cannot be read.
+    pub async fn stats(&self, days: u32) -> Result<PolicyStats, PolicyError> {
+        let count = days.clamp(1, MAX_DAYS);
         let today = clock::now().0.div_euclid(DAY_MS);
         let first = today - i64::from(count) + 1;
         let filter = PastCallFilter {
@@ -88,8 +79,8 @@ impl Verb for ShowPolicyStats {
             limit: MAX_CALLS,
             ..Default::default()
         };
-        hub.journal.flush().await;
-        let calls = hub.store.past_calls(&filter).await?;
+        self.journal.flush().await;
+        let calls = self.store.past_calls(&filter).await?;
         let mut days: Vec<DayStats> = (first..=today)
             .map(|day| DayStats {
                 at: Timestamp(day * DAY_MS),
@@ -112,106 +103,99 @@ impl Verb for ShowPolicyStats {
         }
         Ok(PolicyStats {
             days,
-            suggestions: suggestions(hub, &calls).await?,
+            suggestions: self.suggestions(&calls).await?,
         })
     }
-}
 
-async fn suggestions(hub: &Hub, calls: &[Call]) -> Result<Vec<Suggestion>, ApiError> {
-    type Key<'a> = (&'a ClientName, &'a ServerId, &'a str);
-    let mut groups: BTreeMap<Key<'_>, Vec<&Call>> = BTreeMap::new();
-    for call in calls
-        .iter()
-        .filter(|call| call.decided_by == DecidedBy::Person)
-    {
-        groups
-            .entry((&call.client, &call.server, &call.tool))
-            .or_default()
-            .push(call);
-    }
-    let mut suggestions = Vec::new();
-    for ((client, server, tool), group) in groups {
-        let is_always_approved = group
+    async fn suggestions(&self, calls: &[Call]) -> Result<Vec<Suggestion>, PolicyError> {
+        type Key<'a> = (&'a ClientName, &'a ServerId, &'a str);
+        let mut groups: BTreeMap<Key<'_>, Vec<&Call>> = BTreeMap::new();
+        for call in calls
             .iter()
-            .all(|call| call.decision == Decision::Allowed && !call.is_edited);
-        if group.len() < MIN_APPROVALS
-            || !is_always_approved
-            || !is_still_asked(hub, client, server, tool)
+            .filter(|call| call.decided_by == DecidedBy::Person)
         {
-            continue;
+            groups
+                .entry((&call.client, &call.server, &call.tool))
+                .or_default()
+                .push(call);
         }
-        let arguments: Option<Vec<Value>> = group
-            .iter()
-            .map(|call| serde_json::from_str(call.arguments.as_deref()?).ok())
-            .collect();
-        let when = arguments
-            .map(|all| common_conditions(&all))
-            .unwrap_or_default();
-        // A tool that is not marked read-only is suggested only with a condition on its arguments.
-        if when.is_empty() && !is_read_only(hub, server, tool) {
-            continue;
+        let mut suggestions = Vec::new();
+        for ((client, server, tool), group) in groups {
+            let is_always_approved = group
+                .iter()
+                .all(|call| call.decision == Decision::Allowed && !call.is_edited);
+            if group.len() < MIN_APPROVALS
+                || !is_always_approved
+                || !self.is_still_asked(client, server, tool)
+            {
+                continue;
+            }
+            let arguments: Option<Vec<Value>> = group
+                .iter()
+                .map(|call| serde_json::from_str(call.arguments.as_deref()?).ok())
+                .collect();
+            let when = arguments
+                .map(|all| common_conditions(&all))
+                .unwrap_or_default();
+            // A tool that is not marked read-only is suggested only with a condition on its arguments.
+            if when.is_empty() && !self.is_read_only(server, tool) {
+                continue;
+            }
+            let scope = Scope {
+                server: Some(server.clone()),
+                tool: Some(tool.to_owned()),
+                client: Some(client.clone()),
+            };
+            let rule = RuleSpec {
+                scope,
+                conditions: when,
+                effect: Some(Effect::Allow),
+                ..RuleSpec::default()
+            };
+            let past = self.dry_run(&rule).await?;
+            let approved = u32::try_from(group.len()).unwrap_or(u32::MAX);
+            suggestions.push(Suggestion {
+                words: rule.to_string(),
+                rule,
+                approved,
+                matched: past.matched,
+            });
         }
-        let scope = Scope {
-            server: Some(server.clone()),
-            tool: Some(tool.to_owned()),
-            client: Some(client.clone()),
-        };
-        let rule = RuleSpec {
-            scope,
-            conditions: when,
-            effect: Some(Effect::Allow),
-            ..RuleSpec::default()
-        };
-        let past = dry_run(hub, &rule).await?;
-        let approved = u32::try_from(group.len()).unwrap_or(u32::MAX);
-        suggestions.push(Suggestion {
-            words: rule.to_string(),
-            rule,
-            approved,
-            matched: past.matched,
-        });
+        suggestions.sort_by_key(|suggestion| std::cmp::Reverse(suggestion.approved));
+        suggestions.truncate(MAX_SUGGESTIONS);
+        Ok(suggestions)
     }
-    suggestions.sort_by_key(|suggestion| std::cmp::Reverse(suggestion.approved));
-    suggestions.truncate(MAX_SUGGESTIONS);
-    Ok(suggestions)
-}
 
-fn is_still_asked(hub: &Hub, client: &ClientName, server: &ServerId, tool: &str) -> bool {
-    let Ok(registered) = hub.registry.get(server) else {
-        return false;
-    };
-    let copy = hub.catalog.copy(server);
-    let Some(definition) = copy
-        .tools()
-        .iter()
-        .find(|definition| definition.name == tool)
-    else {
-        return false;
-    };
-    let has_rule = hub.rules.list().iter().any(|rule| {
-        let scope = &rule.spec.scope;
-        scope.client.as_ref() == Some(client)
-            && scope.server.as_ref() == Some(server)
-            && scope.tool.as_deref() == Some(tool)
-            && rule.spec.effect == Some(Effect::Allow)
-    });
-    let input = MatchInput {
-        client: Some(client),
-        session: None,
-        server: &registered,
-        tool,
-        definition: &definition.digest,
-        annotations: &definition.annotations,
-        arguments: None,
-    };
-    !has_rule && hub.rules.evaluate(&input).effect == Effect::Ask
-}
-
-fn is_read_only(hub: &Hub, server: &ServerId, tool: &str) -> bool {
-    let copy = hub.catalog.copy(server);
-    copy.tools()
-        .iter()
-        .any(|definition| definition.name == tool && definition.annotations.read_only == Some(true))
+    fn is_still_asked(&self, client: &ClientName, server: &ServerId, tool: &str) -> bool {
+        let Ok(registered) = self.registry.get(server) else {
+            return false;
+        };
+        let copy = self.catalog.copy(server);
+        let Some(definition) = copy
+            .tools()
+            .iter()
+            .find(|definition| definition.name == tool)
+        else {
+            return false;
+        };
+        let has_rule = self.rules.list().iter().any(|rule| {
+            let scope = &rule.spec.scope;
+            scope.client.as_ref() == Some(client)
+                && scope.server.as_ref() == Some(server)
+                && scope.tool.as_deref() == Some(tool)
+                && rule.spec.effect == Some(Effect::Allow)
+        });
+        let input = MatchInput {
+            client: Some(client),
+            session: None,
+            server: &registered,
+            tool,
+            definition: &definition.digest,
+            annotations: &definition.annotations,
+            arguments: None,
+        };
+        !has_rule && self.rules.evaluate(&input).effect == Effect::Ask
+    }
 }
 
 /// Returns conditions that hold for the arguments of all calls: the same value, folder or host.

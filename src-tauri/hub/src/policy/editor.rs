@@ -1,0 +1,272 @@
+//! Changes that a person makes to the policy. Each rule is checked, and bound to its server and its
+//! tool as they are now.
+
+use drawbridge_model::{
+    clock,
+    ids::RuleId,
+    policy::{Effect, Lifetime, Rule, RuleSpec, Scope},
+    random,
+};
+use drawbridge_store::{Journal, Store, StoreError, table::rule::RuleNote};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{
+    presets::{PolicyPreset, is_preset_rule},
+    rule_check::{InvalidRule, check_rule, check_scope},
+    rules::{RuleError, Rules},
+};
+use crate::{
+    catalog::Catalog,
+    registry::{Registry, RegistryError},
+};
+
+/// Checks, previews and makes changes of the policy. Cheap to clone.
+#[derive(Clone)]
+pub struct PolicyEditor {
+    pub(super) rules: Rules,
+    pub(super) registry: Registry,
+    pub(super) catalog: Catalog,
+    pub(super) store: Store,
+    pub(super) journal: Journal,
+}
+
+/// The reason why the policy was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    #[error(transparent)]
+    Invalid(#[from] InvalidRule),
+    #[error("this is not a valid policy file: {0}. See `drawbridge policy export` for the format.")]
+    File(#[source] serde_json::Error),
+    #[error("rule {number}: {reason}")]
+    InvalidInFile {
+        /// The position of the rule in the file, from 1.
+        number: usize,
+        reason: InvalidRule,
+    },
+    #[error("there is no rule '{0}'")]
+    NoSuchRule(RuleId),
+    #[error("there is no rule with exactly this scope")]
+    NoRuleInScope,
+    #[error(transparent)]
+    Server(#[from] RegistryError),
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The content of a policy file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object with default and rules")]
+struct PolicyDocument {
+    #[serde(default)]
+    default: Option<Effect>,
+    rules: Vec<RuleSpec>,
+}
+
+/// The body of the audit's entry about imported rules.
+#[derive(Serialize)]
+struct ImportNote<'a> {
+    imported: Vec<RuleNote<'a>>,
+    replace: bool,
+}
+
+impl PolicyEditor {
+    pub fn new(
+        rules: Rules,
+        registry: Registry,
+        catalog: Catalog,
+        store: Store,
+        journal: Journal,
+    ) -> Self {
+        Self {
+            rules,
+            registry,
+            catalog,
+            store,
+            journal,
+        }
+    }
+
+    /// Adds a rule, or replaces the rule with this id. Returns the rule.
+    ///
+    /// # Errors
+    /// Returns an error if the rule is invalid, no rule has this id, or the store fails.
+    pub async fn save(&self, id: Option<RuleId>, spec: RuleSpec) -> Result<Rule, PolicyError> {
+        check_rule(&spec)?;
+        if let Some(id) = &id
+            && !self.rules.list().iter().any(|rule| rule.id == *id)
+        {
+            return Err(PolicyError::NoSuchRule(id.clone()));
+        }
+        let rule = self.bind(id, spec);
+        self.rules.save_rule(rule.clone()).await?;
+        Ok(rule)
+    }
+
+    /// Removes a rule.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such rule, or if the store fails.
+    pub async fn delete(&self, id: &RuleId) -> Result<(), PolicyError> {
+        match self.rules.delete(id).await? {
+            true => Ok(()),
+            false => Err(PolicyError::NoSuchRule(id.clone())),
+        }
+    }
+
+    /// Removes all rules with exactly this scope.
+    ///
+    /// # Errors
+    /// Returns an error if the scope is invalid, there is no such rule, or the store fails.
+    pub async fn delete_in_scope(&self, scope: &Scope) -> Result<(), PolicyError> {
+        check_scope(scope)?;
+        match self.rules.delete_in_scope(scope).await? {
+            true => Ok(()),
+            false => Err(PolicyError::NoRuleInScope),
+        }
+    }
+
+    /// Returns the policy as a readable file in JSON.
+    pub fn export(&self) -> String {
+        // A rule for one session means nothing in another hub or at another time.
+        let rules = self
+            .rules
+            .list()
+            .iter()
+            .map(|rule| rule.spec.clone())
+            .filter(|spec| !is_session_rule(spec))
+            .collect();
+        let document = PolicyDocument {
+            default: Some(self.rules.default_effect()),
+            rules,
+        };
+        serde_json::to_string_pretty(&document).expect("a policy is plain data")
+    }
+
+    /// Adds the rules of a policy file, or replaces all present rules and the default with them.
+    /// Returns the number of rules in the file.
+    ///
+    /// # Errors
+    /// Returns an error if the file or one of its rules is invalid, or the store fails. Nothing is
+    /// changed then.
+    pub async fn import(&self, text: &str, replace: bool) -> Result<u32, PolicyError> {
+        let document: PolicyDocument = serde_json::from_str(text).map_err(PolicyError::File)?;
+        for (index, spec) in document.rules.iter().enumerate() {
+            let number = index + 1;
+            check_imported(spec).map_err(|reason| PolicyError::InvalidInFile { number, reason })?;
+        }
+        let count = u32::try_from(document.rules.len()).unwrap_or(u32::MAX);
+        let new = self.bind_all(document.rules);
+        // A scope has at most one plain rule, so that the file's plain rule replaces the present
+        // one.
+        let is_retained = |old: &Rule| {
+            !replace
+                && !new
+                    .iter()
+                    .any(|new| new.spec == old.spec || replaces_plain(new, old))
+        };
+        let all = self.retained_and_new(is_retained, &new);
+        let note = ImportNote {
+            imported: new.iter().map(RuleNote::new).collect(),
+            replace,
+        };
+        let default = document.default.filter(|_| replace);
+        self.rules.replace_all(all, default, &note).await?;
+        Ok(count)
+    }
+
+    /// Sets the default and the plain rules of whole servers. Denies stay, and so do rules about
+    /// single tools or clients. Other allows and asks for whole servers are removed.
+    ///
+    /// # Errors
+    /// Returns an error if a server does not exist, or the store fails. Nothing is changed then.
+    pub async fn apply_preset(&self, preset: PolicyPreset) -> Result<(), PolicyError> {
+        let note = json!({ "preset": preset });
+        let (default, specs) = preset.into_rules();
+        for id in specs.iter().filter_map(|spec| spec.scope.server.as_ref()) {
+            self.registry.get(id)?;
+        }
+        let new = self.bind_all(specs);
+        let is_retained = |old: &Rule| {
+            !is_preset_rule(&old.spec) && !new.iter().any(|new| replaces_plain(new, old))
+        };
+        let all = self.retained_and_new(is_retained, &new);
+        Ok(self.rules.replace_all(all, Some(default), &note).await?)
+    }
+
+    /// Sets the effect for calls that no rule matches.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub async fn set_default(&self, effect: Effect) -> Result<(), PolicyError> {
+        Ok(self.rules.set_default(effect).await?)
+    }
+
+    /// Returns whether the rule is an allow whose server or tool has changed since.
+    pub fn is_suspended(&self, rule: &Rule) -> bool {
+        let scope = &rule.spec.scope;
+        let server = scope.server.as_ref();
+        let server = server.and_then(|id| self.registry.get(id).ok());
+        server.is_some_and(|server| {
+            rule.is_suspended(&server.identity, self.definition_digest(scope).as_deref())
+        })
+    }
+
+    fn retained_and_new(&self, is_retained: impl Fn(&Rule) -> bool, new: &[Rule]) -> Vec<Rule> {
+        let old = self.rules.list();
+        let retained = old.iter().filter(|old| is_retained(old));
+        retained
+            .map(|rule| (**rule).clone())
+            .chain(new.iter().cloned())
+            .collect()
+    }
+
+    fn bind_all(&self, specs: Vec<RuleSpec>) -> Vec<Rule> {
+        specs
+            .into_iter()
+            .map(|spec| self.bind(None, spec))
+            .collect()
+    }
+
+    /// Returns a rule that is bound to the server and the tool as they are now. If either is
+    /// unknown, the rule is not bound to it.
+    fn bind(&self, id: Option<RuleId>, spec: RuleSpec) -> Rule {
+        let server = spec.scope.server.as_ref();
+        let server = server.and_then(|id| self.registry.get(id).ok());
+        Rule {
+            id: id.unwrap_or_else(|| RuleId::new(random::id())),
+            identity: server.map(|server| server.identity.clone()),
+            definition: self.definition_digest(&spec.scope),
+            created_at: clock::now(),
+            used: 0,
+            spec,
+        }
+    }
+
+    fn definition_digest(&self, scope: &Scope) -> Option<String> {
+        let copy = self.catalog.copy(scope.server.as_ref()?);
+        let name = scope.tool.as_ref()?;
+        copy.tools()
+            .iter()
+            .find(|tool| tool.name == *name)
+            .map(|tool| tool.digest.clone())
+    }
+}
+
+fn check_imported(spec: &RuleSpec) -> Result<(), InvalidRule> {
+    check_rule(spec)?;
+    if is_session_rule(spec) {
+        return Err(InvalidRule::SessionRule);
+    }
+    Ok(())
+}
+
+fn is_session_rule(spec: &RuleSpec) -> bool {
+    matches!(spec.lifetime, Lifetime::Session { .. })
+}
+
+fn replaces_plain(new: &Rule, old: &Rule) -> bool {
+    new.spec.is_plain() && old.spec.is_plain() && new.spec.scope == old.spec.scope
+}

@@ -1,0 +1,60 @@
+//! Presets: complete policies that a person sets with one choice.
+
+use drawbridge_model::{
+    ids::ServerId,
+    policy::{Effect, RuleSpec, Scope},
+};
+use serde::{Deserialize, Serialize};
+
+/// A complete policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PolicyPreset {
+    /// Ask about every call.
+    AskAll,
+    /// Ask about every call except for tools that these trusted servers mark as read-only.
+    AskWrites { trusted: Vec<ServerId> },
+    /// Ask only about the tools of these servers, and allow all others.
+    AskListed { listed: Vec<ServerId> },
+}
+
+impl PolicyPreset {
+    /// Returns the default and the rules of the preset.
+    pub(super) fn into_rules(self) -> (Effect, Vec<RuleSpec>) {
+        let of = |server: ServerId| Scope {
+            server: Some(server),
+            ..Scope::default()
+        };
+        match self {
+            Self::AskAll => (Effect::Ask, Vec::new()),
+            Self::AskWrites { trusted } => {
+                let rule = |server| RuleSpec {
+                    scope: of(server),
+                    read_only: true,
+                    effect: Some(Effect::Allow),
+                    ..RuleSpec::default()
+                };
+                (Effect::Ask, trusted.into_iter().map(rule).collect())
+            }
+            Self::AskListed { listed } => {
+                let rule = |server| RuleSpec {
+                    scope: of(server),
+                    effect: Some(Effect::Ask),
+                    ..RuleSpec::default()
+                };
+                (Effect::Allow, listed.into_iter().map(rule).collect())
+            }
+        }
+    }
+}
+
+/// Returns whether a rule is of the kind that presets make: an allow or an ask for whole servers
+/// and all clients, without conditions.
+pub(super) fn is_preset_rule(spec: &RuleSpec) -> bool {
+    spec.scope.tool.is_none()
+        && spec.scope.client.is_none()
+        && spec.conditions.is_empty()
+        && spec.result.is_none()
+        && matches!(spec.effect, Some(Effect::Allow | Effect::Ask))
+}
