@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use drawbridge_tests::{paths, source::list_sources};
 
-use crate::assert_none;
+use crate::{PRODUCT, assert_none, read_product_code};
 
 const SERVER: &str = "src-tauri/endpoint/src/server.rs";
 
@@ -125,5 +125,66 @@ fn the_performance_page_has_the_rows_of_the_benchmarks() {
     assert_none(
         "docs/performance.md shows what `cargo xtask bench` prints",
         &violations,
+    );
+}
+
+/// What makes or holds a lock, a queue or a task.
+const CONCURRENCY: &[&str] = &[
+    "Mutex<",
+    "RwLock<",
+    "Semaphore",
+    "JoinSet",
+    "Notify",
+    "DirtySet<",
+    "mpsc::",
+    "oneshot::channel",
+    "broadcast::",
+    "watch::Sender",
+    "watch::channel",
+    "tokio::spawn",
+    "runtime.spawn",
+    "spawn_blocking",
+    "thread::Builder",
+    "thread::spawn",
+];
+
+/// Returns the path of a source file as ARCHITECTURE.md writes it: `hub/catalog.rs`.
+fn documented_path(path: &str) -> String {
+    let path = path.trim_start_matches("src-tauri/");
+    match path.strip_prefix("src/") {
+        Some(rest) => format!("desktop/{rest}"),
+        None => path.replacen("/src/", "/", 1),
+    }
+}
+
+#[test]
+fn architecture_gives_the_reason_for_each_lock_queue_and_task() {
+    let text = read_file("ARCHITECTURE.md");
+    let (_, section) = text
+        .split_once("## Locks, queues and tasks")
+        .expect("the section");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let code = read_product_code(PRODUCT);
+    let undocumented = code
+        .iter()
+        .filter(|source| CONCURRENCY.iter().any(|text| source.text.contains(text)))
+        .map(|source| documented_path(&source.path))
+        .filter(|path| !section.contains(&format!("`{path}`")));
+    assert_none(
+        "each such file is listed",
+        &undocumented.collect::<Vec<_>>(),
+    );
+    let files: BTreeSet<String> = code
+        .iter()
+        .map(|source| documented_path(&source.path))
+        .collect();
+    let missing = section
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| name.ends_with(".rs") && !files.contains(*name));
+    assert_none(
+        "each listed file exists",
+        &missing.map(str::to_owned).collect::<Vec<_>>(),
     );
 }
