@@ -8,10 +8,10 @@ use std::{collections::HashMap, io, path::Path, time::Duration};
 
 use bytes::Bytes;
 use drawbridge_hub::api::{ApiError, ErrorCode};
-use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{
     client_message::{self, ClientMessage, ParseError},
     encode,
+    rpc::{RpcError, code},
 };
 use drawbridge_model::protocol::meta;
 use drawbridge_upstream::lines::{Line, next_line};

@@ -12,10 +12,10 @@ use axum::{
 };
 use bytes::Bytes;
 use drawbridge_hub::api::{ApiError, ErrorCode};
-use drawbridge_jsonrpc::rpc::RpcError;
 use drawbridge_jsonrpc::{
     client_message::{Id, ParseError},
     encode,
+    rpc::RpcError,
 };
 use serde::Serialize;
 use serde_json::json;

@@ -1,12 +1,14 @@
 //! The path of a call, top to bottom: parse, find, decide and record, forward, answer.
 
+use drawbridge_model::{
+    call::Outcome, capability::CapabilityKind, protocol::ProgressToken, spec::RegisteredServer,
+};
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
     rpc::{Reply, RpcError, code},
 };
-use drawbridge_model::{call::Outcome, capability::CapabilityKind, spec::RegisteredServer};
 use drawbridge_sessions::{ClientHandle, ClientRequest};
 use drawbridge_upstream::UpstreamError;
 use serde_json::{json, value::RawValue};
@@ -17,7 +19,7 @@ use crate::{
         deferred::{self, DeferredCallError},
     },
     policy::{Gate, Permitted, ToolCall},
-    router::{ForwardError, Router, take_progress_token},
+    router::{ForwardError, Router},
 };
 
 /// The answer to a call that was in flight when the user paused all calls.
@@ -177,7 +179,7 @@ struct CallRequest<'a> {
     name: String,
     /// An object. If `params` has no arguments, or null, it is empty.
     arguments: Box<RawValue>,
-    progress_token: Option<Box<RawValue>>,
+    progress_token: Option<ProgressToken>,
     params: RawObject<'a>,
 }
 
@@ -213,7 +215,7 @@ fn parse_call(params: Option<&RawValue>) -> Result<CallRequest<'_>, RpcError> {
         .get_string("name")
         .ok_or_else(|| invalid("params.name must be a string".into()))?;
     let arguments = arguments_object(params.get("arguments"))?;
-    let progress_token = take_progress_token(&mut params);
+    let progress_token = ProgressToken::take_from(&mut params);
     Ok(CallRequest {
         name,
         arguments,

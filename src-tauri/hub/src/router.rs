@@ -13,8 +13,6 @@ use drawbridge_model::{
 use drawbridge_sessions::{ClientHandle, ClientScope, ClientSession};
 use drawbridge_upstream::{Pool, RequestTimeouts, ServerRequest, UpstreamError, transport::Reply};
 
-pub use passthrough::take_progress_token;
-
 use crate::{
     catalog::{Catalog, CatalogEntry, CatalogView, deferred},
     policy::{Permitted, ToolCall},
@@ -146,7 +144,7 @@ impl Router {
             .as_deref()
             .unwrap_or_default();
         let outgoing = ServerRequest::new("tools/call", Some(&call.params), deadlines)
-            .on_behalf_of(handle, call.progress_token.as_deref())
+            .on_behalf_of(handle, call.progress_token.as_ref())
             .with_mirrored_headers(header_params);
         let reply = session.request(outgoing).await?;
         match (cache_key, &reply) {

@@ -12,6 +12,7 @@ pub mod headers;
 mod hello;
 pub mod input;
 pub mod meta;
+mod progress;
 mod revision;
 pub mod tasks;
 pub mod translate;
@@ -26,6 +27,7 @@ pub use capabilities::{ClientCapabilities, LogLevel, ServerCapabilities};
 pub use handshake::InitializeError;
 pub use hello::{ClientHello, Implementation, ServerHello};
 pub use meta::RequestMeta;
+pub use progress::ProgressToken;
 pub use revision::Era;
 
 use crate::spec::{ServerSpec, SpecError, TransportKind};

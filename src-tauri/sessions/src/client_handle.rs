@@ -3,6 +3,9 @@
 //! A message that belongs to a request in flight goes into that request's answer stream. All other
 //! messages wait in the session's outbox until the client listens to the session.
 
+use drawbridge_model::protocol::{
+    Era, LogLevel, ProgressToken, input::InputRequest, meta, translate,
+};
 use std::{
     collections::VecDeque,
     sync::{
@@ -15,13 +18,10 @@ use std::{
 use bytes::Bytes;
 use drawbridge_jsonrpc::{
     encode::{cancelled_params, encode_notification, encode_request},
-    pending::PendingRequests,
-};
-use drawbridge_jsonrpc::{
     json::{self, RawObject},
+    pending::PendingRequests,
     rpc::{Reply, RpcError, code},
 };
-use drawbridge_model::protocol::{Era, LogLevel, input::InputRequest, meta, translate};
 use serde_json::value::RawValue;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
@@ -105,7 +105,7 @@ struct RequestContext {
 struct AnswerStream {
     sender: mpsc::Sender<Bytes>,
     /// The progress token of the client's latest retry.
-    progress_token: Option<Box<RawValue>>,
+    progress_token: Option<ProgressToken>,
 }
 
 /// A server's request to a modern client.
@@ -185,7 +185,7 @@ impl ClientHandle {
     pub fn switch_to_retry(
         &self,
         stream: mpsc::Sender<Bytes>,
-        progress_token: Option<Box<RawValue>>,
+        progress_token: Option<ProgressToken>,
     ) {
         if let Some(request) = &self.request {
             *lock(&request.answers) = AnswerStream {
@@ -197,7 +197,7 @@ impl ClientHandle {
 
     /// Returns the progress token of the client's latest retry, or `None` if there was no retry or
     /// it has none.
-    pub fn progress_token(&self) -> Option<Box<RawValue>> {
+    pub fn progress_token(&self) -> Option<ProgressToken> {
         self.request
             .as_ref()
             .and_then(|request| lock(&request.answers).progress_token.clone())

@@ -8,6 +8,16 @@
 //! withdraws its question, the request ends at the server and in the records, and only its reply is
 //! kept for the client.
 
+use drawbridge_model::{
+    digest,
+    ids::ClientName,
+    protocol::{
+        LogLevel, ProgressToken,
+        input::{self, RetryInput},
+        translate,
+    },
+    random,
+};
 use std::{
     collections::HashMap,
     future::ready,
@@ -20,16 +30,6 @@ use bytes::Bytes;
 use drawbridge_jsonrpc::{
     json::{self, RawObject},
     rpc::{Reply, RpcError, code},
-};
-use drawbridge_model::{
-    digest,
-    ids::ClientName,
-    protocol::{
-        LogLevel,
-        input::{self, RetryInput},
-        translate,
-    },
-    random,
 };
 use serde_json::value::RawValue;
 use tokio::{
@@ -172,7 +172,7 @@ impl PendingInputs {
             .await?;
         active
             .handle
-            .switch_to_retry(attempt.stream.clone(), progress_token(&params));
+            .switch_to_retry(attempt.stream.clone(), ProgressToken::read(&params));
         for (key, ask) in std::mem::take(&mut active.unanswered) {
             match answers.remove(&key) {
                 Some(answer) => drop(ask.answer.send(Ok(answer.into()))),
@@ -378,14 +378,6 @@ fn request_digest(method: &str, params: &RawValue) -> Result<String, RpcError> {
         method.as_bytes(),
         params.to_raw().get().as_bytes(),
     ]))
-}
-
-fn progress_token(params: &RawObject<'_>) -> Option<Box<RawValue>> {
-    let meta = params.get("_meta")?.to_owned();
-    RawObject::parse(&meta)
-        .ok()?
-        .get("progressToken")
-        .map(ToOwned::to_owned)
 }
 
 #[cfg(test)]

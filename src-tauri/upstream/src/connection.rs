@@ -1,5 +1,13 @@
 //! A live connection to a server whose revision is known. Requests are encoded for that revision.
 
+use drawbridge_model::{
+    cause::Cause,
+    protocol::{
+        Era, LogLevel, ProgressToken, ServerHello,
+        headers::{self, HeaderParam},
+        meta::{self, OutgoingMeta},
+    },
+};
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
@@ -9,14 +17,6 @@ use std::{
 };
 
 use drawbridge_jsonrpc::json::RawObject;
-use drawbridge_model::{
-    cause::Cause,
-    protocol::{
-        Era, LogLevel, ServerHello,
-        headers::{self, HeaderParam},
-        meta::{self, OutgoingMeta},
-    },
-};
 use drawbridge_sessions::ClientHandle;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
@@ -136,8 +136,11 @@ impl Connection {
     ) -> Result<Reply, TransportError> {
         let ServerRequest { method, params, .. } = *request;
         let modern = self.era().is_modern();
-        let wants_progress = request.progress_token.is_some();
-        if !modern && !wants_progress {
+        // The client has a token of its own.
+        let progress_token = request
+            .progress_token
+            .map(|_| ProgressToken::for_request(id));
+        if !modern && progress_token.is_none() {
             return self
                 .transport
                 .request(TransportRequest {
@@ -158,7 +161,7 @@ impl Connection {
             modern,
             client: request.client_handle.map(|handle| &handle.session().hello),
             log_level: request.client_handle.and_then(ClientHandle::log_level),
-            progress_token: wants_progress.then_some(id),
+            progress_token: progress_token.as_ref(),
         };
         let text = meta::add_meta(params, &outgoing_meta).map_err(unreadable)?;
         let headers = if modern && self.transport.is_http() {

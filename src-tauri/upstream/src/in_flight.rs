@@ -5,6 +5,7 @@
 //! own. Drawbridge passes the server's request to the client that has a request in flight. If two
 //! clients have one, neither receives it.
 
+use drawbridge_model::protocol::ProgressToken;
 use std::{
     collections::BTreeMap,
     sync::{
@@ -31,7 +32,7 @@ struct RequestState {
     /// The handle of the client, or `None` if the request is Drawbridge's own.
     client_handle: Option<ClientHandle>,
     /// The client's own progress token.
-    progress_token: Option<Box<RawValue>>,
+    progress_token: Option<ProgressToken>,
     clock: Arc<ProgressClock>,
 }
 
@@ -48,18 +49,17 @@ impl RequestTracker {
         &self,
         id: u64,
         client_handle: Option<&ClientHandle>,
-        progress_token: Option<&RawValue>,
+        progress_token: Option<&ProgressToken>,
     ) -> TrackedRequest<'_> {
         let clock = Arc::new(ProgressClock {
             last: Mutex::new(Instant::now()),
             unanswered: AtomicU32::new(0),
         });
-        let progress_token = progress_token.map(ToOwned::to_owned);
         self.lock().insert(
             id,
             RequestState {
                 client_handle: client_handle.cloned(),
-                progress_token,
+                progress_token: progress_token.cloned(),
                 clock: clock.clone(),
             },
         );
@@ -76,11 +76,9 @@ impl RequestTracker {
         let Ok(mut params) = RawObject::parse(params) else {
             return;
         };
-        let id = params
-            .get("progressToken")
-            .and_then(|token| token.get().parse().ok());
+        let id = ProgressToken::read_request_id(&params);
         let requests = self.lock();
-        let Some(request) = id.and_then(|id: u64| requests.get(&id)) else {
+        let Some(request) = id.and_then(|id| requests.get(&id)) else {
             return;
         };
         request.clock.reset();
@@ -89,7 +87,7 @@ impl RequestTracker {
                 .progress_token()
                 .or_else(|| request.progress_token.clone())
         {
-            params.set("progressToken", token);
+            token.put_into(&mut params);
             client_handle.notify("notifications/progress", Some(&params.to_raw()));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use drawbridge_model::protocol::headers::HeaderParam;
+use drawbridge_model::protocol::{ProgressToken, headers::HeaderParam};
 use drawbridge_sessions::ClientHandle;
 use serde_json::value::RawValue;
 
@@ -15,7 +15,7 @@ pub struct ServerRequest<'a> {
     pub(super) params: Option<&'a RawValue>,
     pub(super) timeouts: RequestTimeouts,
     pub(super) client_handle: Option<&'a ClientHandle>,
-    pub(super) progress_token: Option<&'a RawValue>,
+    pub(super) progress_token: Option<&'a ProgressToken>,
     pub(super) header_params: &'a [HeaderParam],
 }
 
@@ -50,7 +50,7 @@ impl<'a> ServerRequest<'a> {
     pub fn on_behalf_of(
         self,
         client_handle: &'a ClientHandle,
-        progress_token: Option<&'a RawValue>,
+        progress_token: Option<&'a ProgressToken>,
     ) -> Self {
         Self {
             client_handle: Some(client_handle),

@@ -7,10 +7,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{
     client_message, encode,
     headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
+    rpc::{RpcError, code},
 };
 use futures_util::StreamExt;
 use reqwest::{

@@ -9,10 +9,10 @@ use axum::{
 };
 use bytes::Bytes;
 use drawbridge_hub::methods;
-use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{
     client_message::{self, ClientMessage, ParseError},
     encode,
+    rpc::{RpcError, code},
 };
 use drawbridge_model::protocol;
 use drawbridge_sessions::ClientSession;

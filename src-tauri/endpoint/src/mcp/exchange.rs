@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
-use drawbridge_jsonrpc::rpc::{RpcError, code};
-use drawbridge_jsonrpc::{client_message::Id, encode};
+use drawbridge_jsonrpc::{
+    client_message::Id,
+    encode,
+    rpc::{RpcError, code},
+};
 use drawbridge_sessions::{ClientHandle, ClientSession, InFlightRequest};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;

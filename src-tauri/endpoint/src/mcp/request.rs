@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode, Uri};
-use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_jsonrpc::{
     client_message::Id,
     headers::{PROTOCOL_VERSION, SESSION_ID},
+    rpc::{RpcError, code},
 };
 use drawbridge_model::{
     ids::{ClientName, ServerId},

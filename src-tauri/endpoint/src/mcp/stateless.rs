@@ -15,8 +15,6 @@ use drawbridge_hub::{
 use drawbridge_jsonrpc::{
     client_message::{ClientMessage, Id},
     encode,
-};
-use drawbridge_jsonrpc::{
     json::RawObject,
     rpc::{RpcError, code},
 };

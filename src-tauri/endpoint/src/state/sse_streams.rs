@@ -6,8 +6,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use drawbridge_jsonrpc::rpc::{RpcError, code};
-use drawbridge_jsonrpc::{client_message::Id, encode};
+use drawbridge_jsonrpc::{
+    client_message::Id,
+    encode,
+    rpc::{RpcError, code},
+};
 use drawbridge_model::ids::ClientName;
 use drawbridge_sessions::ClientSession;
 use tokio::sync::mpsc;

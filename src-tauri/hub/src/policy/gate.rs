@@ -1,9 +1,6 @@
 //! The gate decides a call, records the decision, and only then lets the call through. The gate may
 //! hold or mask the result.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
-
-use drawbridge_jsonrpc::json::{self, Json};
 use drawbridge_model::{
     approval::{ApprovalRequest, SuspendedAllow, Verdict},
     call::{Call, DecidedBy, Decision},
@@ -11,11 +8,14 @@ use drawbridge_model::{
     event::Events,
     ids::{CallId, Timestamp},
     policy::{Effect, ResultEffect, Rule, RuleSpec},
+    protocol::ProgressToken,
     random,
 };
+use std::{borrow::Cow, sync::Arc, time::Duration};
+
+use drawbridge_jsonrpc::json::Json;
 use drawbridge_sessions::ClientHandle;
 use drawbridge_store::{JournalError, Store, logs::Logs, settings::Settings, table::call::CallRow};
-use serde_json::value::RawValue;
 use tokio::{
     sync::oneshot,
     time::{Instant, MissedTickBehavior, interval_at, sleep_until},
@@ -507,7 +507,7 @@ impl Unanswered {
 /// A client's request that waits for a person.
 struct Waiting<'a> {
     handle: Option<&'a ClientHandle>,
-    progress_token: Option<Box<RawValue>>,
+    progress_token: Option<ProgressToken>,
 }
 
 impl<'a> Waiting<'a> {
@@ -518,8 +518,7 @@ impl<'a> Waiting<'a> {
         }
     }
 
-    /// Notifies the client that its call still waits. Progress must increase, so each notification
-    /// adds only 1e-6 and leaves room for the server's own progress.
+    /// Notifies the client that its call still waits.
     fn notify(&self, count: u32) {
         let Some(handle) = self.handle else { return };
         let Some(token) = handle
@@ -528,12 +527,8 @@ impl<'a> Waiting<'a> {
         else {
             return;
         };
-        let params = format!(
-            r#"{{"progressToken":{},"progress":{},"message":"Waiting for the user to approve the call"}}"#,
-            token.get(),
-            f64::from(count) * 1e-6,
-        );
-        handle.notify("notifications/progress", Some(&json::raw(params)));
+        let params = token.early_progress(count, "Waiting for the user to approve the call");
+        handle.notify("notifications/progress", Some(&params));
     }
 }
 

@@ -1,12 +1,13 @@
 //! A call of a tool that is to be decided.
 
-use std::sync::Arc;
-
-use drawbridge_jsonrpc::json::RawObject;
 use drawbridge_model::{
     digest,
     ids::{ClientName, SessionId},
+    protocol::ProgressToken,
 };
+use std::sync::Arc;
+
+use drawbridge_jsonrpc::json::RawObject;
 use serde_json::value::RawValue;
 
 use super::rules::{MatchInput, Rules, Ruling};
@@ -24,7 +25,7 @@ pub struct ToolCall {
     /// The params as they will be sent, without the progress token.
     pub params: Box<RawValue>,
     /// The client's progress token, if it asks for progress notifications.
-    pub progress_token: Option<Box<RawValue>>,
+    pub progress_token: Option<ProgressToken>,
 }
 
 impl ToolCall {

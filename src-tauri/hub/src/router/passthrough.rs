@@ -1,21 +1,20 @@
 //! Forwards requests other than `tools/call` to the server that they are about.
 
+use drawbridge_model::{
+    capability::CapabilityKind,
+    ids::ServerId,
+    protocol::{LogLevel, ProgressToken, translate::RESOURCE_NOT_FOUND},
+    spec::Lifecycle,
+};
 use std::sync::Arc;
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
     rpc::{Reply, RpcError, code},
 };
-use drawbridge_model::{
-    capability::CapabilityKind,
-    ids::ServerId,
-    protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
-    spec::Lifecycle,
-};
 use drawbridge_sessions::{ClientHandle, ClientRequest, ClientScope, ClientSession};
 use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession, UpstreamError};
 use futures_util::future::join_all;
-use serde_json::value::RawValue;
 
 use super::{Router, result_cache};
 use crate::catalog::CatalogEntry;
@@ -131,13 +130,13 @@ impl Router {
         mut request: RawObject<'_>,
         send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
     ) -> Reply {
-        let token = take_progress_token(&mut request);
+        let token = ProgressToken::take_from(&mut request);
         let server = self.registry.get_runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let deadlines = RequestTimeouts::from_spec(&server.spec.timeouts, None);
         let params = request.to_raw();
         let outgoing = ServerRequest::new(method, Some(&params), deadlines)
-            .on_behalf_of(handle, token.as_deref());
+            .on_behalf_of(handle, token.as_ref());
         let session = self.pool.session(&server, Some(&handle.session().client));
         let reply = send(&session, outgoing).await;
         reply.map_err(|e| {
@@ -363,20 +362,4 @@ pub(super) fn string_member(request: &RawObject<'_>, member: &str) -> Result<Str
         )
     };
     request.get_string(member).ok_or_else(missing)
-}
-
-/// Removes the client's progress token from the params and returns it. Drawbridge sends the server
-/// a token of its own.
-pub fn take_progress_token(params: &mut RawObject<'_>) -> Option<Box<RawValue>> {
-    let meta = params.get("_meta")?.to_owned();
-    let mut members = RawObject::parse(&meta).ok()?;
-    let token = members.get("progressToken")?.to_owned();
-    members.remove("progressToken");
-    if members.keys().next().is_none() {
-        params.remove("_meta");
-    } else {
-        let members = members.to_raw();
-        params.set("_meta", members);
-    }
-    Some(token)
 }

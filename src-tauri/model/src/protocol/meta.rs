@@ -12,6 +12,7 @@ use drawbridge_jsonrpc::{
 };
 use serde_json::value::RawValue;
 
+use super::progress::{self, ProgressToken};
 use super::{
     capabilities::{ClientCapabilities, LogLevel},
     hello::{self, ClientHello},
@@ -136,8 +137,8 @@ pub struct OutgoingMeta<'a> {
     /// The client that the request is sent for; `None` for Drawbridge itself.
     pub client: Option<&'a ClientHello>,
     pub log_level: Option<LogLevel>,
-    /// Drawbridge's own progress token, which is the request's id; `None` if no progress is wanted.
-    pub progress_token: Option<u64>,
+    /// Drawbridge's own progress token; `None` if no progress is wanted.
+    pub progress_token: Option<&'a ProgressToken>,
 }
 
 /// Returns the params with these members in their `_meta`, as JSON text.
@@ -229,7 +230,7 @@ impl OutgoingMeta<'_> {
             .map(|level| (LOG_LEVEL, json::quote(level.as_str()).into()));
         let token = self
             .progress_token
-            .map(|token| ("progressToken", token.to_string().into()));
+            .map(|token| (progress::MEMBER, token.get().into()));
         era_members.chain(level).chain(token)
     }
 }

@@ -1,5 +1,4 @@
-use drawbridge_jsonrpc::json::Json;
-use drawbridge_jsonrpc::server_message::MalformedAnswer;
+use drawbridge_jsonrpc::{json::Json, server_message::MalformedAnswer};
 use drawbridge_model::protocol::handshake;
 use http::StatusCode;
 

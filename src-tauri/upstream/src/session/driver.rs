@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_jsonrpc::json;
 use drawbridge_model::{
     clock,
     event::Event,
@@ -14,7 +13,6 @@ use drawbridge_model::{
     protocol::{Era, ServerHello},
     server::{ServerState, Transition},
 };
-use serde_json::value::RawValue;
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, sleep_until, timeout},
@@ -76,7 +74,7 @@ impl ServerSession {
                 Ok(connected) => return connected,
                 Err(_) => client_handle.notify(
                     "notifications/progress",
-                    Some(&start_progress_params(token, beat, &self.inner().reason)),
+                    Some(&token.early_progress(beat, &self.inner().reason)),
                 ),
             }
         }
@@ -506,17 +504,6 @@ impl Inner {
         }
         IdleCheck::Now
     }
-}
-
-/// Returns a progress notification for a request that is not sent yet. The values grow, but stay
-/// close to zero, because the server's own progress follows them.
-fn start_progress_params(token: &RawValue, beat: u32, why: &str) -> Box<RawValue> {
-    let progress = f64::from(beat) * 1e-6;
-    let token = token.get();
-    json::raw(format!(
-        r#"{{"progressToken":{token},"progress":{progress},"message":{}}}"#,
-        json::quote(why)
-    ))
 }
 
 /// Returns the reason for a failure. If the breaker opens, adds that the server is not started for

@@ -7,10 +7,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use drawbridge_jsonrpc::server_message::Incoming;
 use drawbridge_jsonrpc::{
     json::{Json, RawObject},
     rpc::{RpcError, code},
+    server_message::Incoming,
 };
 use drawbridge_model::{
     log::Level,

@@ -5,9 +5,9 @@ pub(super) mod opening;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use drawbridge_jsonrpc::json::Json;
 use drawbridge_jsonrpc::{
     encode,
+    json::Json,
     server_message::{self, ServerMessage},
     sse::SseEvent,
 };

@@ -5,8 +5,11 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use drawbridge_jsonrpc::server_message::{self, ServerMessage};
-use drawbridge_jsonrpc::{json::Json, rpc::RpcError};
+use drawbridge_jsonrpc::{
+    json::Json,
+    rpc::RpcError,
+    server_message::{self, ServerMessage},
+};
 use drawbridge_model::cause::MapText;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,

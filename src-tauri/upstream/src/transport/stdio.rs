@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_jsonrpc::json::Json;
 use drawbridge_jsonrpc::{
     encode,
+    json::Json,
     server_message::{self, MalformedAnswer, ServerMessage},
 };
 use drawbridge_model::{ids::ServerId, log::Level};

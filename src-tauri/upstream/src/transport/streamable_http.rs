@@ -15,12 +15,10 @@ use std::{
 use drawbridge_jsonrpc::{
     encode,
     headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
-    server_message::{self, ServerMessage},
-    sse::SseParser,
-};
-use drawbridge_jsonrpc::{
     json::Json,
     rpc::{RpcError, code},
+    server_message::{self, ServerMessage},
+    sse::SseParser,
 };
 use drawbridge_model::protocol::ServerHello;
 use http::{

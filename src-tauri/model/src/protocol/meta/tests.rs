@@ -21,11 +21,12 @@ fn request_meta_is_taken_out_and_the_rest_is_unchanged() {
 #[test]
 fn meta_survives_being_taken_out_and_added_again() {
     let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("take the meta out");
+    let token = ProgressToken::for_request(7);
     let outgoing = OutgoingMeta {
         modern: true,
         client: Some(&meta.hello),
         log_level: meta.log_level,
-        progress_token: Some(7),
+        progress_token: Some(&token),
     };
     let text = add_meta(Some(&rest), &outgoing).expect("add the meta");
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
@@ -34,8 +35,9 @@ fn meta_survives_being_taken_out_and_added_again() {
 
 #[test]
 fn added_meta_appears_once_in_any_notation_of_the_params() {
+    let token = ProgressToken::for_request(7);
     let outgoing = OutgoingMeta {
-        progress_token: Some(7),
+        progress_token: Some(&token),
         ..OutgoingMeta::default()
     };
     for (params, expected) in [

@@ -3,8 +3,8 @@
 
 use std::{sync::Weak, time::Duration};
 
-use drawbridge_jsonrpc::json::Json;
 use drawbridge_jsonrpc::{
+    json::Json,
     server_message::{self, ServerMessage},
     sse::SseParser,
 };
