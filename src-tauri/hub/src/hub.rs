@@ -13,7 +13,7 @@ use std::{
 
 use drawbridge_jsonrpc::{
     json,
-    rpc::{Reply, RpcError},
+    rpc::{RpcError, RpcResult},
 };
 use drawbridge_model::{
     audit::AuditKind,
@@ -449,7 +449,7 @@ impl Hub {
         handle: &ClientHandle,
         method: &str,
         params: Option<&RawValue>,
-    ) -> Reply {
+    ) -> RpcResult {
         let method = methods::find_request(method, handle.era())?;
         let request = ClientRequest {
             handle,
@@ -475,7 +475,10 @@ impl Hub {
     /// # Errors
     /// Returns an error in the same cases as [`Hub::handle_request`], and if the retry matches no
     /// pending request.
-    pub async fn handle_stateless_request(self: &Arc<Self>, attempt: StatelessRequest) -> Reply {
+    pub async fn handle_stateless_request(
+        self: &Arc<Self>,
+        attempt: StatelessRequest,
+    ) -> RpcResult {
         let method = attempt.method.clone();
         let hub = self.clone();
         let start = |handle: ClientHandle, method: String, params: Box<RawValue>| async move {

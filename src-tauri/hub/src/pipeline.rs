@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
-    rpc::{Reply, RpcError, code},
+    rpc::{Reply, RpcError, RpcResult, code},
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest};
 use drawbridge_upstream::UpstreamError;
@@ -47,7 +47,7 @@ impl Pipeline {
     /// Returns an error if the protocol demands one: for an unknown tool, for bad params, and for
     /// the server's own errors. A denied call, arguments that do not match the schema, and a server
     /// that failed are results with `isError`, which a model can read.
-    pub async fn call(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let mut request = parse_call(request.params)?;
         let mut tool = match self.find(handle, &mut request).await? {
@@ -102,7 +102,7 @@ impl Pipeline {
                     );
                     tool = next;
                 }
-                Ok(Ok(result)) => match self
+                Ok(Reply::Result(result)) => match self
                     .gate
                     .release_result(&permitted, result, Some(handle))
                     .await
@@ -111,7 +111,7 @@ impl Pipeline {
                         handle
                             .session()
                             .record_issued_uris(&permitted.call().tool.server.id, &result);
-                        return finish_call(permitted, Ok(Ok(result)));
+                        return finish_call(permitted, Ok(Reply::Result(result)));
                     }
                     Err(refusal) => {
                         permitted.record_outcome(Outcome::Withheld, refusal.to_string());
@@ -281,10 +281,10 @@ fn unreachable_result(
     ))
 }
 
-fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> Reply {
+fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> RpcResult {
     let server = permitted.call().tool.server.name().to_owned();
     match forwarded {
-        Ok(Ok(result)) => {
+        Ok(Reply::Result(result)) => {
             let outcome = if is_error(&result) {
                 Outcome::ServerError
             } else {
@@ -293,7 +293,7 @@ fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> 
             permitted.record_outcome(outcome, String::new());
             Ok(result)
         }
-        Ok(Err(error)) => {
+        Ok(Reply::Error(error)) => {
             permitted.record_outcome(Outcome::ServerError, error.message.clone());
             Err(error)
         }

@@ -133,7 +133,7 @@ impl Router {
             .as_ref()
             .and_then(|key| self.result_cache.get(key))
         {
-            return Ok(Ok(result));
+            return Ok(Reply::Result(result));
         }
         let deadlines =
             RequestTimeouts::from_spec(&server.spec.timeouts, Some(&call.tool.definition.name));
@@ -148,7 +148,7 @@ impl Router {
             .with_mirrored_headers(header_params);
         let reply = session.request(outgoing).await?;
         match (cache_key, &reply) {
-            (Some(key), Ok(result)) => self.result_cache.put(key, result),
+            (Some(key), Reply::Result(result)) => self.result_cache.put(key, result),
             (None, _)
                 if server.spec.cache_results_ms > 0
                     && call.tool.definition.annotations.read_only != Some(true) =>
@@ -159,10 +159,12 @@ impl Router {
         }
         let may_begin =
             protocol::tasks::may_become_task(&handle.session().hello, call.extra.as_deref());
-        match &reply {
-            Ok(result) if may_begin => Ok(self.tasks.record(&server.id, handle, result).and(reply)),
-            Ok(_) | Err(_) => Ok(reply),
+        if let (true, Reply::Result(result)) = (may_begin, &reply)
+            && let Err(error) = self.tasks.record(&server.id, handle, result)
+        {
+            return Ok(Reply::Error(error));
         }
+        Ok(reply)
     }
 
     fn is_unchanged(&self, call: &ToolCall) -> bool {

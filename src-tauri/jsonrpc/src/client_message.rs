@@ -183,8 +183,10 @@ pub fn is_answer_to(body: &[u8], id: &str) -> bool {
 /// Returns an error if `error` is not an object.
 pub fn read_reply(reply: Result<&RawValue, &RawValue>) -> Result<Reply, serde_json::Error> {
     Ok(match reply {
-        Ok(result) => Ok(result.to_owned().into()),
-        Err(error) if error.get().starts_with('{') => Err(RpcError::parse_or_wrap(error, "client")),
+        Ok(result) => Reply::Result(result.to_owned().into()),
+        Err(error) if error.get().starts_with('{') => {
+            Reply::Error(RpcError::parse_or_wrap(error, "client"))
+        }
         Err(_) => return Err(serde::de::Error::custom("not an object")),
     })
 }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::{
     client_message::Id,
     json,
-    rpc::{Reply, RpcError},
+    rpc::{RpcError, RpcResult},
 };
 
 /// Returns a request as JSON text. `params` is JSON text.
@@ -38,7 +38,7 @@ pub fn encode_result(id: Id<'_>, result: &RawValue) -> Bytes {
 }
 
 /// Returns a response with this reply. `id` is the request's id as JSON text.
-pub fn encode_reply(id: &str, reply: &Reply) -> Bytes {
+pub fn encode_reply(id: &str, reply: &RpcResult) -> Bytes {
     match reply {
         Ok(result) => encode_response(id, "result", result.get()),
         Err(error) => encode_error_with_raw_id(id, error),

@@ -15,8 +15,29 @@ pub struct RpcError {
     pub other_members: Vec<(String, Box<RawValue>)>,
 }
 
-/// An answer: the result or the error, as the peer sent it.
-pub type Reply = Result<Json, RpcError>;
+/// What a request leads to: its result, or the error that answers it.
+pub type RpcResult = Result<Json, RpcError>;
+
+/// A peer's answer to a request, as the peer sent it. If there is none, the reason is an error of
+/// another type.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    Result(Json),
+    Error(RpcError),
+}
+
+impl Reply {
+    /// Returns the result, or the peer's error as an error.
+    ///
+    /// # Errors
+    /// Returns the peer's error.
+    pub fn into_result(self) -> RpcResult {
+        match self {
+            Self::Result(result) => Ok(result),
+            Self::Error(error) => Err(error),
+        }
+    }
+}
 
 /// The error codes of JSON-RPC 2.0.
 pub mod code {

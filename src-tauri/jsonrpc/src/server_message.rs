@@ -180,11 +180,11 @@ pub fn parse(message: &Json) -> Option<ServerMessage> {
         (None, _) => {
             let reply = match (envelope.result, envelope.error) {
                 // Some servers also write the other member, as null.
-                (None, Some(error)) => Err(RpcError::parse_or_wrap(error, "server")),
+                (None, Some(error)) => Reply::Error(RpcError::parse_or_wrap(error, "server")),
                 (Some(result), Some(error)) if result.get() == "null" => {
-                    Err(RpcError::parse_or_wrap(error, "server"))
+                    Reply::Error(RpcError::parse_or_wrap(error, "server"))
                 }
-                (Some(result), _) => Ok(message.slice_ref(result.get())),
+                (Some(result), _) => Reply::Result(message.slice_ref(result.get())),
                 (None, None) => return None,
             };
             Some(ServerMessage::Answer { id: own_id, reply })

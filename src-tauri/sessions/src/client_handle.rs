@@ -20,7 +20,7 @@ use drawbridge_jsonrpc::{
     encode::{cancelled_params, encode_notification, encode_request},
     json::{self, RawObject},
     pending::PendingRequests,
-    rpc::{Reply, RpcError, code},
+    rpc::{Reply, RpcError, RpcResult, code},
 };
 use serde_json::value::RawValue;
 use tokio::{
@@ -47,7 +47,7 @@ pub(super) struct Outbox {
 #[derive(Debug)]
 pub(super) struct HubRequests {
     next_id: AtomicU64,
-    pending: PendingRequests<Reply>,
+    pending: PendingRequests<RpcResult>,
 }
 
 impl Default for HubRequests {
@@ -77,7 +77,7 @@ impl ClientSession {
     /// dropped.
     pub fn deliver_reply(&self, id: &RawValue, reply: Reply) {
         if let Ok(id) = id.get().parse() {
-            self.hub_requests.pending.settle(id, reply);
+            self.hub_requests.pending.settle(id, reply.into_result());
         }
     }
 }
@@ -112,7 +112,7 @@ struct AnswerStream {
 #[derive(Debug)]
 pub struct PendingQuestion {
     pub request: InputRequest,
-    pub answer: oneshot::Sender<Reply>,
+    pub answer: oneshot::Sender<RpcResult>,
 }
 
 impl ClientHandle {
@@ -240,7 +240,7 @@ impl ClientHandle {
     /// # Errors
     /// Returns an error if the client answers with one or does not answer in time, if its session
     /// ends, or if too many requests wait for it already.
-    pub async fn send_request(&self, request: &InputRequest, max_wait: Duration) -> Reply {
+    pub async fn send_request(&self, request: &InputRequest, max_wait: Duration) -> RpcResult {
         match self
             .request
             .as_ref()
@@ -256,7 +256,7 @@ impl ClientHandle {
         questions: &mpsc::Sender<PendingQuestion>,
         request: &InputRequest,
         max_wait: Duration,
-    ) -> Reply {
+    ) -> RpcResult {
         let (answer, answered) = oneshot::channel();
         let question = PendingQuestion {
             request: translate::request_for_modern_client(request),
@@ -275,7 +275,7 @@ impl ClientHandle {
         }
     }
 
-    async fn request_directly(&self, request: &InputRequest, max_wait: Duration) -> Reply {
+    async fn request_directly(&self, request: &InputRequest, max_wait: Duration) -> RpcResult {
         let requests = &self.session.hub_requests;
         let id = requests.next_id.fetch_add(1, Ordering::Relaxed) + 1;
         let Some(answered) = requests.pending.register(id, MAX_PENDING) else {

@@ -29,7 +29,7 @@ use std::{
 use bytes::Bytes;
 use drawbridge_jsonrpc::{
     json::{self, RawObject},
-    rpc::{Reply, RpcError, code},
+    rpc::{RpcError, RpcResult, code},
 };
 use serde_json::value::RawValue;
 use tokio::{
@@ -62,7 +62,7 @@ pub struct StatelessRequest {
     pub params: Box<RawValue>,
 }
 
-type ReplyFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
+type ReplyFuture = Pin<Box<dyn Future<Output = RpcResult> + Send>>;
 
 /// A request whose answer is in progress.
 struct ActiveRequest {
@@ -116,9 +116,9 @@ impl PendingInputs {
         &self,
         attempt: StatelessRequest,
         start: impl FnOnce(ClientHandle, String, Box<RawValue>) -> F,
-    ) -> Reply
+    ) -> RpcResult
     where
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = RpcResult> + Send + 'static,
     {
         let active = match self.resume_parked(&attempt).await? {
             Some(active) => active,
@@ -213,7 +213,7 @@ impl PendingInputs {
     }
 
     /// Runs a request until it is answered, or until the client has to answer a question.
-    async fn run_until_input(&self, mut active: ActiveRequest) -> Reply {
+    async fn run_until_input(&self, mut active: ActiveRequest) -> RpcResult {
         loop {
             while let Ok(ask) = active.questions.try_recv() {
                 active.add_question(ask);
@@ -352,7 +352,7 @@ async fn run_parked(
 }
 
 /// Returns the number of bytes that a stored reply takes.
-fn reply_size(reply: &Reply) -> usize {
+fn reply_size(reply: &RpcResult) -> usize {
     match reply {
         Ok(result) => result.get().len(),
         Err(error) => {

@@ -297,10 +297,10 @@ async fn discover(transport: &Transport, ids: &RequestIds) -> Result<ServerHello
     let mut reply = send_request(transport, ids, METHOD, &params, &headers).await?;
     // Drawbridge has already named the revision that the error names. A server that negotiates in
     // two steps accepts it the second time.
-    if reply.as_ref().is_err_and(meta::names_modern_revision) {
+    if matches!(&reply, Reply::Error(error) if meta::names_modern_revision(error)) {
         reply = send_request(transport, ids, METHOD, &params, &headers).await?;
     }
-    let result = reply.map_err(HandshakeError::Refused)?;
+    let result = reply.into_result().map_err(HandshakeError::Refused)?;
     handshake::read_discover_result(&result).ok_or(HandshakeError::UnknownRevision)
 }
 
@@ -317,7 +317,7 @@ async fn initialize(
         &[],
     )
     .await?;
-    let result = reply.map_err(HandshakeError::Refused)?;
+    let result = reply.into_result().map_err(HandshakeError::Refused)?;
     handshake::read_initialize_result(&result).map_err(HandshakeError::Initialize)
 }
 

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_jsonrpc::{json, rpc::code};
+use drawbridge_jsonrpc::{
+    json,
+    rpc::{Reply, code},
+};
 use drawbridge_model::protocol::Era;
 use serde_json::{json, value::RawValue};
 use tokio::{
@@ -131,7 +134,7 @@ async fn listen(desired: &DesiredSubscriptions, connection: &Connection, ids: &R
         let request = ServerRequest::without_timeout("subscriptions/listen", Some(&params));
         tokio::select! {
             reply = connection.request(ids.next(), &request) => match reply {
-                Ok(Err(error)) if error.code == code::METHOD_NOT_FOUND => return,
+                Ok(Reply::Error(error)) if error.code == code::METHOD_NOT_FOUND => return,
                 _ if connection.transport().end_reason().is_some() => return,
                 _ => {
                     sleep(pause).await;

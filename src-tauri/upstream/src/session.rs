@@ -164,7 +164,7 @@ impl ServerSession {
             Box::pin(self.set_log_level(&connection, level)).await;
         }
         let mut reply = self.request_until_final(&connection, &outgoing).await;
-        if let Ok(Err(error)) = &reply
+        if let Ok(Reply::Error(error)) = &reply
             && connection.may_need_initialize()
             && handshake::is_initialize_required(error)
         {
@@ -228,12 +228,12 @@ impl ServerSession {
                 .send_once(connection, outgoing, current.as_deref().or(params))
                 .await?
             {
-                Ok(result) => result,
-                Err(error) => return Ok(Err(error)),
+                Reply::Result(result) => result,
+                Reply::Error(error) => return Ok(Reply::Error(error)),
             };
             let required = translate::needs_client_input(client, connection.era(), &result);
             let (Some(client_handle), Some(required)) = (client_handle, required) else {
-                return Ok(Ok(translate::translate_result(
+                return Ok(Reply::Result(translate::translate_result(
                     client,
                     connection.era(),
                     method,
@@ -242,7 +242,7 @@ impl ServerSession {
             };
             let answers = match Box::pin(input_required::ask_all(client_handle, &required)).await {
                 Ok(answers) => answers,
-                Err(error) => return Ok(Err(error)),
+                Err(error) => return Ok(Reply::Error(error)),
             };
             current = input_required::retry_params(params, &required, &answers);
         }
@@ -269,7 +269,7 @@ impl ServerSession {
             biased;
             reply = connection.request(id, &request) => {
                 let reply = reply?;
-                if reply.is_ok() {
+                if matches!(reply, Reply::Result(_)) {
                     connection.record_success(request.method);
                 }
                 Ok(reply)
@@ -312,10 +312,10 @@ impl ServerSession {
         if connection.era() == Era::Modern {
             self.subscriptions.add(uri);
             self.subscriptions.wait_until_acknowledged(uri).await;
-            return Ok(Ok(Json::new("{}")));
+            return Ok(Reply::Result(Json::new("{}")));
         }
         let reply = self.request(outgoing).await?;
-        if reply.is_ok() {
+        if matches!(reply, Reply::Result(_)) {
             self.subscriptions.add(uri);
         }
         Ok(reply)
@@ -333,7 +333,7 @@ impl ServerSession {
         self.subscriptions.remove(uri);
         match self.live_connection() {
             Some(connection) if connection.era() == Era::Legacy => self.request(outgoing).await,
-            _ => Ok(Ok(Json::new("{}"))),
+            _ => Ok(Reply::Result(Json::new("{}"))),
         }
     }
 

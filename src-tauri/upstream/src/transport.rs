@@ -16,7 +16,7 @@ mod streamable_http;
 
 use std::sync::Arc;
 
-use drawbridge_jsonrpc::{encode, server_message::Incoming};
+use drawbridge_jsonrpc::{encode, rpc::RpcResult, server_message::Incoming};
 use serde_json::value::RawValue;
 use tokio::sync::{Mutex, mpsc};
 
@@ -80,7 +80,7 @@ impl Transport {
     }
 
     /// Answers a request of the server.
-    pub async fn answer(&self, id: &RawValue, reply: &Reply) -> Result<(), TransportError> {
+    pub async fn answer(&self, id: &RawValue, reply: &RpcResult) -> Result<(), TransportError> {
         self.send_message(encode::encode_reply(id.get(), reply).to_vec())
             .await
     }

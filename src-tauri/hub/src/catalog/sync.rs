@@ -183,9 +183,9 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     let mut params = json::raw("{}".into());
     while all.entries <= MAX_ENTRIES && cursors.len() < MAX_PAGES {
         let result = match send_request(kind.list_method(), params).await? {
-            Ok(result) => result,
-            Err(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
-            Err(error) => {
+            Reply::Result(result) => result,
+            Reply::Error(error) if error.code == code::METHOD_NOT_FOUND => return Ok(all),
+            Reply::Error(error) => {
                 return Err(SyncError::Refused {
                     method: kind.list_method(),
                     message: error.message,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use drawbridge_jsonrpc::{
     json::Json,
-    rpc::{Reply, RpcError, code},
+    rpc::{RpcError, RpcResult, code},
 };
 use drawbridge_model::{
     capability::CapabilityKind,
@@ -43,7 +43,7 @@ pub enum Required {
 
 /// How a message is handled.
 enum Handler {
-    Request(for<'a> fn(&'a Hub, ClientRequest<'a>) -> BoxFuture<'a, Reply>),
+    Request(for<'a> fn(&'a Hub, ClientRequest<'a>) -> BoxFuture<'a, RpcResult>),
     Notification(fn(&Arc<Hub>, &ClientSession, Option<&RawValue>)),
     /// Opens a session. The endpoint does this, because the answer carries the session's id.
     OpensSession,
@@ -140,7 +140,7 @@ impl Method {
     }
 
     /// Answers a request. The check of the gate comes first.
-    pub(super) async fn answer(&'static self, hub: &Hub, request: ClientRequest<'_>) -> Reply {
+    pub(super) async fn answer(&'static self, hub: &Hub, request: ClientRequest<'_>) -> RpcResult {
         if self.decision == NotPaused && hub.drawbridge.is_paused() {
             return Err(RpcError::new(code::INTERNAL_ERROR, PAUSED));
         }
@@ -201,7 +201,7 @@ impl Hub {
     }
 
     /// Answers a list request, in one page.
-    async fn list(&self, kind: CapabilityKind, request: ClientRequest<'_>) -> Reply {
+    async fn list(&self, kind: CapabilityKind, request: ClientRequest<'_>) -> RpcResult {
         protocol::reject_cursor(request.method, request.params)?;
         self.catalog.refresh_stale().await;
         Ok(self

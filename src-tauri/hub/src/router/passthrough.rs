@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
-    rpc::{Reply, RpcError, code},
+    rpc::{Reply, RpcError, RpcResult, code},
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest, ClientScope, ClientSession};
 use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession, UpstreamError};
@@ -42,7 +42,7 @@ impl Router {
     /// # Errors
     /// Returns an error if no server has the prompt (`-32602`), if the server cannot be reached
     /// (`-32603`), and if the server answers with one.
-    pub async fn get_prompt(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn get_prompt(&self, request: ClientRequest<'_>) -> RpcResult {
         let mut params = request.params_object()?;
         let prompt = self.find_prompt(request.handle, &params).await?;
         params.set("name", json::raw(json::quote(&prompt.definition.name)));
@@ -54,7 +54,7 @@ impl Router {
     ///
     /// # Errors
     /// Returns an error as [`Router::subscribe`] does.
-    pub async fn subscribe_to_resource(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn subscribe_to_resource(&self, request: ClientRequest<'_>) -> RpcResult {
         let uri = string_member(&request.params_object()?, "uri")?;
         self.subscribe(request.handle, &uri).await
     }
@@ -64,7 +64,7 @@ impl Router {
     /// # Errors
     /// Returns an error if no server has the resource, if the server cannot be reached, and if the
     /// server answers with one.
-    pub async fn unsubscribe_from_resource(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn unsubscribe_from_resource(&self, request: ClientRequest<'_>) -> RpcResult {
         let uri = string_member(&request.params_object()?, "uri")?;
         self.unsubscribe(request.handle, &uri).await
     }
@@ -75,7 +75,7 @@ impl Router {
     /// # Errors
     /// Returns an error if no server has the resource (`-32002`), if the server cannot be reached
     /// (`-32603`), and if the server answers with one.
-    pub async fn read_resource(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn read_resource(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, request) = (request.handle, request.params_object()?);
         let target = self
             .find_resource(handle, &string_member(&request, "uri")?)
@@ -109,7 +109,7 @@ impl Router {
         server: &ServerId,
         method: &str,
         request: RawObject<'_>,
-    ) -> Reply {
+    ) -> RpcResult {
         let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
             session.request(outgoing).await
         };
@@ -129,7 +129,7 @@ impl Router {
         method: &str,
         mut request: RawObject<'_>,
         send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
-    ) -> Reply {
+    ) -> RpcResult {
         let token = ProgressToken::take_from(&mut request);
         let server = self.registry.get_runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
@@ -139,12 +139,14 @@ impl Router {
             .on_behalf_of(handle, token.as_ref());
         let session = self.pool.session(&server, Some(&handle.session().client));
         let reply = send(&session, outgoing).await;
-        reply.map_err(|e| {
-            RpcError::new(
-                code::INTERNAL_ERROR,
-                format!("The server '{}': {e}", server.name()),
-            )
-        })?
+        reply
+            .map_err(|e| {
+                RpcError::new(
+                    code::INTERNAL_ERROR,
+                    format!("The server '{}': {e}", server.name()),
+                )
+            })?
+            .into_result()
     }
 
     async fn find_prompt(
@@ -214,7 +216,7 @@ impl Router {
     /// # Errors
     /// Returns an error if no server has the resource, if the server is transient or cannot be
     /// reached, if the session has too many subscriptions, and if the server answers with one.
-    pub async fn subscribe(&self, handle: &ClientHandle, uri: &str) -> Reply {
+    pub async fn subscribe(&self, handle: &ClientHandle, uri: &str) -> RpcResult {
         let target = self.find_resource(handle, uri).await?;
         let id = target.server_id();
         let server = self.registry.get_runnable(id);
@@ -258,7 +260,7 @@ impl Router {
         Ok(reply)
     }
 
-    async fn unsubscribe(&self, handle: &ClientHandle, uri: &str) -> Reply {
+    async fn unsubscribe(&self, handle: &ClientHandle, uri: &str) -> RpcResult {
         match self.subscriptions.server_of(uri, handle.session()) {
             Some(server) => self.unsubscribe_from(handle, &server, uri).await,
             None => {
@@ -268,7 +270,12 @@ impl Router {
         }
     }
 
-    async fn unsubscribe_from(&self, handle: &ClientHandle, server: &ServerId, uri: &str) -> Reply {
+    async fn unsubscribe_from(
+        &self,
+        handle: &ClientHandle,
+        server: &ServerId,
+        uri: &str,
+    ) -> RpcResult {
         // The server has one subscription for all clients, which stays while another client needs
         // it.
         if self.subscriptions.remove(server, uri, handle.session()) {
@@ -288,7 +295,7 @@ impl Router {
     /// # Errors
     /// Returns an error if no server has the prompt or the resource (`-32602`), if the server cannot
     /// be reached (`-32603`), and if the server answers with one.
-    pub async fn complete(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn complete(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, mut request) = (request.handle, request.params_object()?);
         let invalid =
             |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
@@ -344,7 +351,7 @@ impl Router {
     ///
     /// # Errors
     /// Returns an error (`-32602`) if the level is unknown.
-    pub async fn set_log_level(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn set_log_level(&self, request: ClientRequest<'_>) -> RpcResult {
         let level = LogLevel::from_member(&request.params_object()?, "level")?;
         request.handle.session().set_log_level(level);
         for session in self.pool.active_sessions() {

@@ -9,7 +9,7 @@ use std::{
 
 use drawbridge_jsonrpc::{
     json::{self, Json},
-    rpc::{Reply, RpcError, code},
+    rpc::{RpcError, RpcResult, code},
 };
 use drawbridge_model::{
     ids::{ClientName, ServerId},
@@ -148,7 +148,7 @@ impl Router {
     /// Returns an error if the client has no such task (`-32602`), if a modern client does not
     /// support tasks (`-32021`), if the server cannot be reached (`-32603`), and if the server
     /// answers with one.
-    pub async fn forward_task_request(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn forward_task_request(&self, request: ClientRequest<'_>) -> RpcResult {
         let ClientRequest { handle, method, .. } = request;
         tasks::check_allowed(&handle.session().hello)?;
         let request = request.params_object()?;
@@ -167,7 +167,7 @@ impl Router {
     ///
     /// # Errors
     /// Returns an error (`-32602`) if the request continues at a cursor.
-    pub async fn list_tasks(&self, request: ClientRequest<'_>) -> Reply {
+    pub async fn list_tasks(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         tasks::check_allowed(&handle.session().hello)?;
         protocol::reject_cursor(request.method, request.params)?;
@@ -192,7 +192,7 @@ impl Router {
         handle: &ClientHandle,
         method: &str,
         params: &RawValue,
-    ) -> Reply {
+    ) -> RpcResult {
         let server = self.registry.get_runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let call = RequestTimeouts::from_spec(&server.spec.timeouts, None);
@@ -211,10 +211,9 @@ impl Router {
                 format!("The server '{}': {e}", server.name()),
             )
         })?;
-        if let Ok(result) = &reply {
-            handle.session().record_issued_uris(&server.id, result);
-        }
-        reply
+        let result = reply.into_result()?;
+        handle.session().record_issued_uris(&server.id, &result);
+        Ok(result)
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn check_message(text: &[u8]) {
                 |result| has_member("result", result.get())
             ));
             if let (Ok(parsed), Ok(sent)) = (read_reply(reply), reply) {
-                assert_eq!(parsed.expect("a result").get(), sent.get());
+                assert_eq!(parsed.into_result().expect("a result").get(), sent.get());
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::{
     encode::{encode_error, encode_result},
-    rpc::{RpcError, code},
+    rpc::{Reply, RpcError, code},
 };
 
 use super::{ClientMessage, MAX_DEPTH, is_answer_to, parse, properties, read_reply};
@@ -89,12 +89,19 @@ fn a_message_without_method_is_a_response_whose_id_and_reply_are_kept() {
     };
     let (id, reply) = parse_reply(r#"{"jsonrpc":"2.0","id":"7","result":{"n":1.0, "z":0.90}}"#);
     assert_eq!(
-        (id, reply.expect("a reply").expect("a result").get()),
+        (
+            id,
+            reply
+                .expect("a reply")
+                .into_result()
+                .expect("a result")
+                .get()
+        ),
         ("\"7\"", r#"{"n":1.0, "z":0.90}"#)
     );
     let (id, reply) =
         parse_reply(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":[1.0]}}"#);
-    let error = reply.expect("a reply").expect_err("an error");
+    let error = reply.expect("a reply").into_result().expect_err("an error");
     assert_eq!((id, error.code, error.message.as_str()), ("1", -1, "no"));
     assert_eq!(error.data.expect("data").get(), "[1.0]");
     assert!(
@@ -239,7 +246,7 @@ fn nesting_is_bounded_without_recursion() {
 fn data_that_is_null_is_data() {
     let error: &RawValue =
         serde_json::from_str(r#"{"code":1,"message":"m","data":null}"#).expect("JSON");
-    let Ok(Err(error)) = read_reply(Err(error)) else {
+    let Ok(Reply::Error(error)) = read_reply(Err(error)) else {
         panic!("an error")
     };
     assert_eq!(error.data.expect("data").get(), "null");
@@ -251,6 +258,7 @@ fn a_clients_error_keeps_all_its_members_and_one_that_cannot_be_read_is_passed_o
         let error: &RawValue = serde_json::from_str(text).expect("JSON");
         read_reply(Err(error))
             .expect("an answer")
+            .into_result()
             .expect_err("an error")
     };
     let parsed = parse_error_reply(r#"{"code":-1.0,"message":"no","data":1.0,"retryAfter":5}"#);

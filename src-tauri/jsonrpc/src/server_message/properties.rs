@@ -6,7 +6,7 @@ use super::{Incoming, ServerMessage, parse};
 use crate::{
     encode::{encode_notification, encode_reply, encode_request},
     json::Json,
-    rpc::RpcError,
+    rpc::{Reply, RpcError},
 };
 
 /// Checks that each part of a message occurs in its text, and stays the same if it is written and
@@ -21,13 +21,14 @@ pub(crate) fn read_is_what_was_sent(text: &[u8]) {
         |raw: &RawValue| assert!(text.contains(raw.get()), "{raw} does not stand in {text}");
     match message {
         ServerMessage::Answer { id, reply } => {
-            if let Ok(result) = &reply {
+            if let Reply::Result(result) = &reply {
                 let result: &RawValue =
                     serde_json::from_str(result.get()).expect("a result is JSON");
                 assert_in_text(result);
                 written_is_read(id.unwrap_or(0), "m", Some(result));
             }
             reply
+                .into_result()
                 .err()
                 .and_then(|error| error.data)
                 .iter()
@@ -88,7 +89,7 @@ fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue
         match read(encode_reply(raw_id.get(), &Ok(value.to_owned().into())).to_vec()) {
             Some(ServerMessage::Answer {
                 id: read,
-                reply: Ok(result),
+                reply: Reply::Result(result),
             }) => {
                 assert_eq!((read, result.get()), (Some(id), value.get()));
             }
@@ -108,7 +109,7 @@ fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue
     match read(encode_reply(raw_id.get(), &Err(error)).to_vec()) {
         Some(ServerMessage::Answer {
             id: read,
-            reply: Err(error),
+            reply: Reply::Error(error),
         }) => {
             assert_eq!(
                 (read, error.code, error.message.as_str()),

@@ -11,7 +11,7 @@ use crate::{
 fn a_result_is_kept_as_it_was_written() {
     let Some(ServerMessage::Answer {
         id,
-        reply: Ok(result),
+        reply: Reply::Result(result),
     }) = parse(&Json::new(
         r#"{"jsonrpc":"2.0","id":7,"result":{"n":1.0,"x":1e400}}"#,
     ))
@@ -24,7 +24,8 @@ fn a_result_is_kept_as_it_was_written() {
 #[test]
 fn an_errors_data_is_kept_and_a_missing_code_is_forgiven() {
     let Some(ServerMessage::Answer {
-        reply: Err(error), ..
+        reply: Reply::Error(error),
+        ..
     }) = parse(&Json::new(
         r#"{"jsonrpc":"2.0","id":7,"error":{"message":"m","data":{"a" : 1}}}"#,
     ))
@@ -41,7 +42,8 @@ fn an_error_keeps_unknown_members_and_a_malformed_error_is_passed_on_whole() {
         r#"{{"jsonrpc":"2.0","id":7,"error":{error}}}"#
     ))) {
         Some(ServerMessage::Answer {
-            reply: Err(error), ..
+            reply: Reply::Error(error),
+            ..
         }) => error,
         other => panic!("{error} is read as {other:?}"),
     };
@@ -102,7 +104,7 @@ fn a_written_message_can_be_read() {
         read(encode_reply(id.get(), &Err(RpcError::new(1, "m"))).to_vec()),
         Some(ServerMessage::Answer {
             id: Some(3),
-            reply: Err(_)
+            reply: Reply::Error(_)
         })
     ));
 }
@@ -111,6 +113,7 @@ fn a_written_message_can_be_read() {
 fn a_result_that_is_null_is_a_result() {
     let reply = |text: &str| match parse(&Json::new(text)) {
         Some(ServerMessage::Answer { reply, .. }) => reply
+            .into_result()
             .map(|result| result.get().to_owned())
             .map_err(|error| error.code),
         other => panic!("{text} is read as {other:?}"),
@@ -134,7 +137,8 @@ fn data_that_is_null_is_data() {
     let text =
         Json::new(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":null}}"#);
     let Some(ServerMessage::Answer {
-        reply: Err(error), ..
+        reply: Reply::Error(error),
+        ..
     }) = parse(&text)
     else {
         panic!("no error")
@@ -179,7 +183,10 @@ fn an_answer_nested_too_deep_fails_its_request_and_other_messages_are_dropped() 
     ));
     assert!(matches!(
         parse(&in_a_string),
-        Some(ServerMessage::Answer { reply: Ok(_), .. })
+        Some(ServerMessage::Answer {
+            reply: Reply::Result(_),
+            ..
+        })
     ));
 }
 

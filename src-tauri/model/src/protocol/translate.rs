@@ -3,7 +3,7 @@
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
-    rpc::{Reply, RpcError, code},
+    rpc::{RpcError, RpcResult, code},
 };
 use serde_json::value::RawValue;
 
@@ -38,7 +38,7 @@ pub fn supports_input_required(method: &str) -> bool {
 }
 
 /// Translates the answer of a server of either era for a modern client.
-pub fn reply_for_modern_client(method: &str, reply: Reply) -> Reply {
+pub fn reply_for_modern_client(method: &str, reply: RpcResult) -> RpcResult {
     match reply {
         Ok(result) => Ok(add_modern_members(method, result)),
         Err(error) if error.code == RESOURCE_NOT_FOUND => Err(RpcError {

@@ -45,7 +45,7 @@ impl Fixture {
     /// Starts a request that asks its client a question. Returns the state for the retry.
     async fn start<F>(&self, answer: impl FnOnce(ClientHandle) -> F) -> String
     where
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = RpcResult> + Send + 'static,
     {
         let reply = self
             .pending_inputs
@@ -58,7 +58,7 @@ impl Fixture {
             .expect("the result has a state")
     }
 
-    async fn retry(&self, state: &str) -> Reply {
+    async fn retry(&self, state: &str) -> RpcResult {
         let params = format!(
             r#"{{"requestState":"{state}","inputResponses":{{"input-1":{{"action":"accept"}}}}}}"#
         );
@@ -73,7 +73,7 @@ impl Fixture {
     }
 }
 
-async fn request_input(back: &ClientHandle) -> Reply {
+async fn request_input(back: &ClientHandle) -> RpcResult {
     let question = InputRequest {
         method: "elicitation/create".into(),
         params: None,
@@ -81,7 +81,7 @@ async fn request_input(back: &ClientHandle) -> Reply {
     back.send_request(&question, Duration::from_secs(600)).await
 }
 
-fn text(reply: Reply) -> String {
+fn text(reply: RpcResult) -> String {
     reply.expect("a result").get().to_owned()
 }
 

@@ -53,8 +53,8 @@ pub(crate) fn verify(
         })?;
     let (entries, from, to) = bounds;
     let found = match walk_chain(&transaction, key)? {
-        Ok(rest) => find_unsealed_call(&transaction, rest)?,
-        Err(found) => Some(found),
+        Walk::Complete(rest) => find_unsealed_call(&transaction, rest)?,
+        Walk::Broken(found) => Some(found),
     };
     let broken = found.map(|found| AuditBreak {
         seq: found.seq.try_into().unwrap_or(u32::MAX),
@@ -76,18 +76,21 @@ struct WalkSummary {
     calls_before: i64,
 }
 
+/// How a walk along the chain ended.
+enum Walk {
+    Complete(WalkSummary),
+    Broken(ChainBreak),
+}
+
 /// Walks along the chain.
-fn walk_chain(
-    connection: &Connection,
-    key: &AuditKey,
-) -> Result<Result<WalkSummary, ChainBreak>, rusqlite::Error> {
+fn walk_chain(connection: &Connection, key: &AuditKey) -> Result<Walk, rusqlite::Error> {
     let mut before = predecessor_of_first(connection)?;
     let mut calls_before = 0;
     let mut statement = connection.prepare(rows::SELECT_ENTRIES)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let Some(read) = rows::entry_from_row(row) else {
-            return Ok(Err(ChainBreak {
+            return Ok(Walk::Broken(ChainBreak {
                 seq: before.seq + 1,
                 fault: AuditFault::Unreadable,
             }));
@@ -98,7 +101,7 @@ fn walk_chain(
             let recorded = recorded
                 .flatten()
                 .filter(|broken| broken.seq == before.seq + 1);
-            return Ok(Err(ChainBreak {
+            return Ok(Walk::Broken(ChainBreak {
                 seq: before.seq + 1,
                 fault: recorded.map_or(fault, |broken| AuditFault::Recorded(broken.why)),
             }));
@@ -109,7 +112,7 @@ fn walk_chain(
                     seq: read.entry.seq,
                     why: "the audit was changed".into(),
                 });
-                return Ok(Err(ChainBreak {
+                return Ok(Walk::Broken(ChainBreak {
                     seq: broken.seq,
                     fault: AuditFault::Recorded(broken.why),
                 }));
@@ -127,12 +130,12 @@ fn walk_chain(
     }
     let head = rows::read_head(connection)?;
     Ok(match end_mismatch(before, head.as_ref(), key) {
-        None => Ok(WalkSummary {
+        None => Walk::Complete(WalkSummary {
             last: before,
             calls_before,
         }),
         // The entry itself is valid; the head does not match it.
-        Some(fault) => Err(ChainBreak {
+        Some(fault) => Walk::Broken(ChainBreak {
             seq: before.seq + 1,
             fault,
         }),

@@ -29,6 +29,8 @@ const MAX_SCOPES: usize = 100;
 pub enum BearerError {
     #[error(transparent)]
     Token(#[from] TokenError),
+    #[error(transparent)]
+    Http(#[from] HttpError),
     /// A person has to sign in.
     #[error(transparent)]
     NeedsSignIn(SignInReason),
@@ -148,14 +150,13 @@ impl Bearer {
     /// before it carries out a request.
     ///
     /// # Errors
-    /// Returns a [`BearerError`] if the request was not carried out because the token cannot be read
-    /// or renewed, or because the server demands a sign-in or more scopes. The inner result is that
-    /// of HTTP itself.
+    /// Returns an error if the HTTP exchange fails, and if the request was not carried out because
+    /// the token cannot be read or renewed, or because the server demands a sign-in or more scopes.
     pub async fn send(
         &self,
         http: &HttpClient,
         request: HttpRequest,
-    ) -> Result<Result<HttpResponse, HttpError>, BearerError> {
+    ) -> Result<HttpResponse, BearerError> {
         // Boxed, because the future of a renewal is large and rarely needed.
         let token = match self.account.cached_token() {
             Some(token) => token,
@@ -163,17 +164,16 @@ impl Bearer {
         };
         // A token is sent only to the server that it was issued for.
         let Some(token) = token.filter(|_| self.is_for_its_server(&request)) else {
-            return self.check_response(http.send(request).await);
+            return self.check_response(http.send(request).await?);
         };
         let retry = request.clone();
-        let response = match http.send(with_token(request, &token)).await {
-            Ok(response) if response.status() == StatusCode::UNAUTHORIZED => response,
-            other => return self.check_response(other),
-        };
-        match Box::pin(self.replace_token(token)).await? {
-            Some(token) => self.check_response(http.send(with_token(retry, &token)).await),
-            None => self.check_response(Ok(response)),
+        let mut response = http.send(with_token(request, &token)).await?;
+        if response.status() == StatusCode::UNAUTHORIZED
+            && let Some(token) = Box::pin(self.replace_token(token)).await?
+        {
+            response = http.send(with_token(retry, &token)).await?;
         }
+        self.check_response(response)
     }
 
     fn is_for_its_server(&self, request: &HttpRequest) -> bool {
@@ -192,11 +192,7 @@ impl Bearer {
     }
 
     /// Checks whether the answer demands that a person signs in.
-    fn check_response(
-        &self,
-        sent: Result<HttpResponse, HttpError>,
-    ) -> Result<Result<HttpResponse, HttpError>, BearerError> {
-        let Ok(response) = &sent else { return Ok(sent) };
+    fn check_response(&self, response: HttpResponse) -> Result<HttpResponse, BearerError> {
         let status = response.status();
         if !matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             if status.is_success()
@@ -207,9 +203,9 @@ impl Bearer {
             {
                 self.update_challenge(None);
             }
-            return Ok(sent);
+            return Ok(response);
         }
-        let header = bearer_challenge(response);
+        let header = bearer_challenge(&response);
         let server = &self.account.key.server;
         let challenge = header
             .as_ref()
@@ -221,7 +217,7 @@ impl Bearer {
         let refuses_all = match status {
             StatusCode::UNAUTHORIZED if !other_scheme => true,
             StatusCode::FORBIDDEN if challenge.is_insufficient_scope() => false,
-            _ => return Ok(sent),
+            _ => return Ok(response),
         };
         let scopes = demanded_scopes(challenge.scope.as_deref());
         let server = server.to_string();

@@ -9,7 +9,7 @@ use std::{
 
 use drawbridge_jsonrpc::{
     json::{Json, RawObject},
-    rpc::{RpcError, code},
+    rpc::{RpcError, RpcResult, code},
     server_message::Incoming,
 };
 use drawbridge_model::{
@@ -25,7 +25,7 @@ use tokio::{
 };
 
 use super::{ANSWER_TIMEOUT, Connection, ServerSession};
-use crate::transport::{Reply, TransportEvent};
+use crate::transport::TransportEvent;
 
 /// The requests of a server that are being answered on one connection. They end with it.
 #[derive(Default)]
@@ -131,7 +131,7 @@ impl ServerSession {
     }
 
     /// Answers a request of the server with the help of the client whose request is in flight.
-    async fn answer_request(&self, request: InputRequest, during: Option<u64>) -> Reply {
+    async fn answer_request(&self, request: InputRequest, during: Option<u64>) -> RpcResult {
         let InputRequest { method, params } = &request;
         if method == "ping" {
             return Ok(Json::new("{}"));

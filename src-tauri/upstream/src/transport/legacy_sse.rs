@@ -19,7 +19,7 @@ use super::{
     EndReason, EventSender, HttpRefusal, LostReason, NotSentReason, RemoteError, Reply,
     TransportError, TransportEvent, TransportRequest,
     pending::Pending,
-    remote::{self, HttpTarget, Remote, TargetError},
+    remote::{self, HttpTarget, Remote, SendError, TargetError},
 };
 use crate::{
     http::{HttpClient, HttpError},
@@ -306,8 +306,11 @@ impl Shared {
         let response = self
             .remote
             .send(request)
-            .await?
-            .map_err(|e| self.map_http_error(e))?;
+            .await
+            .map_err(|error| match error {
+                SendError::Http(error) => self.map_http_error(error),
+                SendError::Unauthorized(error) => error,
+            })?;
         let status = response.status();
         if status.is_success() {
             let body = self.remote.read_body(response).await?;
@@ -328,7 +331,7 @@ impl Shared {
             return Err(self.end_not_sent(EndReason::SessionLost));
         }
         let error = self.remote.parse_refusal(status, &text)?;
-        self.pending.complete(id, Err(error));
+        self.pending.complete(id, Reply::Error(error));
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use drawbridge_jsonrpc::{
     json::Json,
-    rpc::RpcError,
+    rpc::{Reply, RpcError},
     server_message::{self, ServerMessage},
 };
 use drawbridge_model::cause::MapText;
@@ -84,6 +84,14 @@ impl TargetError {
     }
 }
 
+/// Why an HTTP request has no response.
+pub(super) enum SendError {
+    /// The HTTP exchange failed.
+    Http(HttpError),
+    /// The request was not carried out for lack of authorization.
+    Unauthorized(TransportError),
+}
+
 impl Remote {
     /// # Errors
     /// Returns an error if the URL or a header cannot be sent.
@@ -133,25 +141,28 @@ impl Remote {
         request
     }
 
-    /// Sends a request with its authorization. The inner result is that of the HTTP exchange.
+    /// Sends a request with its authorization.
     ///
     /// # Errors
-    /// Returns an error if the request was not carried out for lack of authorization.
-    pub(super) async fn send(
-        &self,
-        request: HttpRequest,
-    ) -> Result<Result<HttpResponse, HttpError>, TransportError> {
+    /// Returns an error if the HTTP exchange fails, or if the request was not carried out for lack
+    /// of authorization.
+    pub(super) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, SendError> {
         let Some(bearer) = &self.bearer else {
-            return Ok(self.http.send(request).await);
+            return self.http.send(request).await.map_err(SendError::Http);
         };
         Box::pin(bearer.send(&self.http, request))
             .await
-            .map_err(|error| match error {
-                BearerError::NeedsSignIn(reason) => TransportError::NeedsSignIn(reason),
-                BearerError::Refused(reason) => {
-                    TransportError::Refused(RefusedReason::Scope(reason))
-                }
-                BearerError::Token(error) => TransportError::NotSent(NotSentReason::Token(error)),
+            .map_err(|error| {
+                SendError::Unauthorized(match error {
+                    BearerError::Http(error) => return SendError::Http(error),
+                    BearerError::NeedsSignIn(reason) => TransportError::NeedsSignIn(reason),
+                    BearerError::Refused(reason) => {
+                        TransportError::Refused(RefusedReason::Scope(reason))
+                    }
+                    BearerError::Token(error) => {
+                        TransportError::NotSent(NotSentReason::Token(error))
+                    }
+                })
             })
     }
 
@@ -187,7 +198,8 @@ impl Remote {
         text: &str,
     ) -> Result<RpcError, TransportError> {
         if let Some(ServerMessage::Answer {
-            reply: Err(error), ..
+            reply: Reply::Error(error),
+            ..
         }) = server_message::parse(&Json::new(text))
         {
             return Ok(error);

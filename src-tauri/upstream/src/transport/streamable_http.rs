@@ -33,7 +33,7 @@ use tokio::{
 use super::{
     EndReason, EventSender, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, Reply,
     TransportError, TransportEvent, TransportRequest,
-    remote::{self, HttpTarget, Remote, TargetError},
+    remote::{self, HttpTarget, Remote, SendError, TargetError},
 };
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 
@@ -58,6 +58,13 @@ pub struct HttpTransport {
     listener: OnceLock<AbortHandle>,
     ended: OnceLock<EndReason>,
     events: EventSender,
+}
+
+/// The response to a POST.
+enum PostResponse {
+    Accepted(HttpResponse),
+    /// A failure status, with a JSON-RPC error.
+    Refused(RpcError),
 }
 
 /// How reading a stream ended.
@@ -118,13 +125,13 @@ impl HttpTransport {
         };
         let body = encode::encode_request(request.id, request.method, request.params);
         let answer = match self.post(body, request.headers).await {
-            Ok(Ok(response)) => {
+            Ok(PostResponse::Accepted(response)) => {
                 if request.method == "initialize" {
                     self.store_session(&response);
                 }
                 self.read_answer(response, request.id).await
             }
-            Ok(Err(error)) => Ok(Err(error)),
+            Ok(PostResponse::Refused(error)) => Ok(Reply::Error(error)),
             Err(error) => Err(error),
         };
         in_flight.answered = true;
@@ -188,7 +195,7 @@ impl HttpTransport {
         &self,
         body: Vec<u8>,
         headers: &[(String, String)],
-    ) -> Result<Result<HttpResponse, RpcError>, TransportError> {
+    ) -> Result<PostResponse, TransportError> {
         let mut request = self.with_session(self.remote.build_post(self.uri(), body));
         request.headers_mut().insert(
             ACCEPT,
@@ -209,15 +216,15 @@ impl HttpTransport {
         let mut response = self
             .remote
             .send(request)
-            .await?
-            .map_err(|e| self.map_http_error(e))?;
+            .await
+            .map_err(|e| self.map_send_error(e))?;
         if let (Some(mut copy), Some(place)) = (copy, self.remote.redirect_target(&response)) {
             copy.uri_mut().clone_from(&place);
             response = self
                 .remote
                 .send(copy)
-                .await?
-                .map_err(|e| self.map_http_error(e))?;
+                .await
+                .map_err(|e| self.map_send_error(e))?;
             let _ = self.moved_to.set(place);
         }
         self.check_status(response).await
@@ -228,13 +235,10 @@ impl HttpTransport {
         self.moved_to.get().unwrap_or(&self.remote.uri)
     }
 
-    async fn check_status(
-        &self,
-        response: HttpResponse,
-    ) -> Result<Result<HttpResponse, RpcError>, TransportError> {
+    async fn check_status(&self, response: HttpResponse) -> Result<PostResponse, TransportError> {
         let status = response.status();
         if status.is_success() {
-            return Ok(Ok(response));
+            return Ok(PostResponse::Accepted(response));
         }
         let text = self.remote.read_text(response).await;
         let error = self.remote.parse_refusal(status, &text);
@@ -247,7 +251,7 @@ impl HttpTransport {
         {
             return Err(self.end_not_sent(EndReason::SessionLost));
         }
-        error.map(Err)
+        error.map(PostResponse::Refused)
     }
 
     /// Ends the connection because a message was not sent. The next request makes a new connection.
@@ -255,6 +259,13 @@ impl HttpTransport {
         self.end(reason.clone());
         self.events.try_send(TransportEvent::Ended(reason.clone()));
         TransportError::NotSent(NotSentReason::Ended(reason))
+    }
+
+    fn map_send_error(&self, error: SendError) -> TransportError {
+        match error {
+            SendError::Http(error) => self.map_http_error(error),
+            SendError::Unauthorized(error) => error,
+        }
     }
 
     fn map_http_error(&self, error: HttpError) -> TransportError {
@@ -362,7 +373,6 @@ impl HttpTransport {
             .remote
             .send(self.stream_request(Some(last_id)))
             .await
-            .ok()?
             .ok()?;
         (response.status() == StatusCode::OK && is_stream(&response)).then_some(response)
     }

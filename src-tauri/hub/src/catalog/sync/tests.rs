@@ -10,7 +10,7 @@ async fn read(pages: &'static [&'static str]) -> Result<FetchedList, SyncError> 
     let next_page = std::sync::atomic::AtomicUsize::new(0);
     let send_request = |_method, _params| {
         let page = pages[next_page.fetch_add(1, std::sync::atomic::Ordering::Relaxed)];
-        async move { Ok(Ok(Json::new(page))) }
+        async move { Ok(Reply::Result(Json::new(page))) }
     };
     read_list(CapabilityKind::Tools, send_request).await
 }

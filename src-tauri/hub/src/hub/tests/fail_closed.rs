@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use drawbridge_jsonrpc::rpc::Reply;
+use drawbridge_jsonrpc::rpc::RpcResult;
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     call::{Call, Decision},
@@ -126,7 +126,7 @@ impl Fixture {
             .expect("admit the call")
     }
 
-    async fn call(&self) -> Reply {
+    async fn call(&self) -> RpcResult {
         let params = json::raw(r#"{"name":"s__t","arguments":{}}"#.into());
         self.test_hub
             .hub
@@ -135,7 +135,10 @@ impl Fixture {
     }
 
     /// Makes a call and lets `act` handle its approval request.
-    async fn call_and_decide<T>(&self, act: impl AsyncFnOnce(ApprovalRequest) -> T) -> (Reply, T) {
+    async fn call_and_decide<T>(
+        &self,
+        act: impl AsyncFnOnce(ApprovalRequest) -> T,
+    ) -> (RpcResult, T) {
         let person = async {
             loop {
                 if let Some(request) = self.test_hub.hub.queue.list().pop() {
@@ -223,7 +226,7 @@ impl Fixture {
 }
 
 #[track_caller]
-fn assert_refused(reply: &Reply, why: &str) {
+fn assert_refused(reply: &RpcResult, why: &str) {
     let result = reply.as_ref().expect("a result").get();
     assert!(
         result.contains(r#""isError":true"#) && result.contains(why),
@@ -240,7 +243,7 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
         hub.router
             .forward(&permitted, &fixture.handle)
             .await
-            .is_ok_and(|reply| reply.is_ok())
+            .is_ok_and(|reply| reply.into_result().is_ok())
     );
     assert_eq!(
         fixture.received_calls(),

@@ -13,7 +13,7 @@ use crate::{
     http::HttpResponse,
     transport::{
         LostReason, MAX_MESSAGE, RefusedReason, RemoteError, TransportError,
-        remote::{Remote, TargetError, excerpt, is_same_origin, to_uri},
+        remote::{Remote, SendError, TargetError, excerpt, is_same_origin, to_uri},
     },
 };
 
@@ -108,8 +108,10 @@ async fn send(remote: &Remote, url: &Url) -> Result<HttpResponse, SseError> {
     request
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    let sent = remote.send(request).await?;
-    sent.map_err(|error| SseError::Remote(remote.error_from(error)))
+    remote.send(request).await.map_err(|error| match error {
+        SendError::Http(error) => SseError::Remote(remote.error_from(error)),
+        SendError::Unauthorized(error) => error.into(),
+    })
 }
 
 fn redirect_location(response: &HttpResponse) -> Option<String> {

@@ -254,6 +254,7 @@ async fn answers_come_on_the_stream_in_any_order() {
             .await
             .expect("the task ends")
             .expect("an answer")
+            .into_result()
             .expect("a result");
         assert_eq!(reply.get(), answer);
     }
@@ -280,6 +281,7 @@ async fn an_answer_in_the_response_to_the_post_is_accepted() {
             .await
             .expect("the task ends")
             .expect("an answer")
+            .into_result()
             .expect("a result")
             .get(),
         "{}"

@@ -14,7 +14,10 @@ use tokio::time::sleep;
 use super::{HttpTransport, MAX_RETRY_PAUSE, RETRY_PAUSE, is_stream};
 use crate::{
     http::HttpResponse,
-    transport::{EndReason, MAX_MESSAGE, TransportEvent, remote},
+    transport::{
+        EndReason, MAX_MESSAGE, TransportEvent,
+        remote::{self, SendError},
+    },
 };
 
 /// Reads the stream until the connection is gone, or the server answers that there is no such
@@ -25,15 +28,18 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
     let mut is_supported = false;
     loop {
         sleep(pause).await;
-        let Some(response) = open(&transport, parser.last_id(), is_supported).await else {
+        let opened = open(&transport, parser.last_id(), is_supported).await;
+        if matches!(opened, Opened::Unsupported) {
             return;
-        };
+        }
         // If the stream is not available for now, the server is asked less and less often.
         pause = parser
             .retry()
             .unwrap_or((pause * 2).max(RETRY_PAUSE))
             .min(MAX_RETRY_PAUSE);
-        let Ok(mut response) = response else { continue };
+        let Opened::Stream(mut response) = opened else {
+            continue;
+        };
         parser.reset_for_reconnect();
         is_supported = true;
         while let Ok(Some(chunk)) = response.chunk().await {
@@ -61,25 +67,40 @@ pub(super) async fn listen(transport: Weak<HttpTransport>) {
     }
 }
 
-/// Requests the stream. `is_supported` is set if the server is known to have it. Returns `None` if
-/// the stream must not be requested again.
+/// The result of a request for the stream.
+enum Opened {
+    Stream(HttpResponse),
+    /// The stream is not available for now.
+    Unavailable,
+    /// The stream must not be requested again.
+    Unsupported,
+}
+
+/// Requests the stream. `is_supported` is set if the server is known to have it.
 async fn open(
     transport: &Weak<HttpTransport>,
     last_id: Option<&str>,
     is_supported: bool,
-) -> Option<Result<HttpResponse, ()>> {
-    let transport = transport
+) -> Opened {
+    let Some(transport) = transport
         .upgrade()
-        .filter(|transport| transport.end_reason().is_none())?;
+        .filter(|transport| transport.end_reason().is_none())
+    else {
+        return Opened::Unsupported;
+    };
     match transport
         .remote
         .send(transport.stream_request(last_id))
         .await
     {
-        Ok(Ok(response)) if response.status() == StatusCode::OK => {
-            is_stream(&response).then_some(Ok(response))
+        Ok(response) if response.status() == StatusCode::OK => {
+            if is_stream(&response) {
+                Opened::Stream(response)
+            } else {
+                Opened::Unsupported
+            }
         }
-        Ok(Ok(response)) if response.status().is_client_error() => {
+        Ok(response) if response.status().is_client_error() => {
             let status = response.status();
             let text = transport.remote.read_text(response).await;
             // If the lost session is noticed here, it costs no call: the next call begins a new
@@ -90,11 +111,11 @@ async fn open(
             {
                 transport.end_not_sent(EndReason::SessionLost);
             }
-            None
+            Opened::Unsupported
         }
         // The authorization failed, for instance because a person has to sign in. The next request
         // reports that.
-        Err(_) => None,
-        Ok(Ok(_) | Err(_)) => Some(Err(())),
+        Err(SendError::Unauthorized(_)) => Opened::Unsupported,
+        Ok(_) | Err(SendError::Http(_)) => Opened::Unavailable,
     }
 }
