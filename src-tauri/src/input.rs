@@ -14,7 +14,7 @@ pub(crate) enum Input {
     MainClosed,
     /// Whether the popup has the keyboard focus from now on.
     PopupFocused(bool),
-    /// The overview that the controller requested with this generation.
+    /// The overview that the controller requested when its counter of changes was at `generation`.
     Refreshed {
         generation: u64,
         overview: Overview,
@@ -23,7 +23,7 @@ pub(crate) enum Input {
     Quit,
 }
 
-/// A choice of the person in the menu.
+/// A choice of the person in the tray menu or in a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
     Open,

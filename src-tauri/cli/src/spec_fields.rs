@@ -55,21 +55,22 @@ pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<Serve
     if let Some(error) = invalid {
         return Err(error);
     }
-    let default_spec = ServerSpec::default();
-    let spec: ServerSpec = serde_json::from_value(members).map_err(FieldError::InvalidSpec)?;
     // An unknown field in a file is kept, but an unknown field on the command line is a mistake.
-    let unknown = spec.other.keys().find(|key| {
-        !default_spec.other.contains_key(*key)
-            && fields
-                .iter()
-                .any(|field| field.split(['.', '=']).next() == Some(key))
+    let unknown = fields.iter().find_map(|field| {
+        let (path, value) = field.split_once('=')?;
+        (value != "null" && !is_known(&members, path)).then(|| path.to_owned())
     });
     match unknown {
-        Some(field) => Err(FieldError::Unknown {
-            field: field.clone(),
-        }),
-        None => Ok(spec),
+        Some(field) => Err(FieldError::Unknown { field }),
+        None => serde_json::from_value(members).map_err(FieldError::InvalidSpec),
     }
+}
+
+/// Returns whether a spec has the field: whether it rejects a value there that no field takes.
+fn is_known(members: &Value, path: &str) -> bool {
+    let mut changed = members.clone();
+    set_value(&mut changed, path, serde_json::json!([[]])).is_some()
+        && ServerSpec::deserialize(changed).is_err()
 }
 
 /// Parses a value as JSON. If the value is not JSON, returns it as a string.
@@ -151,6 +152,7 @@ mod tests {
             ("=x", "FIELD=VALUE"),
             ("timeouts.call_ms=abc", "cannot set 'timeouts.call_ms'"),
             ("visibilty=deferred", "no field 'visibilty'"),
+            ("timeouts.cal_ms=1", "no field 'timeouts.cal_ms'"),
             ("visibility=hidden", "hidden"),
             ("command.x=1", "not an object"),
             ("retries=many", "many"),

@@ -222,8 +222,9 @@ const NO_OAUTH: &str = "Drawbridge's clients do not sign in with OAuth. Add the 
     `drawbridge clients add NAME`, and copy the token that it shows. In this client's configuration, set the header \
     Authorization: Bearer TOKEN with this token. If the header is set already, its token is wrong or was revoked.";
 
-/// Returns whether clients look for OAuth at this path: metadata, also below another path, or the
-/// endpoints that they try if there is no metadata.
+/// Returns whether clients look for OAuth at this path: at a metadata document in `/.well-known/`,
+/// with or without a path before or after it, or at an endpoint that they try if there is no
+/// metadata.
 fn is_oauth_path(path: &str) -> bool {
     let metadata = [
         "oauth-protected-resource",

@@ -1,4 +1,4 @@
-//! `drawbridge tools`: lists the catalog as clients see it, and calls a tool.
+//! `drawbridge tools`: lists the tools of all accepted, enabled servers, and calls a tool.
 
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::api::tools::{CallTool, ExportTools, FunctionTool, ListTools, ToolView};

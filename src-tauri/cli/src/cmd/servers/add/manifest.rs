@@ -160,7 +160,8 @@ fn make_paths_absolute(
 /// Reports each missing input on stderr, one per line.
 ///
 /// # Errors
-/// Returns an error if a required input is missing.
+/// Returns an error if a required input without a default is missing, unless the choice has a
+/// `problem`.
 fn check_missing_inputs(
     choice: &ManifestChoice,
     values: &BTreeMap<String, String>,
