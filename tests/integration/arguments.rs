@@ -353,3 +353,67 @@ fn a_tool_with_a_self_referencing_schema_is_listed_and_validated() {
     );
     assert!(!client.call("named__plan", r#"{"x":"ab"}"#).is_error());
 }
+
+#[test]
+fn a_costly_schema_does_not_delay_other_calls() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    // Each level of the arguments doubles the number of checks.
+    let again = json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "required": ["zz"]});
+    let recursive =
+        json!({"type": "object", "$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [again, again]}}});
+    let costly = add_plan_server(&hub, "costly", &recursive);
+    let plain = add_plan_server(&hub, "plain", &json!({"type": "object"}));
+    hub.set_policy("costly", "allow");
+    hub.set_policy("plain", "allow");
+    let (client, other) = (hub.connect_client("desk"), hub.connect_client("other"));
+    let arguments = format!("{}{{}}{}", r#"{"x":"#.repeat(60), "}".repeat(60));
+    let calls: Vec<_> = (0..4)
+        .map(|_| client.spawn_call("costly__plan", &arguments))
+        .collect();
+    for _ in 0..10 {
+        assert!(!other.call("plain__plan", "{}").is_error());
+    }
+    assert!(
+        calls.iter().any(|call| !call.is_finished()),
+        "the other client's calls are answered meanwhile"
+    );
+    for call in calls {
+        let answer = call.join().expect("the call ends");
+        assert!(
+            !answer.is_error(),
+            "the server checks what takes too long: {}",
+            answer.raw
+        );
+    }
+    assert_eq!(costly.received_calls("plan").len(), 4);
+    assert!(!plain.received_calls("plan").is_empty());
+}
+
+#[test]
+fn a_schema_that_expands_without_bound_excludes_its_tool() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let mut definitions = json!({"a0": {"required": ["zz"]}});
+    for i in 1..=30 {
+        let before = json!({"$ref": format!("#/$defs/a{}", i - 1)});
+        definitions[format!("a{i}")] = json!({"anyOf": [before, before]});
+    }
+    let schema = json!({"type": "object", "$ref": "#/$defs/a30", "$defs": definitions});
+    let file = hub.home.file("exploding.tools");
+    let tools = json!([{"name": "plan", "inputSchema": schema}]);
+    fs::write(&file, tools.to_string()).expect("write the tools");
+    let options = ["--tools", &paths::path_text(&file)];
+    let server = FaultyServer::add(&hub, "exploding", &json!({}), &options);
+    wait_until("the tool is excluded with the reason", || {
+        let shown = server.show().to_string();
+        some_if(shown.contains("its schema is too complex"))
+    });
+    let client = hub.connect_client("desk");
+    let listed = client.list_tools();
+    let name = server.exposed_name("plan");
+    assert!(
+        !listed.contains(&name),
+        "the tool is not offered: {listed:?}"
+    );
+}

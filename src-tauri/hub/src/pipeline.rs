@@ -56,20 +56,20 @@ impl Pipeline {
         };
         let mut tried = Vec::new();
         loop {
-            if let Err(mismatch) = tool
-                .definition
-                .check_arguments(&request.arguments, tool.server.spec.validate)
+            let call = request.build_call(tool.clone(), handle);
+            // A call that a rule denies needs no check.
+            if !self.gate.is_denied(&call)
+                && let Err(mismatch) = tool
+                    .definition
+                    .check_arguments(&request.arguments, tool.server.spec.validate)
+                    .await
             {
                 let name = &tool.exposed_name;
                 return Ok(error_result(&format!(
                     "This call was not run: its arguments do not match the schema of '{name}': {mismatch}"
                 )));
             }
-            let permitted = match self
-                .gate
-                .admit(request.build_call(tool.clone(), handle), Some(handle))
-                .await
-            {
+            let permitted = match self.gate.admit(call, Some(handle)).await {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(error_result(&refusal.to_string())),
             };

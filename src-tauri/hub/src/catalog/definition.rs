@@ -5,6 +5,7 @@ use std::{
     collections::HashMap,
     ops::Range,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use drawbridge_jsonrpc::json::{self, RawObject};
@@ -18,11 +19,19 @@ use drawbridge_model::{
 use jsonschema::Validator;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use tokio::sync::Semaphore;
 
-use super::schema::{self, ArgumentsMismatch, RemoteReference};
+use super::schema::{self, ArgumentsMismatch, Budget, RemoteReference, TooComplex};
 
 /// The maximum length of a definition, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
+/// The steps and the time of a check of arguments on the thread of the calls, and of one on a thread
+/// of its own.
+const SHORT_CHECK: (u32, Duration) = (10_000, Duration::from_millis(20));
+const LONG_CHECK: (u32, Duration) = (5_000_000, Duration::from_secs(1));
+
+/// Lets one long check run at a time.
+static LONG_CHECKS: Semaphore = Semaphore::const_new(1);
 
 /// The reason why a definition cannot be offered to clients.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +49,8 @@ pub enum DefinitionError {
     },
     #[error(transparent)]
     RemoteReference(#[from] RemoteReference),
+    #[error(transparent)]
+    TooComplex(#[from] TooComplex),
 }
 
 /// Something that a server offers.
@@ -97,6 +108,7 @@ impl Definition {
             parse_member(&object, "inputSchema")?.unwrap_or_default();
         let header_params = headers::header_params(&input_schema);
         schema::check_references(&input_schema)?;
+        schema::check_complexity(&input_schema)?;
         drop(object);
         Ok(Self {
             validator: OnceLock::new(),
@@ -154,20 +166,59 @@ impl Definition {
     }
 
     /// Checks whether the arguments fit the tool's schema, as strictly as the server's spec
-    /// demands.
+    /// demands. A check that takes long runs on another thread, one at a time. A check that takes
+    /// too long is left to the server.
     ///
     /// # Errors
     /// Returns an error with the first faults if the arguments do not match the schema.
-    pub fn check_arguments(
+    pub async fn check_arguments(
         &self,
         arguments: &RawValue,
         validate: Validate,
     ) -> Result<(), ArgumentsMismatch> {
-        let compile = || schema::compile_validator(&self.name, &self.input_schema).map(Arc::new);
-        let validator = self.validator.get_or_init(compile);
-        validator.as_ref().map_or(Ok(()), |validator| {
-            schema::check_arguments(validator, arguments, validate)
+        let Some(validator) = self.validator() else {
+            return Ok(());
+        };
+        let budget = Budget::new(SHORT_CHECK);
+        if let Some(checked) = schema::check_arguments(&validator, arguments, validate, budget) {
+            return checked;
+        }
+        // The semaphore is never closed.
+        let _one_at_a_time = LONG_CHECKS.acquire().await;
+        let arguments = arguments.to_owned();
+        let check = move || {
+            let budget = Budget::new(LONG_CHECK);
+            schema::check_arguments(&validator, &arguments, validate, budget)
+        };
+        let checked = tokio::task::spawn_blocking(check).await;
+        checked.ok().flatten().unwrap_or_else(|| {
+            tracing::warn!(
+                "the arguments of '{}' take too long to check, so Drawbridge leaves that to the server",
+                self.name
+            );
+            Ok(())
         })
+    }
+
+    /// Checks arguments like [`Self::check_arguments`], but leaves a check that takes long to the
+    /// server.
+    ///
+    /// # Errors
+    /// Returns an error with the first faults if the arguments do not match the schema.
+    pub fn check_edited_arguments(
+        &self,
+        arguments: &RawValue,
+        validate: Validate,
+    ) -> Result<(), ArgumentsMismatch> {
+        let budget = Budget::new(SHORT_CHECK);
+        self.validator()
+            .and_then(|validator| schema::check_arguments(&validator, arguments, validate, budget))
+            .unwrap_or(Ok(()))
+    }
+
+    fn validator(&self) -> Option<Arc<Validator>> {
+        let compile = || schema::compile_validator(&self.name, &self.input_schema).map(Arc::new);
+        self.validator.get_or_init(compile).clone()
     }
 
     /// Returns the approximate number of tokens that a model needs for it: a quarter of its bytes.

@@ -1,5 +1,7 @@
 //! Checks a tool's arguments against its JSON Schema. Remote references are never fetched.
 
+mod steps;
+
 use std::collections::HashSet;
 
 use drawbridge_model::spec::Validate;
@@ -8,6 +10,8 @@ use serde_json::{Value, value::RawValue};
 use url::Url;
 
 use super::coercion;
+
+pub(super) use steps::{Budget, TooComplex, check_complexity};
 
 /// The maximum number of backtracking steps for a pattern. A text that needs more does not match.
 const MAX_BACKTRACKS: usize = 100_000;
@@ -131,23 +135,30 @@ fn is_meta_schema(url: &Url) -> bool {
 }
 
 /// Returns the validator for arguments, or `None` if every object is valid or the schema cannot be
-/// used.
+/// used. The validator keeps to the budget of [`check_arguments`].
 pub(super) fn compile_validator(tool: &str, schema: &Value) -> Option<Validator> {
     if accepts_any_object(schema) {
         return None;
     }
+    let Some(counted) = steps::count_in(schema) else {
+        tracing::warn!(
+            "the schema of '{tool}' refers to a value that is no schema, so Drawbridge does not check its arguments"
+        );
+        return None;
+    };
     let options = || {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
         Validator::options()
             .offline()
             .with_pattern_options(patterns)
+            .with_keyword(steps::KEYWORD, |_, value, _| Ok(steps::keyword(value)))
     };
     // The metaschemas take a while to prepare, and few schemas refer to them, so they are added
     // only if the first attempt fails.
-    let built = options().build(schema).or_else(|_| {
+    let built = options().build(&counted).or_else(|_| {
         options()
             .with_registry(&referencing::SPECIFICATIONS)
-            .build(schema)
+            .build(&counted)
     });
     built
         .inspect_err(|e| {
@@ -186,8 +197,8 @@ fn accepts_any_object(schema: &Value) -> bool {
         })
 }
 
-/// Checks arguments. Returns `Ok` if they cannot be parsed here, for example because a number is
-/// out of range; the server then checks them.
+/// Checks arguments within a budget. Returns `None` if the budget is used up. Returns `Ok` if they
+/// cannot be parsed here, for example because a number is out of range; the server then checks them.
 ///
 /// # Errors
 /// Returns an error that lists the first violations in the arguments as the client sent them.
@@ -195,33 +206,41 @@ pub(super) fn check_arguments(
     validator: &Validator,
     arguments: &RawValue,
     validate: Validate,
-) -> Result<(), ArgumentsMismatch> {
+    budget: Budget,
+) -> Option<Result<(), ArgumentsMismatch>> {
     if validate == Validate::Off {
-        return Ok(());
+        return Some(Ok(()));
     }
     let length = arguments.get().len();
     let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else {
-        return Ok(());
+        return Some(Ok(()));
     };
-    let (violations, has_more) = {
-        let mut errors = validator.iter_errors(&arguments);
-        let violations: Vec<_> = errors
-            .by_ref()
-            .take(MAX_REPORTED)
-            .map(|e| describe_violation(&e))
-            .collect();
-        (violations, errors.next().is_some())
-    };
-    let may_convert = validate == Validate::Coercible && length <= coercion::MAX_BYTES;
-    if violations.is_empty()
-        || (may_convert && coercion::fits_after_conversion(validator, arguments))
-    {
-        return Ok(());
+    if steps::run(budget, || validator.is_valid(&arguments))? {
+        return Some(Ok(()));
     }
-    Err(ArgumentsMismatch {
+    // Errors take memory, so the search for them has fewer steps.
+    let mismatch = steps::run(budget.for_errors(), || {
+        find_violations(validator, &arguments)
+    })?;
+    let may_convert = validate == Validate::Coercible && length <= coercion::MAX_BYTES;
+    let fits = may_convert
+        && steps::run(budget, || {
+            coercion::fits_after_conversion(validator, arguments)
+        })?;
+    Some(if fits { Ok(()) } else { Err(mismatch) })
+}
+
+fn find_violations(validator: &Validator, arguments: &Value) -> ArgumentsMismatch {
+    let mut errors = validator.iter_errors(arguments);
+    let violations = errors
+        .by_ref()
+        .take(MAX_REPORTED)
+        .map(|e| describe_violation(&e))
+        .collect();
+    ArgumentsMismatch {
         violations,
-        has_more,
-    })
+        has_more: errors.next().is_some(),
+    }
 }
 
 fn describe_violation(error: &jsonschema::ValidationError<'_>) -> String {

@@ -385,6 +385,11 @@ impl Gate {
         true
     }
 
+    /// Returns whether a rule denies the call. The call is not counted or recorded.
+    pub fn is_denied(&self, call: &ToolCall) -> bool {
+        self.rules.find_denial(&call.match_input()).is_some()
+    }
+
     /// Returns whether this is the client's first call of the tool. Returns `false` if the history
     /// cannot be read, so that the request claims nothing that is unknown.
     async fn is_first_call(&self, call: &ToolCall) -> bool {

@@ -98,7 +98,7 @@ pub(super) fn check_edited_arguments(
 ) -> Result<(), EditError> {
     RawObject::parse(arguments)?;
     tool.definition
-        .check_arguments(arguments, tool.server.spec.validate)?;
+        .check_edited_arguments(arguments, tool.server.spec.validate)?;
     match rules.find_denial(&MatchInput {
         arguments: Some(arguments),
         ..*input

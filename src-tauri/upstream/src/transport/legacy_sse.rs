@@ -73,20 +73,20 @@ pub enum SseError {
         "The 'endpoint' event of {url} names no URL: \"{data}\" has neither 'uri' nor 'session_id'"
     )]
     EmptyEndpoint { url: String, data: String },
-    #[error("{url} {does} '{place}', which is not a URL: {source}")]
+    #[error("{url} {referral} '{place}', which is not a URL: {source}")]
     NotUrl {
         url: String,
-        does: Referral,
+        referral: Referral,
         place: String,
         source: url::ParseError,
     },
     #[error(
-        "{url} {does} '{place}', which is another server, so Drawbridge sends nothing there. If the \
+        "{url} {referral} '{place}', which is another server, so Drawbridge sends nothing there. If the \
          server has moved, enter its new URL"
     )]
     OtherOrigin {
         url: String,
-        does: Referral,
+        referral: Referral,
         place: String,
     },
 }
@@ -168,18 +168,22 @@ impl SseError {
             },
             Self::NotUrl {
                 url,
-                does,
+                referral,
                 place,
                 source,
             } => Self::NotUrl {
                 url: change(&url),
-                does,
+                referral,
                 place: change(&place),
                 source,
             },
-            Self::OtherOrigin { url, does, place } => Self::OtherOrigin {
+            Self::OtherOrigin {
+                url,
+                referral,
+                place,
+            } => Self::OtherOrigin {
                 url: change(&url),
-                does,
+                referral,
                 place: change(&place),
             },
         }

@@ -29,7 +29,7 @@ export const state = {
     timedOut: "Nobody decided in time.",
     noScreen: "No screen was open to ask you on.",
     paused: "All calls were paused.",
-    queueFull: "Too many calls of this client waited already.",
+    queueFull: "Too many calls of this client waited already, or nobody decided its last ones.",
     abandoned: "The client disconnected before a decision.",
   },
   deciders: DECIDED_BY_LABELS,
@@ -44,15 +44,15 @@ export const state = {
     unreachable: "The server could not be reached. The call was not sent.",
     unknown: "The connection broke after the call was sent. The server may have run it.",
     timedOut: "The server did not answer in time. It may still have run the call.",
-    cancelled: "The client cancelled the call.",
+    cancelled: "The client cancelled the call or disconnected, or all calls were paused.",
     withheld: "The server ran the call, but its result was not passed on to the client.",
   },
 
   effects: { ...EFFECT_LABELS, none: "–" },
   effectMeanings: {
-    ask: "Each call waits until you approve or deny it.",
+    ask: "Each call waits for your decision, unless a rule allows or denies it.",
     allow: "Calls run without asking, unless a rule denies or asks.",
-    deny: "Calls are denied, unless a rule allows them.",
+    deny: "Calls are denied, unless a rule allows or asks.",
   },
   resultEffects: RESULT_EFFECT_LABELS,
   resultEffectMeanings: {

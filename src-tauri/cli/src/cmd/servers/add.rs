@@ -85,7 +85,8 @@ enum Transport {
 enum Validation {
     /// Require an exact match
     Strict,
-    /// Also accept strings for numbers, booleans, objects and lists, and null for optional values
+    /// Also accept strings for numbers, booleans, objects and lists, numbers and booleans for
+    /// strings, and null for optional values
     #[default]
     Coercible,
     /// Do not check arguments

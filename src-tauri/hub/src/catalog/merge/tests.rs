@@ -20,9 +20,8 @@ fn server_with(id: &str, more: &str) -> Arc<RegisteredServer> {
     ))
 }
 
-fn names(lists: &CatalogView) -> Vec<&str> {
-    lists
-        .entries(CapabilityKind::Tools)
+fn names(view: &CatalogView) -> Vec<&str> {
+    view.entries(CapabilityKind::Tools)
         .iter()
         .map(|tool| tool.exposed_name.as_str())
         .collect()
@@ -118,7 +117,7 @@ fn tools_with_equal_names_get_distinct_exposed_names() {
 }
 
 #[test]
-fn a_tool_that_a_server_lists_twice_is_listed_once() {
+fn the_first_of_two_tools_with_the_same_name_keeps_the_plain_name() {
     let tools = [
         tool(r#"{"name":"a"}"#),
         tool(r#"{"name":"a","description":"other"}"#),
@@ -243,12 +242,12 @@ fn the_first_server_wins_a_bare_name_and_the_other_is_excluded_with_a_reason() {
             .as_str(),
         "z"
     );
-    let left_out = snapshot.all().excluded();
-    assert_eq!((left_out[0].server.as_str(), left_out.len()), ("a", 1));
+    let excluded = snapshot.all().excluded();
+    assert_eq!((excluded[0].server.as_str(), excluded.len()), ("a", 1));
     assert!(
-        left_out[0].entry.why.contains("'z' already uses this name"),
+        excluded[0].entry.why.contains("'z' already uses this name"),
         "{}",
-        left_out[0].entry.why
+        excluded[0].entry.why
     );
 }
 
@@ -346,11 +345,11 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
         name: "work".into(),
         servers,
     });
-    let lists = snapshot.client_view(&ClientScope::All, Some(&profile));
-    assert_eq!(names(&lists), ["a__read", "a__write", "b__read"]);
+    let view = snapshot.client_view(&ClientScope::All, Some(&profile));
+    assert_eq!(names(&view), ["a__read", "a__write", "b__read"]);
     assert!(
-        lists.find(CapabilityKind::Tools, "c__read").is_none()
-            && lists.find(CapabilityKind::Tools, "b__write").is_none()
+        view.find(CapabilityKind::Tools, "c__read").is_none()
+            && view.find(CapabilityKind::Tools, "b__write").is_none()
     );
     assert!(
         snapshot
@@ -372,7 +371,7 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
 }
 
 mod exposed_names {
-    //! I10: exposed names map one to one to (server, tool), have at most 64 characters of
+    //! Exposed names map one to one to (server, tool), have at most 64 characters of
     //! `[A-Za-z0-9_-]`, and are never reserved.
 
     use std::collections::BTreeSet;

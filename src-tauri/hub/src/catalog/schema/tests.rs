@@ -1,3 +1,4 @@
+use drawbridge_jsonrpc::json;
 use drawbridge_model::capability::CapabilityKind;
 use serde_json::json;
 
@@ -11,7 +12,9 @@ fn check_default(schema: &Value, arguments: &Value) -> Result<(), String> {
 fn check_with(validate: Validate, schema: &Value, arguments: &Value) -> Result<(), String> {
     let arguments = serde_json::value::to_raw_value(arguments).expect("json");
     compile_validator("t", schema).map_or(Ok(()), |validator| {
-        check_arguments(&validator, &arguments, validate).map_err(|mismatch| mismatch.to_string())
+        check_arguments(&validator, &arguments, validate, budget(5_000_000))
+            .expect("within the budget")
+            .map_err(|mismatch| mismatch.to_string())
     })
 }
 
@@ -381,4 +384,96 @@ fn a_recursive_schema_does_not_overflow_the_stack() {
     ] {
         let _ = check_default(&schema, &json!({"a":1}));
     }
+}
+
+/// Returns a schema with `n` definitions, each of which refers twice to the one before.
+fn doubling_schema(n: u32) -> Value {
+    let mut definitions = json!({"a0": {"required": ["zz"]}});
+    for i in 1..=n {
+        let before = json!({"$ref": format!("#/$defs/a{}", i - 1)});
+        definitions[format!("a{i}")] = json!({"anyOf": [before, before]});
+    }
+    json!({"type": "object", "$ref": format!("#/$defs/a{n}"), "$defs": definitions})
+}
+
+fn budget(steps: u32) -> Budget {
+    Budget::new((steps, std::time::Duration::from_secs(60)))
+}
+
+/// Checks arguments with a budget of so many steps.
+fn check_in_steps(
+    schema: &Value,
+    arguments: &Value,
+    steps: u32,
+) -> Option<Result<(), ArgumentsMismatch>> {
+    let validator = compile_validator("t", schema).expect("a validator");
+    let arguments = serde_json::value::to_raw_value(arguments).expect("json");
+    check_arguments(&validator, &arguments, Validate::Strict, budget(steps))
+}
+
+#[test]
+fn a_schema_that_expands_without_bound_is_rejected() {
+    assert_eq!(check_complexity(&doubling_schema(10)), Ok(()));
+    for n in [20, 30, 2_000] {
+        assert_eq!(check_complexity(&doubling_schema(n)), Err(TooComplex));
+    }
+    let recursive = json!({"properties":{"x":{"$ref":"#"},"y":{"$ref":"#"}}});
+    assert_eq!(check_complexity(&recursive), Ok(()));
+    let mut chain = json!({});
+    for i in 0..20_000 {
+        chain[format!("a{i}")] = json!({"$ref": format!("#/$defs/a{}", i + 1)});
+    }
+    let chain = json!({"$ref": "#/$defs/a0", "$defs": chain});
+    assert_eq!(check_complexity(&chain), Err(TooComplex));
+}
+
+#[test]
+fn a_check_ends_with_its_budget() {
+    let schema = doubling_schema(14);
+    assert!(check_in_steps(&schema, &json!({}), 10_000).is_none());
+    let checked = check_in_steps(&schema, &json!({}), 1_000_000);
+    assert!(checked.expect("within the budget").is_err());
+    assert_eq!(
+        check_in_steps(&schema, &json!({"zz":1}), 10_000),
+        Some(Ok(()))
+    );
+}
+
+#[test]
+fn recursion_along_the_arguments_ends_with_the_budget_in_every_draft() {
+    let mut arguments = json!({});
+    for _ in 0..60 {
+        arguments = json!({"x": arguments});
+    }
+    for draft in ["draft-04/schema#", "draft-07/schema#"] {
+        let draft = format!("http://json-schema.org/{draft}");
+        let again = json!({"properties":{"x":{"$ref":"#/definitions/a"}},"required":["zz"]});
+        let schema = json!({"$schema": draft, "type": "object", "allOf": [{"$ref":"#/definitions/a"}],
+            "definitions": {"a": {"anyOf": [again, again]}}});
+        assert_eq!(check_complexity(&schema), Ok(()));
+        assert!(
+            check_in_steps(&schema, &arguments, 100_000).is_none(),
+            "{draft}"
+        );
+    }
+}
+
+#[test]
+fn a_check_ends_with_its_time() {
+    let validator = compile_validator("t", &doubling_schema(14)).expect("a validator");
+    let budget = Budget::new((u32::MAX, std::time::Duration::ZERO));
+    let arguments = json::raw("{}".into());
+    let checked = check_arguments(&validator, &arguments, Validate::Strict, budget);
+    assert!(checked.is_none());
+}
+
+#[test]
+fn a_reference_to_something_that_counts_no_steps_is_not_checked() {
+    for to in ["#/default/a", "#/properties/p/enum/0", "#/$defs"] {
+        let schema =
+            json!({"type":"object","default":{"a":{"required":["zz"]}},"allOf":[{"$ref":to}]});
+        assert!(compile_validator("t", &schema).is_none(), "{to}");
+    }
+    let schema = json!({"type":"object","properties":{"default":{"type":"string"},"b":{"$ref":"#/properties/default"}}});
+    assert!(check_default(&schema, &json!({"b":1})).is_err());
 }

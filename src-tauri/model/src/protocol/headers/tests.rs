@@ -47,7 +47,7 @@ fn header_params_are_found_by_their_path() {
 }
 
 #[test]
-fn a_misplaced_x_mcp_header_is_refused() {
+fn an_invalid_x_mcp_header_is_rejected() {
     let string = |name: &str| json!({"type": "string", "x-mcp-header": name});
     for schema in [
         json!({"properties": {"a": string("")}}),

@@ -178,12 +178,12 @@ fn messages_url(url: &Url, session: &str) -> Url {
 fn require_same_origin(
     url: &Url,
     place: Result<Url, url::ParseError>,
-    does: Referral,
+    referral: Referral,
     location: &str,
 ) -> Result<Url, SseError> {
     let place = place.map_err(|source| SseError::NotUrl {
         url: url.to_string(),
-        does,
+        referral,
         place: excerpt(location),
         source,
     })?;
@@ -192,7 +192,7 @@ fn require_same_origin(
     }
     Err(SseError::OtherOrigin {
         url: url.to_string(),
-        does,
+        referral,
         place: excerpt(place.as_str()),
     })
 }

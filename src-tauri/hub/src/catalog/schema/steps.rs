@@ -1,0 +1,263 @@
+//! A budget for the check of arguments. With references, a schema of a few hundred bytes can demand
+//! any number of steps, so each subschema counts the steps that it takes.
+
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    time::{Duration, Instant},
+};
+
+use jsonschema::{Keyword, ValidationError};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value};
+
+/// The keyword that counts the steps of its subschema. It is added to every subschema.
+pub(super) const KEYWORD: &str = "x-drawbridge-steps";
+/// The steps of a subschema with a pattern, which may backtrack.
+const PATTERN_STEPS: u32 = 100;
+/// The steps between two looks at the clock.
+const CLOCK_INTERVAL: u32 = 1_000;
+/// The most steps of a search for errors.
+const MAX_ERROR_STEPS: u32 = 100_000;
+/// The most subschemas that a schema may have, each counted as often as it is referred to.
+const MAX_EXPANDED: u64 = 100_000;
+/// The longest chain of subschemas and references.
+const MAX_DEPTH: usize = 500;
+
+/// How much a check may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    steps: u32,
+    deadline: Instant,
+}
+
+impl Budget {
+    /// Returns a budget of steps and of time from now on.
+    pub(crate) fn new((steps, time): (u32, Duration)) -> Self {
+        Self {
+            steps,
+            deadline: Instant::now() + time,
+        }
+    }
+
+    /// Returns the budget of a search for errors.
+    pub(super) fn for_errors(self) -> Self {
+        Self {
+            steps: self.steps.min(MAX_ERROR_STEPS),
+            ..self
+        }
+    }
+}
+
+/// The error if a schema demands more than any call may take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "its schema is too complex: with its references, it has more than {MAX_EXPANDED} parts, or more than {MAX_DEPTH} \
+     inside each other"
+)]
+pub struct TooComplex;
+
+thread_local! {
+    /// The budget of the check that runs on this thread.
+    static REMAINING: Cell<Option<Budget>> = const { Cell::new(None) };
+}
+
+/// The payload of the unwinding that ends a check.
+struct UsedUp;
+
+/// Runs a check. Returns `None` if it used up the budget.
+pub(super) fn run<T>(budget: Budget, check: impl FnOnce() -> T) -> Option<T> {
+    REMAINING.set(Some(budget));
+    let result = catch_unwind(AssertUnwindSafe(check));
+    REMAINING.set(None);
+    match result {
+        Ok(result) => Some(result),
+        Err(payload) if payload.is::<UsedUp>() => None,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// Takes steps from the budget of this thread. If there are none left, unwinds to [`run`], because
+/// the validator has no other way to end a check.
+fn take(steps: u32) {
+    let Some(mut budget) = REMAINING.get() else {
+        return;
+    };
+    let before = budget.steps;
+    let Some(rest) = before.checked_sub(steps) else {
+        resume_unwind(Box::new(UsedUp));
+    };
+    let is_clock_due = before / CLOCK_INTERVAL != rest / CLOCK_INTERVAL;
+    if is_clock_due && Instant::now() > budget.deadline {
+        resume_unwind(Box::new(UsedUp));
+    }
+    budget.steps = rest;
+    REMAINING.set(Some(budget));
+}
+
+/// The keyword, with the steps of its subschema.
+struct Steps(u32);
+
+impl<'i> Keyword<'i> for Steps {
+    fn validate(&self, _: &'i Value) -> Result<(), ValidationError<'i>> {
+        take(self.0);
+        Ok(())
+    }
+
+    fn is_valid(&self, _: &'i Value) -> bool {
+        take(self.0);
+        true
+    }
+}
+
+/// Makes the keyword from its value in a schema.
+pub(super) fn keyword(value: &Value) -> Box<dyn for<'i> Keyword<'i>> {
+    let steps = value.as_u64().and_then(|steps| u32::try_from(steps).ok());
+    Box::new(Steps(steps.unwrap_or(1)))
+}
+
+/// What the value of a keyword holds.
+enum Holds {
+    /// Named subschemas.
+    Map,
+    /// No subschema.
+    Data,
+    /// A subschema, a list of them, or something unknown that a reference may lead to.
+    Other,
+}
+
+fn holds(keyword: &str) -> Holds {
+    match keyword {
+        "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs"
+        | "definitions" => Holds::Map,
+        "const" | "enum" | "default" | "examples" | "required" | "dependentRequired" | "type"
+        | "$vocabulary" => Holds::Data,
+        _ => Holds::Other,
+    }
+}
+
+/// Returns the subschemas directly inside a schema, except those of the keywords in `except`.
+fn children<'a>(
+    members: &'a Map<String, Value>,
+    except: &[&str],
+) -> impl Iterator<Item = &'a Value> {
+    members
+        .iter()
+        .filter(|(key, _)| !except.contains(&key.as_str()))
+        .flat_map(|(key, value)| match (holds(key), value) {
+            (Holds::Data, _) => Vec::new(),
+            (Holds::Map, Value::Object(named)) => named.values().collect(),
+            (Holds::Map | Holds::Other, value) => vec![value],
+        })
+}
+
+/// Returns the schema with [`KEYWORD`] in every subschema, or `None` if a reference leads to a value
+/// that is not a subschema, where nothing would count its steps.
+pub(super) fn count_in(schema: &Value) -> Option<Value> {
+    let mut counted = schema.clone();
+    add_to(&mut counted).then_some(counted)
+}
+
+fn add_to(schema: &mut Value) -> bool {
+    let members = match schema {
+        Value::Object(members) => members,
+        Value::Array(items) => return items.iter_mut().all(add_to),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return true,
+    };
+    if pointer(members).is_some_and(|pointer| !leads_to_subschema(&pointer)) {
+        return false;
+    }
+    let is_added = members
+        .iter_mut()
+        .all(|(key, value)| match (holds(key), value) {
+            (Holds::Data, _) => true,
+            (Holds::Map, Value::Object(named)) => named.values_mut().all(add_to),
+            (Holds::Map | Holds::Other, value) => add_to(value),
+        });
+    let has_pattern = members.contains_key("pattern") || members.contains_key("patternProperties");
+    let steps = if has_pattern { PATTERN_STEPS } else { 1 };
+    members.insert(KEYWORD.to_owned(), steps.into());
+    is_added
+}
+
+/// Returns the JSON pointer in the fragment of a schema's reference, if it has one.
+fn pointer(members: &Map<String, Value>) -> Option<String> {
+    let references = ["$ref", "$dynamicRef", "$recursiveRef"];
+    let reference = references
+        .iter()
+        .find_map(|keyword| members.get(*keyword)?.as_str())?;
+    let (_, fragment) = reference.split_once('#')?;
+    let fragment = percent_decode_str(fragment).decode_utf8().ok()?;
+    (fragment.is_empty() || fragment.starts_with('/')).then(|| fragment.into_owned())
+}
+
+/// Returns whether [`add_to`] reaches the value at this pointer.
+fn leads_to_subschema(pointer: &str) -> bool {
+    let mut tokens = pointer.split('/').skip(1);
+    while let Some(token) = tokens.next() {
+        match holds(token) {
+            Holds::Data => return false,
+            Holds::Map if tokens.next().is_none() => return false,
+            Holds::Map | Holds::Other => {}
+        }
+    }
+    true
+}
+
+/// Rejects a schema whose parts, counted as often as they are referred to, are too many. A reference
+/// to a part that contains it counts once: the depth of the arguments limits it.
+pub(crate) fn check_complexity(schema: &Value) -> Result<(), TooComplex> {
+    let mut counter = PartCounter {
+        root: schema,
+        known: HashMap::new(),
+        open: HashSet::new(),
+    };
+    match counter.count(schema) {
+        Some(parts) if parts <= MAX_EXPANDED => Ok(()),
+        _ => Err(TooComplex),
+    }
+}
+
+/// Counts the parts of a schema.
+struct PartCounter<'a> {
+    root: &'a Value,
+    /// The number of parts of each schema that is counted already.
+    known: HashMap<*const Value, u64>,
+    /// The schemas that are being counted.
+    open: HashSet<*const Value>,
+}
+
+impl<'a> PartCounter<'a> {
+    /// Returns `None` if the parts are too deep inside each other.
+    fn count(&mut self, schema: &'a Value) -> Option<u64> {
+        let members = match schema {
+            Value::Object(members) => members,
+            Value::Array(items) => return self.sum(items.iter()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return Some(0),
+        };
+        let key = std::ptr::from_ref(schema);
+        if let Some(known) = self.known.get(&key) {
+            return Some(*known);
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return None;
+        }
+        if !self.open.insert(key) {
+            return Some(1);
+        }
+        let target = pointer(members).and_then(|pointer| self.root.pointer(&pointer));
+        // Definitions count where they are referred to.
+        let parts = children(members, &["$defs", "definitions"]);
+        let total = self.sum(parts.chain(target))?.saturating_add(1);
+        self.open.remove(&key);
+        self.known.insert(key, total);
+        Some(total)
+    }
+
+    fn sum(&mut self, mut schemas: impl Iterator<Item = &'a Value>) -> Option<u64> {
+        schemas.try_fold(0_u64, |total, schema| {
+            Some(total.saturating_add(self.count(schema)?))
+        })
+    }
+}
