@@ -172,6 +172,8 @@ impl ClientSessions {
             .stateless
             .get(&key)
             .and_then(|id| table.sessions.get(id))
+            // What a person allowed for a session ends with its idle time.
+            && (!session.is_idle() || session.has_in_flight())
         {
             session.touch();
             return (session.clone(), false);
