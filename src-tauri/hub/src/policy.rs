@@ -18,7 +18,7 @@ mod suggestions;
 mod tool_call;
 mod verdict;
 
-pub use conditions::ConditionError;
+pub use conditions::{ConditionError, canonical_text};
 pub use drawbridge::Drawbridge;
 pub use dry_run::DryRun;
 pub use editor::{PolicyEditor, PolicyError};

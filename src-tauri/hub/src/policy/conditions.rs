@@ -24,6 +24,8 @@ use regex::{Regex, RegexBuilder};
 use serde_json::value::RawValue;
 use url::Url;
 
+pub use canonical::canonical_text;
+
 use number::Number;
 use paths::Folder;
 use pointer::EmbeddedJson;
@@ -319,13 +321,13 @@ impl CompiledPredicate {
     fn holds_for_one(&self, value: &RawValue, cwd: Option<&Path>, mode: MatchMode) -> bool {
         match self {
             // A value with a duplicate key has no canonical text.
-            Self::Equals(wanted) => match (canonical::to_text(value), mode) {
+            Self::Equals(wanted) => match (canonical_text(value), mode) {
                 (None, _) => mode == MatchMode::May,
                 (Some(canonical), _) if wanted.canonical == canonical => true,
                 (Some(_), MatchMode::Must) => false,
                 (Some(_), MatchMode::May) => coercions::may_equal(&wanted.value, value),
             },
-            Self::OneOf(all, wanted) => match (canonical::to_text(value), mode) {
+            Self::OneOf(all, wanted) => match (canonical_text(value), mode) {
                 (None, _) => mode == MatchMode::May,
                 (Some(canonical), _) if wanted.contains(&canonical) => true,
                 (Some(_), MatchMode::Must) => false,
@@ -374,7 +376,7 @@ impl ExpectedValue {
     fn new(literal: &Literal) -> Result<Self, ConditionFault> {
         let wrong = || ConditionFault::InvalidValue(literal.clone());
         let value = RawValue::from_string(literal.0.clone()).map_err(|_| wrong())?;
-        let canonical = canonical::to_text(&value).ok_or_else(wrong)?;
+        let canonical = canonical_text(&value).ok_or_else(wrong)?;
         Ok(Self { value, canonical })
     }
 }

@@ -16,10 +16,10 @@ use drawbridge_model::{
     clock, digest,
     ids::{ClientName, ServerId, Timestamp},
 };
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use crate::catalog::CatalogEntry;
+use crate::{catalog::CatalogEntry, policy::canonical_text};
 
 /// The largest size of the cache, in bytes. If it is exceeded, the oldest results are deleted.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -88,10 +88,7 @@ impl CacheKey {
         if ttl.is_zero() {
             return None;
         }
-        // A serialized `Value` is canonical: its members are sorted, and there is no whitespace.
-        let canonical = serde_json::from_str::<Value>(params.get())
-            .ok()?
-            .to_string();
+        let canonical = canonical_text(params)?;
         let parts = [
             client.as_str(),
             &entry.server.identity,

@@ -9,7 +9,7 @@ use super::{number::Number, pointer};
 
 /// Returns the canonical text, or `None` if an object has a duplicate key or the value is nested
 /// too deep.
-pub(super) fn to_text(value: &RawValue) -> Option<String> {
+pub fn canonical_text(value: &RawValue) -> Option<String> {
     // JSON in a string may be nested deeper than a message can be.
     if json::depth_exceeds(value.get().as_bytes(), json::MAX_DEPTH) {
         return None;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::{
-    canonical,
+    canonical::canonical_text,
     number::Number,
     pointer::{EmbeddedJson, embedded_json, items, members},
 };
@@ -39,7 +39,7 @@ pub(super) fn may_equal(wanted: &RawValue, value: &RawValue) -> bool {
             })
         }
         Some(b'"') => {
-            canonical::to_text(value).is_none_or(|value| Some(value) == canonical::to_text(wanted))
+            canonical_text(value).is_none_or(|value| Some(value) == canonical_text(wanted))
         }
         Some(b't') => may_be_true(value),
         Some(b'f') => may_be_false(value),

@@ -57,6 +57,25 @@ async fn a_fresh_result_is_reused_for_the_same_client_and_arguments() {
 }
 
 #[test]
+fn arguments_that_a_server_may_distinguish_share_no_result() {
+    for (one, other) in [
+        (
+            r#"{"account":18446744073709551617}"#,
+            r#"{"account":18446744073709551999}"#,
+        ),
+        (r#"{"n":0.10000000000000000001}"#, r#"{"n":0.1}"#),
+    ] {
+        assert_ne!(key("a", one).digest, key("a", other).digest, "{one}");
+    }
+    let twice = json::raw(r#"{"f":{"id":1,"id":2}}"#.into());
+    let key = CacheKey::for_call(&ClientName::new("a"), &tool(PURE, 1), &twice, None);
+    assert!(
+        key.is_none(),
+        "a key that occurs twice can mean either value"
+    );
+}
+
+#[test]
 fn only_read_only_idempotent_results_are_cached_and_only_if_the_user_wants_it() {
     let (client, arguments) = (ClientName::new("a"), json::raw("{}".into()));
     let key = |hints, life, extra: Option<&RawValue>| {
