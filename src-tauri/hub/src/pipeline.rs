@@ -215,7 +215,7 @@ fn parse_call(params: Option<&RawValue>) -> Result<CallRequest<'_>, RpcError> {
         .get_string("name")
         .ok_or_else(|| invalid("params.name must be a string".into()))?;
     let arguments = arguments_object(params.get("arguments"))?;
-    let progress_token = ProgressToken::take_from(&mut params);
+    let progress_token = ProgressToken::take_from(&mut params)?;
     Ok(CallRequest {
         name,
         arguments,

@@ -130,7 +130,7 @@ impl Router {
         mut request: RawObject<'_>,
         send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
     ) -> RpcResult {
-        let token = ProgressToken::take_from(&mut request);
+        let token = ProgressToken::take_from(&mut request)?;
         let server = self.registry.get_runnable(server);
         let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
         let deadlines = RequestTimeouts::from_spec(&server.spec.timeouts, None);

@@ -13,6 +13,7 @@ use drawbridge_jsonrpc::{
 };
 use drawbridge_model::{
     ids::{ClientName, ServerId},
+    protocol::ProgressToken,
     protocol::{self, tasks},
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest, ClientSession};
@@ -151,7 +152,9 @@ impl Router {
     pub async fn forward_task_request(&self, request: ClientRequest<'_>) -> RpcResult {
         let ClientRequest { handle, method, .. } = request;
         tasks::check_allowed(&handle.session().hello)?;
-        let request = request.params_object()?;
+        let mut request = request.params_object()?;
+        // Drawbridge asks for no progress of a task.
+        let _ = ProgressToken::take_from(&mut request)?;
         let id = string_member(&request, "taskId")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown task: {id}"));
         let server = self

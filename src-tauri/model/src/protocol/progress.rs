@@ -1,24 +1,35 @@
 //! The token under which a request gets progress.
 
-use std::sync::Arc;
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, LazyLock},
+};
 
-use drawbridge_jsonrpc::json::{self, RawObject};
+use drawbridge_jsonrpc::{
+    json::{self, RawObject},
+    rpc::{RpcError, code},
+};
 use serde_json::value::RawValue;
 
 /// The member of `_meta`, and of the params of `notifications/progress`, that holds the token.
 pub(super) const MEMBER: &str = "progressToken";
+
+/// The key of the hashes in Drawbridge's own tokens.
+static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// A progress token, as its sender wrote it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ProgressToken(Arc<RawValue>);
 
 impl ProgressToken {
-    /// Returns the token under which Drawbridge asks a server for progress: the id of the request.
+    /// Returns the token under which Drawbridge asks a server for progress: the id of the request,
+    /// with a hash that only this process can make, so that no other request can name it.
     pub fn for_request(id: u64) -> Self {
-        Self(json::raw(id.to_string()).into())
+        let hash = KEY.hash_one(id);
+        Self(json::raw(format!(r#""{id}-{hash:016x}""#)).into())
     }
 
-    /// Returns the token in the `_meta` of a request.
+    /// Returns the token in the `_meta` of a request, if it can be read.
     pub fn read(params: &RawObject<'_>) -> Option<Self> {
         let meta = RawObject::parse(params.get("_meta")?).ok()?;
         Some(Self(meta.get(MEMBER)?.to_owned().into()))
@@ -26,10 +37,22 @@ impl ProgressToken {
 
     /// Removes the token from the `_meta` of a request, and returns it. Drawbridge sends the server
     /// a token of its own.
-    pub fn take_from(params: &mut RawObject<'_>) -> Option<Self> {
-        let meta = params.get("_meta")?.to_owned();
-        let mut members = RawObject::parse(&meta).ok()?;
-        let token = members.get(MEMBER)?.to_owned();
+    ///
+    /// # Errors
+    /// Returns an error (`-32602`) if `_meta` is not an object or has a key twice: a server might
+    /// read another token there.
+    pub fn take_from(params: &mut RawObject<'_>) -> Result<Option<Self>, RpcError> {
+        let Some(meta) = params.get("_meta").map(ToOwned::to_owned) else {
+            return Ok(None);
+        };
+        if meta.get() == "null" {
+            return Ok(None);
+        }
+        let mut members = RawObject::parse(&meta)
+            .map_err(|e| RpcError::new(code::INVALID_PARAMS, format!("params._meta: {e}")))?;
+        let Some(token) = members.get(MEMBER).map(ToOwned::to_owned) else {
+            return Ok(None);
+        };
         members.remove(MEMBER);
         if members.keys().next().is_none() {
             params.remove("_meta");
@@ -37,13 +60,16 @@ impl ProgressToken {
             let members = members.to_raw();
             params.set("_meta", members);
         }
-        Some(Self(token.into()))
+        Ok(Some(Self(token.into())))
     }
 
     /// Returns the id of Drawbridge's request to which the params of a server's
     /// `notifications/progress` belong.
     pub fn read_request_id(progress: &RawObject<'_>) -> Option<u64> {
-        progress.get(MEMBER)?.get().parse().ok()
+        let token = progress.get(MEMBER)?;
+        let (id, _) = token.get().strip_prefix('"')?.split_once('-')?;
+        let id = id.parse().ok()?;
+        (Self::for_request(id).get() == token.get()).then_some(id)
     }
 
     /// Replaces the token in the params of a `notifications/progress`.
@@ -66,5 +92,63 @@ impl ProgressToken {
     /// Returns the JSON text of the token.
     pub fn get(&self) -> &str {
         self.0.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(params: &str) -> Result<(Option<String>, String), RpcError> {
+        let params = json::raw(params.into());
+        let mut params = RawObject::parse(&params).expect("an object");
+        let token = ProgressToken::take_from(&mut params)?;
+        let token = token.map(|token| token.get().to_owned());
+        Ok((token, params.to_raw().get().to_owned()))
+    }
+
+    #[test]
+    fn the_token_is_taken_out_and_a_meta_that_servers_may_read_differently_is_refused() {
+        for (params, token, rest) in [
+            (r#"{"a":1}"#, None, r#"{"a":1}"#),
+            (r#"{"_meta":null}"#, None, r#"{"_meta":null}"#),
+            (r#"{"_meta":{"progressToken":"t"}}"#, Some(r#""t""#), "{}"),
+            (
+                r#"{"_meta":{"progressToken":7,"x":1}}"#,
+                Some("7"),
+                r#"{"_meta":{"x":1}}"#,
+            ),
+        ] {
+            let taken = take(params).expect(params);
+            assert_eq!((taken.0.as_deref(), taken.1.as_str()), (token, rest));
+        }
+        for params in [
+            r#"{"_meta":{"progressToken":2,"x":1,"x":2}}"#,
+            r#"{"_meta":{"progressToken":2,"progressToken":3}}"#,
+            r#"{"_meta":[{"progressToken":2}]}"#,
+        ] {
+            let error = take(params).expect_err(params);
+            assert_eq!(error.code, code::INVALID_PARAMS, "{params}");
+        }
+    }
+
+    #[test]
+    fn only_a_token_of_drawbridge_names_a_request() {
+        let read = |token: &str| {
+            let progress = json::raw(format!(r#"{{"progressToken":{token},"progress":1}}"#));
+            let progress = RawObject::parse(&progress).expect("an object");
+            ProgressToken::read_request_id(&progress)
+        };
+        assert_eq!(read(ProgressToken::for_request(7).get()), Some(7));
+        let of_another_request = ProgressToken::for_request(8).get().replace("8-", "7-");
+        for token in [
+            "7",
+            r#""7""#,
+            r#""7-""#,
+            r#""7-0000000000000000""#,
+            &of_another_request,
+        ] {
+            assert_eq!(read(token), None, "{token}");
+        }
     }
 }

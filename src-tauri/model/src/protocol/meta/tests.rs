@@ -18,10 +18,17 @@ fn request_meta_is_taken_out_and_the_rest_is_unchanged() {
     assert!(meta.hello.capabilities.can_answer("roots/list", None));
 }
 
+/// Returns the token 7.
+fn token_7() -> ProgressToken {
+    let params = json::raw(r#"{"_meta":{"progressToken":7}}"#.into());
+    let params = RawObject::parse(&params).expect("an object");
+    ProgressToken::read(&params).expect("a token")
+}
+
 #[test]
 fn meta_survives_being_taken_out_and_added_again() {
     let (meta, rest) = take_request_meta(Some(&params(WHOLE))).expect("take the meta out");
-    let token = ProgressToken::for_request(7);
+    let token = token_7();
     let outgoing = OutgoingMeta {
         modern: true,
         client: Some(&meta.hello),
@@ -35,7 +42,7 @@ fn meta_survives_being_taken_out_and_added_again() {
 
 #[test]
 fn added_meta_appears_once_in_any_notation_of_the_params() {
-    let token = ProgressToken::for_request(7);
+    let token = token_7();
     let outgoing = OutgoingMeta {
         progress_token: Some(&token),
         ..OutgoingMeta::default()
