@@ -5,7 +5,7 @@ mod steps;
 use std::collections::HashSet;
 
 use drawbridge_model::spec::Validate;
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::{PatternOptions, Validator, error::ValidationErrorKind};
 use serde_json::{Value, value::RawValue};
 use url::Url;
 
@@ -250,7 +250,12 @@ fn describe_violation(error: &jsonschema::ValidationError<'_>) -> String {
     } else {
         path.as_str()
     };
-    let mut message = error.to_string();
+    let mut message = if let ValidationErrorKind::Not { schema } = error.kind() {
+        let schema = steps::without_keyword(schema);
+        format!("{schema} is not allowed for {}", error.instance())
+    } else {
+        error.to_string()
+    };
     if let Some((end, _)) = message.char_indices().nth(MAX_VIOLATION_CHARS) {
         message.truncate(end);
         message.push('…');

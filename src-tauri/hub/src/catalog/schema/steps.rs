@@ -181,6 +181,19 @@ fn add_to(schema: &mut Value) -> bool {
     is_added
 }
 
+/// Returns a part of a schema without [`KEYWORD`], for people.
+pub(super) fn without_keyword(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(key, _)| *key != KEYWORD)
+            .map(|(key, value)| (key.clone(), without_keyword(value)))
+            .collect(),
+        Value::Array(items) => items.iter().map(without_keyword).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => schema.clone(),
+    }
+}
+
 /// Returns the JSON pointer in the fragment of a schema's reference, if it has one.
 fn pointer(members: &Map<String, Value>) -> Option<String> {
     let references = ["$ref", "$dynamicRef", "$recursiveRef"];

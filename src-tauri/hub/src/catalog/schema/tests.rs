@@ -477,3 +477,13 @@ fn a_reference_to_something_that_counts_no_steps_is_not_checked() {
     let schema = json!({"type":"object","properties":{"default":{"type":"string"},"b":{"$ref":"#/properties/default"}}});
     assert!(check_default(&schema, &json!({"b":1})).is_err());
 }
+
+#[test]
+fn a_violation_shows_the_schema_as_the_server_wrote_it() {
+    let schema = json!({"type":"object","properties":{"a":{"not":{"anyOf":[{"type":"string"}]}}}});
+    let violation = check_default(&schema, &json!({"a":"x"})).expect_err("a string");
+    assert_eq!(
+        violation,
+        r#"/a: {"anyOf":[{"type":"string"}]} is not allowed for "x" (schema keyword 'not')"#
+    );
+}
