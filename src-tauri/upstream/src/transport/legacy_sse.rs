@@ -19,7 +19,7 @@ use super::{
     EndReason, EventSender, HttpRefusal, LostReason, NotSentReason, RemoteError, Reply,
     TransportError, TransportEvent, TransportRequest,
     pending::Pending,
-    remote::{self, HttpTarget, Remote, SendError, TargetError},
+    remote::{self, HttpTarget, Remote, TargetError},
 };
 use crate::{
     http::{HttpClient, HttpError},
@@ -311,10 +311,7 @@ impl Shared {
             .remote
             .send(request)
             .await
-            .map_err(|error| match error {
-                SendError::Http(error) => self.map_http_error(error),
-                SendError::Unauthorized(error) => error,
-            })?;
+            .map_err(|e| e.into_transport_error(|e| self.map_http_error(e)))?;
         let status = response.status();
         if status.is_success() {
             let body = self.remote.read_body(response).await?;

@@ -92,6 +92,19 @@ pub(super) enum SendError {
     Unauthorized(TransportError),
 }
 
+impl SendError {
+    /// Returns the error of the message. `map_http` makes it if the HTTP exchange failed.
+    pub(super) fn into_transport_error(
+        self,
+        map_http: impl FnOnce(HttpError) -> TransportError,
+    ) -> TransportError {
+        match self {
+            Self::Http(error) => map_http(error),
+            Self::Unauthorized(error) => error,
+        }
+    }
+}
+
 impl Remote {
     /// # Errors
     /// Returns an error if the URL or a header cannot be sent.

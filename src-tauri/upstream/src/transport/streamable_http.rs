@@ -33,7 +33,7 @@ use tokio::{
 use super::{
     EndReason, EventSender, InvalidAnswer, LostReason, MAX_MESSAGE, NotSentReason, Reply,
     TransportError, TransportEvent, TransportRequest,
-    remote::{self, HttpTarget, Remote, SendError, TargetError},
+    remote::{self, HttpTarget, Remote, TargetError},
 };
 use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 
@@ -217,14 +217,14 @@ impl HttpTransport {
             .remote
             .send(request)
             .await
-            .map_err(|e| self.map_send_error(e))?;
+            .map_err(|e| e.into_transport_error(|e| self.map_http_error(e)))?;
         if let (Some(mut copy), Some(place)) = (copy, self.remote.redirect_target(&response)) {
             copy.uri_mut().clone_from(&place);
             response = self
                 .remote
                 .send(copy)
                 .await
-                .map_err(|e| self.map_send_error(e))?;
+                .map_err(|e| e.into_transport_error(|e| self.map_http_error(e)))?;
             let _ = self.moved_to.set(place);
         }
         self.check_status(response).await
@@ -259,13 +259,6 @@ impl HttpTransport {
         self.end(reason.clone());
         self.events.try_send(TransportEvent::Ended(reason.clone()));
         TransportError::NotSent(NotSentReason::Ended(reason))
-    }
-
-    fn map_send_error(&self, error: SendError) -> TransportError {
-        match error {
-            SendError::Http(error) => self.map_http_error(error),
-            SendError::Unauthorized(error) => error,
-        }
     }
 
     fn map_http_error(&self, error: HttpError) -> TransportError {
