@@ -219,7 +219,6 @@ impl Hub {
             registry.clone(),
             catalog.clone(),
             store.clone(),
-            journal.clone(),
         );
         let hub = Arc::new(Self {
             access: Access::load(store.clone(), events.clone(), admin_token).await?,

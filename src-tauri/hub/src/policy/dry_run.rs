@@ -51,7 +51,7 @@ impl PolicyEditor {
             limit: MAX_EXAMINED,
             ..PastCallFilter::default()
         };
-        self.journal.flush().await;
+        self.store.journal().flush().await;
         let mut past = DryRun::default();
         let mut hints = BTreeMap::new();
         for call in self.store.past_calls(&filter).await? {

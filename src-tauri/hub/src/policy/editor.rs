@@ -7,7 +7,7 @@ use drawbridge_model::{
     policy::{Effect, Lifetime, Rule, RuleSpec, Scope},
     random,
 };
-use drawbridge_store::{Journal, Store, StoreError, table::rule::RuleNote};
+use drawbridge_store::{Store, StoreError, table::rule::RuleNote};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -28,7 +28,6 @@ pub struct PolicyEditor {
     pub(super) registry: Registry,
     pub(super) catalog: Catalog,
     pub(super) store: Store,
-    pub(super) journal: Journal,
 }
 
 /// The reason why the policy was not changed.
@@ -73,19 +72,12 @@ struct ImportNote<'a> {
 }
 
 impl PolicyEditor {
-    pub fn new(
-        rules: Rules,
-        registry: Registry,
-        catalog: Catalog,
-        store: Store,
-        journal: Journal,
-    ) -> Self {
+    pub fn new(rules: Rules, registry: Registry, catalog: Catalog, store: Store) -> Self {
         Self {
             rules,
             registry,
             catalog,
             store,
-            journal,
         }
     }
 

@@ -113,13 +113,7 @@ impl Rules {
     fn ruling(&self, input: &MatchInput<'_>, count_call: impl Fn(&CompiledRule) -> bool) -> Ruling {
         let rules = self.rules.load();
         match rules.ruling(input, clock::now(), count_call) {
-            Some((effect, rule)) => Ruling {
-                effect,
-                decided_by: DecidedBy::Rule,
-                rule: Some(rule.rule.id.clone()),
-                reason: rule.reason.clone(),
-                is_counted: rule.is_counted(),
-            },
+            Some((effect, rule)) => rule.ruling(effect),
             None => Ruling {
                 effect: rules.default,
                 decided_by: DecidedBy::Default,
@@ -132,8 +126,10 @@ impl Rules {
 
     /// Returns the ruling if a rule denies the call. The call is not counted.
     pub fn find_denial(&self, input: &MatchInput<'_>) -> Option<Ruling> {
-        Some(self.evaluate(input))
-            .filter(|ruling| ruling.effect == Effect::Deny && ruling.decided_by == DecidedBy::Rule)
+        let has_calls = |rule: &CompiledRule| rule.remaining_calls() != Some(0);
+        let rules = self.rules.load();
+        let rule = rules.find_rule(Effect::Deny, input, clock::now(), has_calls)?;
+        Some(rule.ruling(Effect::Deny))
     }
 
     /// Returns the strictest effect that a rule has on the result of the call, and the rule in

@@ -79,7 +79,7 @@ impl PolicyEditor {
             limit: MAX_CALLS,
             ..Default::default()
         };
-        self.journal.flush().await;
+        self.store.journal().flush().await;
         let calls = self.store.past_calls(&filter).await?;
         let mut days: Vec<DayStats> = (first..=today)
             .map(|day| DayStats {

@@ -13,7 +13,7 @@ use drawbridge_model::{
     policy::{Effect, Lifetime, Rule},
 };
 
-use super::{MatchInput, Timestamp};
+use super::{DecidedBy, MatchInput, Ruling, Timestamp};
 use crate::policy::conditions::{ConditionError, Conditions, MatchMode, working_dir};
 
 /// A rule with its compiled conditions.
@@ -104,6 +104,17 @@ impl CompiledRule {
         }
     }
 
+    /// Returns the ruling that the rule gives.
+    pub(super) fn ruling(&self, effect: Effect) -> Ruling {
+        Ruling {
+            effect,
+            decided_by: DecidedBy::Rule,
+            rule: Some(self.rule.id.clone()),
+            reason: self.reason.clone(),
+            is_counted: self.is_counted(),
+        }
+    }
+
     /// Counts a call. Returns `false` if the rule has no calls left.
     pub(super) fn count_call(&self) -> bool {
         let Lifetime::Calls { count } = self.rule.spec.lifetime else {
@@ -188,16 +199,23 @@ impl RuleSet {
     ) -> Option<(Effect, &CompiledRule)> {
         [Effect::Deny, Effect::Allow, Effect::Ask]
             .into_iter()
-            .find_map(|effect| {
-                let matching = || {
-                    self.for_server(&input.server.id)
-                        .filter(|rule| rule.decides(effect, input, now))
-                };
-                let unlimited = matching().find(|rule| !rule.is_counted());
-                unlimited
-                    .or_else(|| matching().find(|rule| count_call(rule)))
-                    .map(|rule| (effect, rule))
-            })
+            .find_map(|effect| Some((effect, self.find_rule(effect, input, now, &count_call)?)))
+    }
+
+    /// Returns the rule that gives a call this effect, if there is one.
+    pub(super) fn find_rule(
+        &self,
+        effect: Effect,
+        input: &MatchInput<'_>,
+        now: Timestamp,
+        count_call: impl Fn(&CompiledRule) -> bool,
+    ) -> Option<&CompiledRule> {
+        let matching = || {
+            self.for_server(&input.server.id)
+                .filter(|rule| rule.decides(effect, input, now))
+        };
+        let unlimited = matching().find(|rule| !rule.is_counted());
+        unlimited.or_else(|| matching().find(|rule| count_call(rule)))
     }
 
     /// Returns the rules that may apply to a server.
