@@ -1,7 +1,10 @@
 //! A short form of a waiting call for menus and notifications. They have no room for a long call,
 //! so that a call which cannot be shown there completely is approved only in the windows.
 
-use drawbridge_model::{approval::ApprovalRequest, ids::CallId, invisible_chars::is_hidden};
+use drawbridge_model::{
+    approval::ApprovalRequest, ids::CallId, invisible_chars::is_hidden,
+    protocol::guarded::GuardedMethod,
+};
 
 /// The most characters of a name that a client or a server chose.
 const MAX_NAME_CHARS: usize = 40;
@@ -70,7 +73,8 @@ pub(crate) fn arguments_line(request: &ApprovalRequest, max_chars: usize) -> Opt
 /// hidden or sent besides the arguments, and there is no change that a person has to read first.
 pub(crate) fn is_complete(request: &ApprovalRequest) -> bool {
     let names = [request.client.as_str(), &request.server_name, &request.tool];
-    request.extra.is_none()
+    request.method == GuardedMethod::CallTool
+        && request.extra.is_none()
         && request.result.is_none()
         && request.suspended.is_none()
         && request.changed.is_none()

@@ -72,10 +72,6 @@ pub(crate) fn server_state(server: &str, label: &str) -> String {
     format!("{server}: {label}")
 }
 
-pub(crate) fn client_wants_to_call(client: &str, server: &str, tool: &str) -> String {
-    format!("{client} wants to call {tool} of {server}")
-}
-
 /// Asks about a result that a rule holds.
 pub(crate) fn ask_to_show_result(client: &str, server: &str, tool: &str) -> String {
     format!("Show the result of {tool} of {server} to {client}?")

@@ -147,7 +147,15 @@ fn invalid_arguments_reach_neither_a_person_nor_the_server() {
         answer.raw
     );
     let calls = home.cli(&["calls", "list", "--json"]).expect_json();
-    assert_eq!(calls, json!([]), "no call is recorded");
+    assert_eq!(
+        (
+            &calls[0]["decision"],
+            &calls[0]["decided_by"],
+            &calls[0]["outcome"]
+        ),
+        (&json!("denied"), &json!("hub"), &json!("not_sent")),
+        "the call is recorded: {calls}"
+    );
     hub.set_policy("files", "allow");
     assert_eq!(
         call_file_tool(

@@ -11,6 +11,7 @@ mod decisions;
 mod endpoint_access;
 mod everything;
 mod faults;
+mod guarded_requests;
 mod idle;
 mod inspector;
 mod keyring;

@@ -34,7 +34,7 @@ const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
     (
         UPSTREAM,
         &[
-            &["dirty_set", "http", "lines"],
+            &["client_requests", "dirty_set", "http", "lines"],
             &["oauth", "transport"],
             &[
                 "connection",

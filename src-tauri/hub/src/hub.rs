@@ -51,7 +51,7 @@ use crate::{
     access::Access,
     catalog::{Catalog, KindChanges, Profiles},
     error::ApiError,
-    pipeline::Pipeline,
+    pipeline::{ClientRequests, Pipeline},
     policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
     registry::{Registry, Watch},
     router::Router,
@@ -170,6 +170,19 @@ impl Hub {
             spec_changes.clone(),
         )
         .await?;
+        let journal = store.journal();
+        journal.recover().await?;
+        let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
+        let queue = Queue::new(events.clone());
+        let drawbridge = Drawbridge::new(settings.clone(), events.clone());
+        let gate = Gate::new(
+            rules.clone(),
+            queue.clone(),
+            drawbridge.clone(),
+            store.clone(),
+            settings.clone(),
+            (events.clone(), logs.clone()),
+        );
         let (session_events, announcements) = SessionEvents::new();
         let signed_in = DirtySet::default();
         let authorizer = Authorizer::load(
@@ -188,7 +201,8 @@ impl Hub {
             authorizer.clone(),
             guard.clone(),
         );
-        let pool = Pool::new(connector, session_events.clone());
+        let client_requests = Arc::new(ClientRequests::new(gate.clone()));
+        let pool = Pool::new(connector, session_events.clone(), client_requests);
         let profiles = Profiles::load(store.clone(), events.clone()).await?;
         let catalog = Catalog::load(
             registry.clone(),
@@ -200,19 +214,6 @@ impl Hub {
         )
         .await?;
         let mut tasks = catalog.spawn_refresh(session_events.list_changes);
-        let journal = store.journal();
-        journal.recover().await?;
-        let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
-        let queue = Queue::new(events.clone());
-        let drawbridge = Drawbridge::new(settings.clone(), events.clone());
-        let gate = Gate::new(
-            rules.clone(),
-            queue.clone(),
-            drawbridge.clone(),
-            store.clone(),
-            settings.clone(),
-            (events.clone(), logs.clone()),
-        );
         let router = Router::new(registry.clone(), catalog.clone(), pool.clone());
         let policy_editor = PolicyEditor::new(
             rules.clone(),
@@ -257,7 +258,7 @@ impl Hub {
             hub.journal.clone(),
             hub.settings.clone(),
         ));
-        tasks.spawn(forward_notifications(hub.router.clone(), announcements));
+        tasks.spawn(forward_notifications(hub.pipeline.clone(), announcements));
         let watch = hub.watch_specs();
         *hub.background() = Background {
             _watch: watch,
@@ -511,7 +512,7 @@ impl Hub {
             .iter()
             .flat_map(|wanted| &wanted.resources);
         for uri in resources {
-            if let Err(error) = self.router.subscribe(&handle, uri).await {
+            if let Err(error) = self.pipeline.subscribe(&handle, uri.clone()).await {
                 self.sessions.close(&session.id);
                 return Err(error);
             }
@@ -678,11 +679,11 @@ fn notify_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>
 
 /// Forwards notifications that servers send by themselves.
 async fn forward_notifications(
-    router: Router,
+    pipeline: Pipeline,
     mut announcements: mpsc::Receiver<ServerNotification>,
 ) {
     while let Some(announced) = announcements.recv().await {
-        router.forward_notification(&announced);
+        pipeline.forward_notification(&announced);
     }
 }
 

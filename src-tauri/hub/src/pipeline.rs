@@ -1,9 +1,19 @@
-//! The path of a call, top to bottom: parse, find, decide and record, forward, answer.
+//! The path of a call, top to bottom: parse, find, decide and record, forward, answer. The other
+//! guarded requests take the same steps in [`guarded`], [`tasks`] and [`client_requests`].
+
+mod client_requests;
+mod guarded;
+mod tasks;
 
 use drawbridge_model::{
-    call::Outcome, capability::CapabilityKind, protocol::ProgressToken, spec::RegisteredServer,
+    call::{Decision, Outcome},
+    capability::CapabilityKind,
+    ids::ServerId,
+    policy::RequestKind,
+    protocol::{ProgressToken, guarded::GuardedMethod},
+    spec::{RegisteredServer, ServerSpec},
 };
-use std::{borrow::Cow, collections::HashSet, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, path::PathBuf, sync::Arc};
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
@@ -18,13 +28,20 @@ use crate::{
         CatalogEntry,
         deferred::{self, DeferredCallError},
     },
-    policy::{Gate, Permitted, ToolCall},
+    policy::{Gate, GuardedRequest, Permitted, Refusal},
     router::{ForwardError, Router},
 };
+
+pub use client_requests::ClientRequests;
 
 /// The answer to a call that was in flight when the user paused all calls.
 const PAUSED_MESSAGE: &str = "All calls are paused. This call was aborted; it is unknown whether it was run. \
                               Do not retry it unless the user asks.";
+
+/// The reason in the record of a request that the pause has cancelled.
+const PAUSED_REASON: &str = "all calls were paused";
+/// The server id in the records of Drawbridge's own tools.
+const OWN_SERVER: &str = "drawbridge";
 
 /// All calls were paused while a call was in flight.
 struct Paused;
@@ -34,11 +51,16 @@ struct Paused;
 pub struct Pipeline {
     router: Router,
     gate: Gate,
+    client_requests: ClientRequests,
 }
 
 impl Pipeline {
     pub fn new(router: Router, gate: Gate) -> Self {
-        Self { router, gate }
+        Self {
+            client_requests: ClientRequests::new(gate.clone()),
+            router,
+            gate,
+        }
     }
 
     /// Answers a `tools/call`. If the future is dropped, the call is abandoned or cancelled.
@@ -50,9 +72,15 @@ impl Pipeline {
     pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let mut request = parse_call(request.params)?;
-        let mut tool = match self.find(handle, &mut request).await? {
-            Found::Tool(tool) => tool,
-            Found::Answer(answer) => return Ok(answer),
+        let mut tool = match self.find(handle, &mut request).await {
+            Err(error) => {
+                self.record_unknown(&request, handle, &error).await?;
+                return Err(error);
+            }
+            Ok(Found::Tool(tool)) => tool,
+            Ok(Found::Answer(answer)) => {
+                return self.record_own_answer(&request, handle, answer).await;
+            }
         };
         let mut tried = Vec::new();
         loop {
@@ -65,9 +93,17 @@ impl Pipeline {
                     .await
             {
                 let name = &tool.exposed_name;
-                return Ok(error_result(&format!(
-                    "This call was not run: its arguments do not match the schema of '{name}': {mismatch}"
-                )));
+                let why = format!("its arguments do not match the schema of '{name}': {mismatch}");
+                return Ok(
+                    match self
+                        .gate
+                        .record_answered(&call, Decision::Denied, why.clone())
+                        .await
+                    {
+                        Ok(()) => error_result(&format!("This call was not run: {why}")),
+                        Err(refusal) => error_result(&refusal.to_string()),
+                    },
+                );
             }
             let permitted = match self.gate.admit(call, Some(handle)).await {
                 Ok(permitted) => permitted,
@@ -75,8 +111,8 @@ impl Pipeline {
             };
             // A person has edited the arguments. If the call goes to a fallback, the edited ones
             // are decided anew and sent there.
-            if permitted.call().arguments.get() != request.arguments.get() {
-                request.arguments.clone_from(&permitted.call().arguments);
+            if permitted.request().arguments.get() != request.arguments.get() {
+                request.arguments.clone_from(&permitted.request().arguments);
                 request.params.set("arguments", request.arguments.clone());
             }
             let forwarded = tokio::select! {
@@ -86,7 +122,7 @@ impl Pipeline {
                 forwarded = self.router.forward(&permitted, handle) => Ok(forwarded),
             };
             let Ok(forwarded) = forwarded else {
-                permitted.record_outcome(Outcome::Cancelled, "all calls were paused".into());
+                permitted.record_outcome(Outcome::Cancelled, PAUSED_REASON.into());
                 return Ok(error_result(PAUSED_MESSAGE));
             };
             match forwarded {
@@ -102,25 +138,83 @@ impl Pipeline {
                     );
                     tool = next;
                 }
-                Ok(Reply::Result(result)) => match self
-                    .gate
-                    .release_result(&permitted, result, Some(handle))
-                    .await
-                {
-                    Ok(result) => {
-                        handle
-                            .session()
-                            .record_issued_uris(&permitted.call().tool.server.id, &result);
-                        return finish_call(permitted, Ok(Reply::Result(result)));
-                    }
-                    Err(refusal) => {
-                        permitted.record_outcome(Outcome::Withheld, refusal.to_string());
-                        return Ok(error_result(&refusal.to_string()));
-                    }
-                },
-                forwarded => return finish_call(permitted, forwarded),
+                Ok(Reply::Result(result)) => {
+                    return Ok(match self.release(&permitted, result, handle).await {
+                        Ok(result) => {
+                            let outcome = if is_error(&result) {
+                                Outcome::ServerError
+                            } else {
+                                Outcome::Ok
+                            };
+                            permitted.record_outcome(outcome, String::new());
+                            result
+                        }
+                        Err(refusal) => {
+                            permitted.record_outcome(Outcome::Withheld, refusal.to_string());
+                            error_result(&refusal.to_string())
+                        }
+                    });
+                }
+                Ok(Reply::Error(error)) => return finish_failed_call(permitted, Ok(error)),
+                Err(error) => return finish_failed_call(permitted, Err(error)),
             }
         }
+    }
+
+    /// Returns the result of a permitted request for the client, as the rules for results demand. The
+    /// requests to the client in it are decided like any others.
+    async fn release(
+        &self,
+        permitted: &Permitted,
+        result: Json,
+        handle: &ClientHandle,
+    ) -> Result<Json, Refusal> {
+        let request = permitted.request();
+        let result = self
+            .gate
+            .release_result(request, permitted.record(), result, Some(handle))
+            .await?;
+        self.client_requests
+            .admit_in_result(&request.server, &result, handle)
+            .await?;
+        handle
+            .session()
+            .record_issued_uris(&request.server.id, &result);
+        Ok(result)
+    }
+
+    /// Records a call that one of Drawbridge's own tools has answered.
+    async fn record_own_answer(
+        &self,
+        request: &CallRequest<'_>,
+        handle: &ClientHandle,
+        answer: Json,
+    ) -> RpcResult {
+        let call = request.without_server(handle, OWN_SERVER);
+        let reason = "answered by Drawbridge".to_owned();
+        match self
+            .gate
+            .record_answered(&call, Decision::Allowed, reason)
+            .await
+        {
+            Ok(()) => Ok(answer),
+            Err(refusal) => Ok(error_result(&refusal.to_string())),
+        }
+    }
+
+    /// Records a call of a tool that no server has.
+    async fn record_unknown(
+        &self,
+        request: &CallRequest<'_>,
+        handle: &ClientHandle,
+        error: &RpcError,
+    ) -> Result<(), RpcError> {
+        let call = request.without_server(handle, "");
+        let reason = error.message.clone();
+        self.gate
+            .record_answered(&call, Decision::Denied, reason)
+            .await
+            .map_err(|refusal| RpcError::new(code::INTERNAL_ERROR, refusal.to_string()))
     }
 
     /// Finds the tool that a request names, directly or through `tool_call`. Answers `tool_search`.
@@ -185,13 +279,34 @@ struct CallRequest<'a> {
 
 impl CallRequest<'_> {
     /// Builds the call of a tool, with the server's own name of the tool.
-    fn build_call(&mut self, tool: Arc<CatalogEntry>, handle: &ClientHandle) -> ToolCall {
+    fn build_call(&mut self, tool: Arc<CatalogEntry>, handle: &ClientHandle) -> GuardedRequest {
         self.params
             .set("name", json::raw(json::quote(&tool.definition.name)));
-        ToolCall {
+        GuardedRequest {
+            name: tool.definition.name.clone(),
+            exposed_name: tool.exposed_name.clone(),
+            server: tool.server.clone(),
+            entry: Some(tool),
+            ..self.without_server(handle, "")
+        }
+    }
+
+    /// Builds a call that no server of the registry can run. It is only recorded.
+    fn without_server(&self, handle: &ClientHandle, server: &str) -> GuardedRequest {
+        let server = RegisteredServer::new(
+            ServerId::new(server),
+            ServerSpec::default(),
+            PathBuf::default(),
+        );
+        GuardedRequest {
+            method: GuardedMethod::CallTool,
+            kind: RequestKind::Tools,
             client: handle.session().client.clone(),
             session: handle.session().id.clone(),
-            tool,
+            server: Arc::new(server),
+            entry: None,
+            name: self.name.clone(),
+            exposed_name: self.name.clone(),
             params: self.params.to_raw(),
             extra: self.params.without(&["name", "arguments"]),
             arguments: self.arguments.clone(),
@@ -281,28 +396,20 @@ fn unreachable_result(
     ))
 }
 
-fn finish_call(permitted: Permitted, forwarded: Result<Reply, ForwardError>) -> RpcResult {
-    let server = permitted.call().tool.server.name().to_owned();
-    match forwarded {
-        Ok(Reply::Result(result)) => {
-            let outcome = if is_error(&result) {
-                Outcome::ServerError
-            } else {
-                Outcome::Ok
-            };
-            permitted.record_outcome(outcome, String::new());
-            Ok(result)
-        }
-        Ok(Reply::Error(error)) => {
+/// Records how a call ended without a result, and returns the answer for the client.
+fn finish_failed_call(permitted: Permitted, failed: Result<RpcError, ForwardError>) -> RpcResult {
+    let request = permitted.request();
+    let server = request.server.name().to_owned();
+    match failed {
+        Ok(error) => {
             permitted.record_outcome(Outcome::ServerError, error.message.clone());
             Err(error)
         }
         Err(error) => {
-            let tool = &permitted.call().tool;
             tracing::warn!(
                 "server {}: the call of '{}' failed: {error}",
-                tool.server.id,
-                tool.definition.name
+                request.server.id,
+                request.name
             );
             let outcome = error_outcome(&error);
             let text = format!("{} {}", describe_outcome(outcome, &server), error);
@@ -324,6 +431,7 @@ fn describe_outcome(outcome: Outcome, server: &str) -> String {
         Outcome::Ok
         | Outcome::Running
         | Outcome::ServerError
+        | Outcome::ClientError
         | Outcome::Unknown
         | Outcome::Cancelled
         | Outcome::Withheld => {
@@ -336,7 +444,9 @@ fn describe_outcome(outcome: Outcome, server: &str) -> String {
 
 fn error_outcome(error: &ForwardError) -> Outcome {
     match error {
-        ForwardError::Changed => Outcome::NotSent,
+        ForwardError::Changed | ForwardError::Transient | ForwardError::TooManySubscriptions => {
+            Outcome::NotSent
+        }
         ForwardError::Upstream(
             UpstreamError::Unreachable(_)
             | UpstreamError::Starting { .. }

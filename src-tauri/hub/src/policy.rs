@@ -1,11 +1,13 @@
-//! Policy: whether a call may reach its server. A rule or a person decides; the decision is
-//! recorded; only then is there a [`Permitted`] call, without which nothing can be forwarded.
+//! Policy: whether a request may be sent to a server or a client. A rule or a person decides; the
+//! decision is recorded; only then is there a [`Permitted`] request, without which nothing can be
+//! sent.
 
 mod conditions;
 mod drawbridge;
 mod dry_run;
 mod editor;
 mod gate;
+mod guarded_request;
 mod permitted;
 mod presets;
 mod queue;
@@ -15,7 +17,6 @@ mod refusal;
 mod rule_check;
 mod rules;
 mod suggestions;
-mod tool_call;
 mod verdict;
 
 pub use conditions::{ConditionError, canonical_text};
@@ -23,12 +24,12 @@ pub use drawbridge::Drawbridge;
 pub use dry_run::DryRun;
 pub use editor::{PolicyEditor, PolicyError};
 pub use gate::{DecideError, Gate};
-pub use permitted::Permitted;
+pub use guarded_request::{EditError, GuardedRequest};
+pub use permitted::{Permitted, PermittedRequest};
 pub use presets::PolicyPreset;
 pub use queue::{Queue, QueueError};
 pub use refusal::Refusal;
 pub use rule_check::InvalidRule;
 pub use rules::{MatchInput, RuleError, Rules, Ruling};
 pub use suggestions::{DayStats, PolicyStats, Suggestion};
-pub use tool_call::{EditError, ToolCall};
 pub use verdict::VerdictError;

@@ -8,14 +8,19 @@ mod tasks;
 use std::sync::Arc;
 
 use drawbridge_model::{
-    capability::CapabilityKind, ids::ServerId, protocol, spec::RegisteredServer,
+    capability::CapabilityKind,
+    ids::ServerId,
+    protocol::{self, guarded::GuardedMethod},
+    spec::RegisteredServer,
 };
 use drawbridge_sessions::{ClientHandle, ClientScope, ClientSession};
-use drawbridge_upstream::{Pool, RequestTimeouts, ServerRequest, UpstreamError, transport::Reply};
+use drawbridge_upstream::{
+    Lease, Pool, RequestTimeouts, ServerRequest, UpstreamError, transport::Reply,
+};
 
 use crate::{
     catalog::{Catalog, CatalogEntry, CatalogView, deferred},
-    policy::{Permitted, ToolCall},
+    policy::{GuardedRequest, Permitted},
     registry::Registry,
 };
 use result_cache::ResultCache;
@@ -33,11 +38,17 @@ pub struct Router {
     result_cache: ResultCache,
 }
 
-/// The reason why a permitted call was not forwarded or has no answer.
+pub use passthrough::{Target, server_error, string_member};
+
+/// The reason why a permitted request was not sent or has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ForwardError {
     #[error("the tool or its server changed after the call was approved; retry the call")]
     Changed,
+    #[error("the server runs only during a call, so it cannot report changes")]
+    Transient,
+    #[error("this session has too many subscriptions; unsubscribe from some resources first")]
+    TooManySubscriptions,
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
 }
@@ -80,6 +91,11 @@ impl Router {
         lookup(&self.catalog.session_view(session))
     }
 
+    /// Returns a server if it may run.
+    pub fn runnable_server(&self, id: &ServerId) -> Option<Arc<RegisteredServer>> {
+        self.registry.get_runnable(id).ok()
+    }
+
     /// Returns the client's catalog view if the client finds a part of it only with `tool_search`.
     pub fn deferring_view(&self, session: &ClientSession) -> Option<Arc<CatalogView>> {
         Some(self.catalog.session_view(session)).filter(|lists| deferred::is_offered(lists))
@@ -113,19 +129,14 @@ impl Router {
         permitted: &Permitted,
         handle: &ClientHandle,
     ) -> Result<Reply, ForwardError> {
-        let call = permitted.call();
-        let server = self
-            .registry
-            .get(&call.tool.server.id)
-            .map_err(|_| ForwardError::Changed)?;
-        // Take the session before the check: a spec that changes after this line ends the session.
-        let session = self.pool.session(&server, Some(&call.client));
-        if session.server().identity != call.tool.server.identity || !self.is_unchanged(call) {
+        let call = permitted.request();
+        let Some(tool) = &call.entry else {
             return Err(ForwardError::Changed);
-        }
+        };
+        let (server, session) = self.prepare(call)?;
         let cache_key = result_cache::CacheKey::for_call(
             &call.client,
-            &call.tool,
+            tool,
             &call.arguments,
             call.extra.as_deref(),
         );
@@ -136,14 +147,9 @@ impl Router {
             return Ok(Reply::Result(result));
         }
         let deadlines =
-            RequestTimeouts::from_spec(&server.spec.timeouts, Some(&call.tool.definition.name));
-        let header_params = call
-            .tool
-            .definition
-            .header_params
-            .as_deref()
-            .unwrap_or_default();
-        let outgoing = ServerRequest::new("tools/call", Some(&call.params), deadlines)
+            RequestTimeouts::from_spec(&server.spec.timeouts, Some(&tool.definition.name));
+        let header_params = tool.definition.header_params.as_deref().unwrap_or_default();
+        let outgoing = ServerRequest::new(call.method.name(), Some(&call.params), deadlines)
             .on_behalf_of(handle, call.progress_token.as_ref())
             .with_mirrored_headers(header_params);
         let reply = session.request(outgoing).await?;
@@ -151,7 +157,7 @@ impl Router {
             (Some(key), Reply::Result(result)) => self.result_cache.put(key, result),
             (None, _)
                 if server.spec.cache_results_ms > 0
-                    && call.tool.definition.annotations.read_only != Some(true) =>
+                    && tool.definition.annotations.read_only != Some(true) =>
             {
                 self.result_cache.remove_server(&server.id);
             }
@@ -160,22 +166,64 @@ impl Router {
         let may_begin =
             protocol::tasks::may_become_task(&handle.session().hello, call.extra.as_deref());
         if let (true, Reply::Result(result)) = (may_begin, &reply)
-            && let Err(error) = self.tasks.record(&server.id, handle, result)
+            && let Some(id) = protocol::tasks::created_task_id(result)
+            && let Err(error) = self
+                .tasks
+                .record(permitted.to_permitted_request(), id, handle)
         {
             return Ok(Reply::Error(error));
         }
         Ok(reply)
     }
 
-    fn is_unchanged(&self, call: &ToolCall) -> bool {
-        let server = self.registry.get_runnable(&call.tool.server.id);
+    /// Returns the server of a permitted request, and its session.
+    ///
+    /// # Errors
+    /// Returns an error if the server, or the tool or prompt, is not the permitted one any more.
+    fn prepare(
+        &self,
+        request: &GuardedRequest,
+    ) -> Result<(Arc<RegisteredServer>, Lease), ForwardError> {
+        let server = self.registry.get(&request.server.id);
+        let server = server.map_err(|_| ForwardError::Changed)?;
+        // Take the session before the check: a spec that changes after this line ends the session.
+        let session = self.pool.session(&server, Some(&request.client));
+        if session.server().identity != request.server.identity || !self.is_unchanged(request) {
+            return Err(ForwardError::Changed);
+        }
+        Ok((server, session))
+    }
+
+    fn is_unchanged(&self, request: &GuardedRequest) -> bool {
+        let server = self.registry.get_runnable(&request.server.id);
+        if !server.is_ok_and(|now| now.identity == request.server.identity) {
+            return false;
+        }
+        let kind = match request.method {
+            GuardedMethod::CallTool => CapabilityKind::Tools,
+            GuardedMethod::GetPrompt => CapabilityKind::Prompts,
+            // The definition of a resource says nothing about what is read, and a task has none.
+            GuardedMethod::ReadResource
+            | GuardedMethod::SubscribeToResource
+            | GuardedMethod::Complete
+            | GuardedMethod::GetTask
+            | GuardedMethod::UpdateTask
+            | GuardedMethod::CancelTask
+            | GuardedMethod::GetTaskResult
+            | GuardedMethod::ListTasks
+            | GuardedMethod::CreateMessage
+            | GuardedMethod::Elicit
+            | GuardedMethod::ListRoots => return true,
+        };
+        let Some(permitted) = &request.entry else {
+            return false;
+        };
         let snapshot = self.catalog.snapshot();
-        let tool = snapshot
-            .server_view(&call.tool.server.id)
-            .and_then(|alone| alone.find(CapabilityKind::Tools, &call.tool.definition.name));
-        server.is_ok_and(|now| now.identity == call.tool.server.identity)
-            && tool.is_some_and(|now| {
-                now.definition.decision_digest() == call.tool.definition.decision_digest()
-            })
+        let current = snapshot
+            .server_view(&request.server.id)
+            .and_then(|alone| alone.find(kind, &permitted.definition.name));
+        current.is_some_and(|current| {
+            current.definition.decision_digest() == permitted.definition.decision_digest()
+        })
     }
 }

@@ -4,26 +4,32 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp},
-    policy::Condition,
+    policy::{Condition, RequestKind},
+    protocol::guarded::GuardedMethod,
     tool::Annotations,
 };
 
-/// A call or a result that waits for a person.
+/// A request or a result that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ApprovalRequest {
     pub id: CallId,
+    pub method: GuardedMethod,
+    pub kind: RequestKind,
+    /// The client that sent the request. For a request of a server, the client that it is sent to.
     pub client: ClientName,
     pub server: ServerId,
     pub server_name: String,
-    /// The server's own name of the tool.
+    /// The server's own name of the tool or prompt, the URI of the resource, or empty if the request
+    /// names nothing.
     pub tool: String,
     pub tool_title: Option<String>,
     pub exposed_name: String,
-    /// The server's description of the tool; untrusted text.
+    /// The server's description of the tool, prompt or resource; untrusted text.
     pub description: String,
     pub annotations: Annotations,
-    /// The exact JSON text of the arguments, as it will be sent.
+    /// The exact JSON text of the arguments, or of the params if this is no call, as it will be
+    /// sent.
     pub arguments: String,
     /// The params beside the name and the arguments, as JSON text. They are sent too.
     pub extra: Option<String>,
@@ -41,7 +47,7 @@ pub struct ApprovalRequest {
     pub session: SessionId,
     /// The server's identity: the digest of what it would start or connect to.
     pub identity: String,
-    /// The digest of the tool's definition.
+    /// The digest of the definition of the tool or prompt; empty if there is none.
     pub definition: String,
     /// The digest that a decision is bound to: SHA-256 over client, server identity, definition,
     /// params and result, in hex.

@@ -1,19 +1,27 @@
-//! Calls: how each was decided and how it ended.
+//! Calls and other guarded requests: how each was decided and how it ended.
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{CallId, ClientName, RuleId, ServerId, Timestamp};
+use super::{
+    ids::{CallId, ClientName, RuleId, ServerId, Timestamp},
+    protocol::guarded::GuardedMethod,
+};
 
-/// A call with its decision and its outcome.
+/// A call, or another guarded request, with its decision and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Call {
     pub id: CallId,
     pub at: Timestamp,
+    pub method: GuardedMethod,
+    /// The client that sent the request. For a request of a server, the client that it is sent to.
     pub client: ClientName,
+    /// The server, or an empty id if no server has the tool.
     pub server: ServerId,
-    /// The server's own name of the tool.
+    /// The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
+    /// empty if the request names nothing.
     pub tool: String,
+    /// The name or URI as the client knows it.
     pub exposed_name: String,
     pub decision: Decision,
     /// Whether a person, a rule, the default or the hub decided.
@@ -40,6 +48,14 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub arguments: Option<String>,
+    /// The params beside the name and the arguments, and the arguments that the client sent if a
+    /// person changed them. They are kept and shown as `arguments` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "bindings", ts(optional))]
+    pub extra: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "bindings", ts(optional))]
+    pub original_arguments: Option<String>,
 }
 
 /// Whether a call may be sent, or why not.
@@ -87,6 +103,8 @@ pub enum Outcome {
     Ok,
     /// The server reported that the tool failed (`isError`), or answered with a JSON-RPC error.
     ServerError,
+    /// The client answered a server's request with an error, or not at all.
+    ClientError,
     /// The server could not be reached; the call was not sent.
     Unreachable,
     /// The connection was lost with the call in flight. Whether the call ran is unknown.

@@ -4,7 +4,7 @@
 use super::{
     acceptance::AcceptanceState,
     call::{DecidedBy, Decision, Outcome},
-    policy::{Effect, ResultEffect},
+    policy::{Effect, RequestKind, ResultEffect},
     server::ServerState,
 };
 
@@ -56,6 +56,16 @@ labels! {
         Abandoned: "Abandoned",
     }
 
+    /// Returns the label of the kind.
+    RequestKind {
+        Tools: "Tools",
+        Prompts: "Prompts",
+        Resources: "Resources",
+        Sampling: "Sampling",
+        Elicitation: "Elicitation",
+        Roots: "Roots",
+    }
+
     /// Returns the author as it follows the label of a decision: "Denied by a rule".
     DecidedBy {
         Person: "by you",
@@ -70,6 +80,7 @@ labels! {
         Running: "Running",
         Ok: "OK",
         ServerError: "Server error",
+        ClientError: "Client error",
         Unreachable: "Unreachable",
         Unknown: "Unknown",
         TimedOut: "Timed out",

@@ -28,7 +28,67 @@ pub enum ResultEffect {
     Hold,
 }
 
-/// The calls that a rule covers. A field that is `None` matches every call.
+/// The kind of a request that crosses Drawbridge. Each kind has its own default, and a rule may
+/// cover one kind only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum RequestKind {
+    /// Calls of tools, and requests about the tasks that calls have started.
+    Tools,
+    /// Prompts, and completions of their arguments.
+    Prompts,
+    /// Reads of resources, subscriptions to them, and completions of their templates.
+    Resources,
+    /// Requests of servers for a message of the client's model.
+    Sampling,
+    /// Requests of servers for input of the user.
+    Elicitation,
+    /// Requests of servers for the client's folders.
+    Roots,
+}
+
+/// The effect on requests that no rule matches, for each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(default, deny_unknown_fields)]
+pub struct DefaultEffects {
+    pub tools: Effect,
+    pub prompts: Effect,
+    pub resources: Effect,
+    pub sampling: Effect,
+    pub elicitation: Effect,
+    pub roots: Effect,
+}
+
+impl Default for DefaultEffects {
+    fn default() -> Self {
+        Self {
+            tools: Effect::Ask,
+            prompts: Effect::Allow,
+            resources: Effect::Allow,
+            sampling: Effect::Allow,
+            elicitation: Effect::Allow,
+            roots: Effect::Allow,
+        }
+    }
+}
+
+impl DefaultEffects {
+    pub fn get(&self, kind: RequestKind) -> Effect {
+        match kind {
+            RequestKind::Tools => self.tools,
+            RequestKind::Prompts => self.prompts,
+            RequestKind::Resources => self.resources,
+            RequestKind::Sampling => self.sampling,
+            RequestKind::Elicitation => self.elicitation,
+            RequestKind::Roots => self.roots,
+        }
+    }
+}
+
+/// The requests that a rule covers. A field that is `None` matches every request, except that only a
+/// plain deny covers all kinds; see [`RuleSpec::covers`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Scope {
@@ -39,6 +99,9 @@ pub struct Scope {
     pub tool: Option<String>,
     #[serde(default)]
     pub client: Option<ClientName>,
+    /// The kind of requests; not together with `tool`.
+    #[serde(default)]
+    pub kind: Option<RequestKind>,
 }
 
 /// JSON text as it was written, so that a number keeps its digits.
@@ -198,6 +261,23 @@ impl Rule {
 }
 
 impl RuleSpec {
+    /// Returns whether the rule covers requests of this kind. A rule that names no kind covers calls
+    /// of tools. If it denies, and has neither a tool nor conditions on tools, it covers every kind.
+    pub fn covers(&self, kind: RequestKind) -> bool {
+        match self.scope.kind {
+            Some(only) => only == kind,
+            None => kind == RequestKind::Tools || self.denies_all_kinds(),
+        }
+    }
+
+    fn denies_all_kinds(&self) -> bool {
+        self.effect == Some(Effect::Deny)
+            && self.scope.kind.is_none()
+            && self.scope.tool.is_none()
+            && self.conditions.is_empty()
+            && !self.read_only
+    }
+
     /// Returns whether the rule consists of a scope and an effect on calls only: it has no
     /// conditions, and applies until it is deleted.
     pub fn is_plain(&self) -> bool {
@@ -227,10 +307,15 @@ impl fmt::Display for RuleSpec {
             (None, Some(ResultEffect::Hold)) => "hold results of",
             (None, None) => "no effect on",
         };
-        let kind = if self.read_only {
-            "read-only tools"
-        } else {
-            "all tools"
+        let kind = match self.scope.kind {
+            _ if self.read_only => "read-only tools",
+            _ if self.denies_all_kinds() => "everything",
+            Some(RequestKind::Tools) | None => "all tools",
+            Some(RequestKind::Prompts) => "prompts",
+            Some(RequestKind::Resources) => "resources",
+            Some(RequestKind::Sampling) => "sampling",
+            Some(RequestKind::Elicitation) => "elicitation",
+            Some(RequestKind::Roots) => "roots",
         };
         match (&self.scope.server, &self.scope.tool) {
             (Some(server), Some(tool)) => write!(f, "{effect} {tool} of {server}")?,

@@ -7,6 +7,7 @@
 //! answered with a task.
 
 mod capabilities;
+pub mod guarded;
 pub mod handshake;
 pub mod headers;
 mod hello;

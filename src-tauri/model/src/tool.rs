@@ -16,3 +16,13 @@ pub struct Annotations {
     #[serde(default, alias = "openWorldHint")]
     pub open_world: Option<bool>,
 }
+
+impl Annotations {
+    /// No hints at all.
+    pub const NONE: Self = Self {
+        read_only: None,
+        destructive: None,
+        idempotent: None,
+        open_world: None,
+    };
+}

@@ -7,6 +7,8 @@ use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     event::Event,
     ids::{CallId, ClientName, ServerId, SessionId, Timestamp},
+    policy::RequestKind,
+    protocol::guarded::GuardedMethod,
     server::ServerState,
     tool::Annotations,
 };
@@ -145,6 +147,8 @@ impl App {
 pub(crate) fn request(id: &str) -> ApprovalRequest {
     ApprovalRequest {
         id: CallId::new(id),
+        method: GuardedMethod::CallTool,
+        kind: RequestKind::Tools,
         client: ClientName::new("claude"),
         server: ServerId::new("files"),
         server_name: "Files".into(),

@@ -65,7 +65,7 @@ impl Notice {
             summary::arguments_line(request, MAX_BODY_CHARS).filter(|line| has_no_markup(line));
         let is_whole = arguments.is_some() && summary::is_complete(request);
         Self {
-            title: texts::client_wants_to_call(&client, &server, &tool),
+            title: request.method.sentence(&client, &server, &tool),
             body: arguments.unwrap_or_else(|| texts::OPEN_TO_SEE_ARGUMENTS.to_owned()),
             actions: if is_whole {
                 Actions::ShowDenyOrApprove(call)

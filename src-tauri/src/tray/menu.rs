@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use drawbridge_model::approval::ApprovalRequest;
+use drawbridge_model::{approval::ApprovalRequest, protocol::guarded::GuardedMethod};
 
 use crate::{
     input::Choice,
@@ -131,7 +131,12 @@ fn approval_submenu(request: &ApprovalRequest) -> Item {
             texts::APPROVE_ONCE,
         ));
     }
-    Item::Menu(texts::call_label(&client, &server, &tool), items)
+    let label = if request.method == GuardedMethod::CallTool {
+        texts::call_label(&client, &server, &tool)
+    } else {
+        request.method.sentence(&client, &server, &tool)
+    };
+    Item::Menu(label, items)
 }
 
 fn detail_lines(request: &ApprovalRequest) -> Vec<String> {

@@ -58,7 +58,7 @@ pub(super) struct AuditEntry<'a> {
 pub(super) enum Sealed<'a> {
     /// The entry concerns no call.
     Nothing,
-    Decision(DecisionColumns<'a>),
+    Decision(&'a DecisionColumns<'a>),
     End(OutcomeColumns<'a>),
 }
 
@@ -79,6 +79,9 @@ pub(super) struct DecisionColumns<'a> {
     pub(super) rule: Option<&'a [u8]>,
     pub(super) is_edited: i64,
     pub(super) waited_ms: i64,
+    pub(super) method: &'a [u8],
+    pub(super) extra: Option<&'a [u8]>,
+    pub(super) original_arguments: Option<&'a [u8]>,
     /// The end of the call if it is not allowed: its decision ends it.
     pub(super) end: Option<OutcomeColumns<'a>>,
 }
@@ -133,6 +136,16 @@ impl DecisionColumns<'_> {
             .number(self.waited_ms);
         if let Some(end) = &self.end {
             end.add_to(parts);
+        }
+        // The entries of earlier versions, which recorded calls of tools only, lack these columns.
+        let is_as_before = self.method == b"tools/call"
+            && self.extra.is_none()
+            && self.original_arguments.is_none();
+        if !is_as_before {
+            parts
+                .bytes(self.method)
+                .maybe_bytes(self.extra)
+                .maybe_bytes(self.original_arguments);
         }
     }
 }

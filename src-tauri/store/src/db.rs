@@ -47,6 +47,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "plain_names",
         include_str!("migrations/0010_plain_names.sql"),
     ),
+    (
+        11,
+        "guarded_methods",
+        include_str!("migrations/0011_guarded_methods.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

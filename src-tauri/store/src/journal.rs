@@ -2,7 +2,8 @@
 //!
 //! The journal is a thread with its own connection. Decisions that arrive during a commit are
 //! gathered and committed together afterwards, so that many concurrent calls need few commits and
-//! wake each thread once. A single automatic decision is committed in place: the commit only writes
+//! wake each thread once. Decisions of requests that are only recorded, such as allowed reads of
+//! resources, are written in the background. A single automatic decision is committed in place: the commit only writes
 //! to the page cache, which takes less time than two threads waking each other. Outcomes are
 //! written in the background, with the next decisions or a moment later. If a crash loses the
 //! outcome of a call, the next start closes the call as unknown. A batch that contains a person's
@@ -48,6 +49,8 @@ const OUTCOME_DELAY: Duration = Duration::from_millis(100);
 /// Outcomes, and notes, that are kept while the database cannot be written. If an outcome is lost,
 /// its call stays `running` until a restart.
 const MAX_PENDING: usize = 10_000;
+/// Rows that may wait to be written in the background.
+const MAX_BACKGROUND_ROWS: usize = 1_000;
 /// The pause between two portions of a pruning.
 const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 /// How long a commit waits if another program is writing to the database.
@@ -78,7 +81,7 @@ impl From<rusqlite::Error> for JournalError {
 pub struct Journal {
     commands: mpsc::Sender<Command>,
     pending_decisions: Arc<Mutex<PendingDecisions>>,
-    outcomes: Arc<Mutex<PendingOutcomes>>,
+    pending_writes: Arc<Mutex<PendingWrites>>,
     writer: Arc<Mutex<Writer>>,
 }
 
@@ -113,13 +116,17 @@ struct PendingDecisions {
     is_committing: bool,
 }
 
-/// Outcomes and notes that are not written yet.
+/// What the journal writes in the background.
 #[derive(Default)]
-struct PendingOutcomes {
+struct PendingWrites {
+    /// Requests with their decisions, as far as nobody waits for them.
+    rows: Vec<Arc<CallRow>>,
     outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
     /// Whether the thread already knows of them, so that no `Wake` has to be sent.
     is_announced: bool,
+    /// Whether the last attempt to write them failed.
+    has_failed: bool,
 }
 
 /// An audit entry that concerns no call.
@@ -134,6 +141,7 @@ struct Note {
 #[derive(Default)]
 struct Batch<'a> {
     rows: &'a [Arc<CallRow>],
+    background_rows: Vec<Arc<CallRow>>,
     ended: Vec<CallOutcome>,
     notes: Vec<Note>,
     /// Whether the disk is synced also if the batch has no decision of a person.
@@ -144,17 +152,17 @@ impl Journal {
     /// Starts the thread. The journal writes to `file` as long as `pool` is open.
     pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
         let (commands, inbox) = mpsc::channel();
-        let outcomes = Arc::<Mutex<PendingOutcomes>>::default();
+        let pending_writes = Arc::<Mutex<PendingWrites>>::default();
         let writer = Writer {
             file,
             pool,
             open: None,
             key: None,
-            outcomes: outcomes.clone(),
+            pending_writes: pending_writes.clone(),
             commits: 0,
         };
         let writer = Arc::new(Mutex::new(writer));
-        let (writes, waiting) = (writer.clone(), outcomes.clone());
+        let (writes, waiting) = (writer.clone(), pending_writes.clone());
         // If the thread is missing, every decision that needs it is refused.
         if let Err(error) = thread::Builder::new()
             .name("journal".into())
@@ -165,7 +173,7 @@ impl Journal {
         Self {
             commands,
             pending_decisions: Arc::default(),
-            outcomes,
+            pending_writes,
             writer,
         }
     }
@@ -241,7 +249,8 @@ impl Journal {
 
     /// Commits a few automatic decisions in place. Returns `None` if the thread has to commit them.
     fn commit_in_place(&self, rows: &[Arc<CallRow>]) -> Option<()> {
-        let is_small = !rows.is_empty() && rows.len() + lock(&self.outcomes).len() <= MAX_IN_PLACE;
+        let is_small =
+            !rows.is_empty() && rows.len() + lock(&self.pending_writes).len() <= MAX_IN_PLACE;
         if !is_small
             || rows
                 .iter()
@@ -272,14 +281,35 @@ impl Journal {
         error: String,
         duration_ms: Option<u32>,
     ) {
-        let mut outcomes = lock(&self.outcomes);
-        outcomes.outcomes.push(CallOutcome {
+        let mut pending = lock(&self.pending_writes);
+        pending.outcomes.push(CallOutcome {
             id,
             outcome,
             error,
             duration_ms,
         });
-        if !std::mem::replace(&mut outcomes.is_announced, true) {
+        self.announce(&mut pending);
+    }
+
+    /// Records a request with its decision. The journal writes it in the background, before the
+    /// outcome of the request.
+    ///
+    /// # Errors
+    /// Returns the row if the database cannot be written at present, or if too many rows wait. The
+    /// row then has to be written with [`Self::record_decision`], or its request be refused.
+    pub fn record_in_background(&self, row: Arc<CallRow>) -> Result<(), Arc<CallRow>> {
+        let mut pending = lock(&self.pending_writes);
+        if pending.has_failed || pending.rows.len() >= MAX_BACKGROUND_ROWS {
+            return Err(row);
+        }
+        pending.rows.push(row);
+        self.announce(&mut pending);
+        Ok(())
+    }
+
+    /// Makes sure that the thread writes what is pending.
+    fn announce(&self, pending: &mut PendingWrites) {
+        if !std::mem::replace(&mut pending.is_announced, true) {
             let _ = self.commands.send(Command::Wake);
         }
     }
@@ -287,17 +317,15 @@ impl Journal {
     /// Appends an audit entry that concerns no call. The journal writes it in the background.
     pub fn append_audit(&self, kind: AuditKind, body: &impl serde::Serialize) {
         let body = serde_json::to_string(body).expect("notes are plain data");
-        let mut outcomes = lock(&self.outcomes);
-        if outcomes.notes.len() < MAX_PENDING {
-            outcomes.notes.push(Note {
+        let mut pending = lock(&self.pending_writes);
+        if pending.notes.len() < MAX_PENDING {
+            pending.notes.push(Note {
                 at: clock::now(),
                 kind,
                 body,
             });
         }
-        if !std::mem::replace(&mut outcomes.is_announced, true) {
-            let _ = self.commands.send(Command::Wake);
-        }
+        self.announce(&mut pending);
     }
 
     /// Checks at the hub's start that the audit still ends as its head says, and closes the calls
@@ -392,7 +420,7 @@ struct Writer {
     open: Option<OpenDatabase>,
     /// The key of the audit, once it is loaded.
     key: Option<Arc<AuditKey>>,
-    outcomes: Arc<Mutex<PendingOutcomes>>,
+    pending_writes: Arc<Mutex<PendingWrites>>,
     /// Commits since the last checkpoint.
     commits: u32,
 }
@@ -406,20 +434,31 @@ struct OpenDatabase {
     tip: Option<Tip>,
 }
 
-impl PendingOutcomes {
+impl PendingWrites {
     fn len(&self) -> usize {
-        self.outcomes.len() + self.notes.len()
+        self.rows.len() + self.outcomes.len() + self.notes.len()
+    }
+
+    /// Takes everything that is pending into a batch with these rows.
+    fn take_with<'a>(&mut self, rows: &'a [Arc<CallRow>]) -> Batch<'a> {
+        Batch {
+            rows,
+            background_rows: std::mem::take(&mut self.rows),
+            ended: std::mem::take(&mut self.outcomes),
+            notes: std::mem::take(&mut self.notes),
+            is_synced: false,
+        }
     }
 }
 
 fn run_thread(
     writer: &Mutex<Writer>,
-    outcomes: &Mutex<PendingOutcomes>,
+    pending_writes: &Mutex<PendingWrites>,
     inbox: &mpsc::Receiver<Command>,
 ) {
     loop {
-        // If no outcome is waiting, the thread waits for the next entry without a limit.
-        let timeout = if lock(outcomes).is_announced {
+        // If nothing is pending, the thread waits for the next entry without a limit.
+        let timeout = if lock(pending_writes).is_announced {
             OUTCOME_DELAY
         } else {
             Duration::MAX
@@ -470,22 +509,18 @@ impl Writer {
     /// Writes decisions together with the pending outcomes and notes.
     fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), JournalError> {
         let batch = {
-            let mut outcomes = lock(&self.outcomes);
+            let mut pending = lock(&self.pending_writes);
+            let is_empty = rows.is_empty() && pending.len() == 0;
             // After an empty write, clear the flag so that the next outcome wakes the thread.
-            outcomes.is_announced = !(rows.is_empty() && outcomes.len() == 0);
-            Batch {
-                rows,
-                ended: std::mem::take(&mut outcomes.outcomes),
-                notes: std::mem::take(&mut outcomes.notes),
-                is_synced: false,
+            pending.is_announced = !is_empty;
+            if is_empty {
+                return Ok(());
             }
+            pending.take_with(rows)
         };
-        if rows.is_empty() && batch.ended.is_empty() && batch.notes.is_empty() {
-            return Ok(());
-        }
         self.commit(&batch, |_, _| Ok(())).inspect_err(|error| {
             tracing::error!("cannot write the calls to the database: {error}");
-            lock(&self.outcomes).is_announced = false;
+            lock(&self.pending_writes).is_announced = false;
             self.restore(batch);
             self.reset();
         })
@@ -499,15 +534,7 @@ impl Writer {
             .as_ref()
             .filter(|open| open.mode == NORMAL && open.tip.is_some())?;
         open.connection.busy_timeout(Duration::ZERO).ok()?;
-        let batch = {
-            let mut outcomes = lock(&self.outcomes);
-            Batch {
-                rows,
-                ended: std::mem::take(&mut outcomes.outcomes),
-                notes: std::mem::take(&mut outcomes.notes),
-                is_synced: false,
-            }
-        };
+        let batch = lock(&self.pending_writes).take_with(rows);
         let committed = self.commit(&batch, |_, _| Ok(()));
         if let Some(open) = &self.open {
             let _ = open.connection.busy_timeout(BUSY_TIMEOUT);
@@ -522,11 +549,13 @@ impl Writer {
 
     /// Puts the outcomes and notes of a failed batch back.
     fn restore(&self, batch: Batch<'_>) {
-        let mut outcomes = lock(&self.outcomes);
-        outcomes.outcomes.splice(0..0, batch.ended);
-        outcomes.outcomes.truncate(MAX_PENDING);
-        outcomes.notes.splice(0..0, batch.notes);
-        outcomes.notes.truncate(MAX_PENDING);
+        let mut pending = lock(&self.pending_writes);
+        pending.has_failed = true;
+        pending.rows.splice(0..0, batch.background_rows);
+        pending.outcomes.splice(0..0, batch.ended);
+        pending.outcomes.truncate(MAX_PENDING);
+        pending.notes.splice(0..0, batch.notes);
+        pending.notes.truncate(MAX_PENDING);
     }
 
     /// Resumes the audit, and closes the calls of an earlier run.
@@ -601,11 +630,8 @@ impl Writer {
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
         let mut chain = Chain::resume(&open.connection, &key, tip)?;
-        call::insert_decisions(
-            batch.rows.iter().map(AsRef::as_ref),
-            &open.connection,
-            &mut chain,
-        )?;
+        let rows = batch.background_rows.iter().chain(batch.rows);
+        call::insert_decisions(rows.map(AsRef::as_ref), &open.connection, &mut chain)?;
         call::write_outcomes(&batch.ended, &open.connection, &mut chain)?;
         for note in &batch.notes {
             chain.append_at(note.at.0, note.kind, None, &note.body, &Sealed::Nothing)?;
@@ -616,6 +642,7 @@ impl Writer {
         open.tip = Some(tip);
         key.finalize();
         self.commits += 1;
+        lock(&self.pending_writes).has_failed = false;
         Ok(())
     }
 }

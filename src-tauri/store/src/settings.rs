@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
-use drawbridge_model::policy::Effect;
+use drawbridge_model::policy::{DefaultEffects, Effect, RequestKind};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::Notify;
 
@@ -105,8 +105,13 @@ macro_rules! settings {
 }
 
 settings! {
-    /// The effect for a call that no rule matches.
-    default_policy: Effect = Effect::Ask, stored as "default_policy";
+    /// The effect on a request that no rule matches, for each kind.
+    default_tools: Effect = DefaultEffects::default().tools, stored as "default_policy";
+    default_prompts: Effect = DefaultEffects::default().prompts, stored as "default_prompts";
+    default_resources: Effect = DefaultEffects::default().resources, stored as "default_resources";
+    default_sampling: Effect = DefaultEffects::default().sampling, stored as "default_sampling";
+    default_elicitation: Effect = DefaultEffects::default().elicitation, stored as "default_elicitation";
+    default_roots: Effect = DefaultEffects::default().roots, stored as "default_roots";
     /// How long a person has to decide. Common clients give up after 60 s.
     approval_timeout: Duration = Duration::from_secs(50), stored as "approval_timeout_s";
     /// How long the catalog's copy of a server counts as fresh.
@@ -120,14 +125,49 @@ settings! {
     audit_retention_days: u32 = 90, stored as "audit_retention_days";
 }
 
+impl SettingsValues {
+    /// Returns the effect on requests that no rule matches, for each kind.
+    pub fn default_effects(&self) -> DefaultEffects {
+        DefaultEffects {
+            tools: self.default_tools,
+            prompts: self.default_prompts,
+            resources: self.default_resources,
+            sampling: self.default_sampling,
+            elicitation: self.default_elicitation,
+            roots: self.default_roots,
+        }
+    }
+}
+
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a setting is plain data")
 }
 
 impl SettingsChange {
-    pub fn default_policy(effect: Effect) -> Self {
+    /// Changes the effect on requests of a kind that no rule matches.
+    pub fn default_effect(kind: RequestKind, effect: Effect) -> Self {
+        let mut change = Self::default();
+        let default = match kind {
+            RequestKind::Tools => &mut change.default_tools,
+            RequestKind::Prompts => &mut change.default_prompts,
+            RequestKind::Resources => &mut change.default_resources,
+            RequestKind::Sampling => &mut change.default_sampling,
+            RequestKind::Elicitation => &mut change.default_elicitation,
+            RequestKind::Roots => &mut change.default_roots,
+        };
+        *default = Some(effect);
+        change
+    }
+
+    /// Changes the effects on all requests that no rule matches.
+    pub fn default_effects(effects: DefaultEffects) -> Self {
         Self {
-            default_policy: Some(effect),
+            default_tools: Some(effects.tools),
+            default_prompts: Some(effects.prompts),
+            default_resources: Some(effects.resources),
+            default_sampling: Some(effects.sampling),
+            default_elicitation: Some(effects.elicitation),
+            default_roots: Some(effects.roots),
             ..Self::default()
         }
     }

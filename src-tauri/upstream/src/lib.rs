@@ -4,6 +4,7 @@
 //! [`state`] is the pure state machine, [`session`] drives it, and [`Pool`] holds all sessions.
 //! [`transport`] is one live connection, and [`oauth`] signs in to remote servers.
 
+mod client_requests;
 mod connection;
 mod connector;
 mod dirty_set;
@@ -35,6 +36,7 @@ use futures_util::future::join_all;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
+pub use client_requests::ClientRequestGate;
 pub use connector::{Connected, Connector};
 pub use dirty_set::DirtySet;
 pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
@@ -106,6 +108,7 @@ const MAX_QUEUED_NOTIFICATIONS: usize = 1024;
 pub struct Pool {
     connector: Connector,
     session_events: SessionEvents,
+    client_requests: Arc<dyn ClientRequestGate>,
     sessions: Arc<Mutex<Sessions>>,
 }
 
@@ -156,10 +159,16 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    pub fn new(connector: Connector, session_events: SessionEvents) -> Self {
+    /// `client_requests` decides what servers may ask of clients.
+    pub fn new(
+        connector: Connector,
+        session_events: SessionEvents,
+        client_requests: Arc<dyn ClientRequestGate>,
+    ) -> Self {
         Self {
             connector,
             session_events,
+            client_requests,
             sessions: Arc::default(),
         }
     }
@@ -195,6 +204,7 @@ impl Pool {
             key.client.clone(),
             connector,
             session_events,
+            self.client_requests.clone(),
             sessions.closed,
         );
         sessions.by_key.insert(key.clone(), session.clone());

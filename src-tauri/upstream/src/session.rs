@@ -25,7 +25,7 @@ use serde_json::value::RawValue;
 use tokio::{task::JoinSet, time::Instant};
 
 use super::{
-    SessionEvents, UpstreamError,
+    ClientRequestGate, SessionEvents, UpstreamError,
     connection::Connection,
     connector::Connector,
     error::ProtocolFault,
@@ -51,6 +51,7 @@ pub struct ServerSession {
     client: Option<ClientName>,
     connector: Connector,
     session_events: SessionEvents,
+    client_requests: Arc<dyn ClientRequestGate>,
     inner: Mutex<Inner>,
     /// Held while the server is being started, so that concurrent callers start it only once.
     starting: tokio::sync::Mutex<()>,
@@ -99,6 +100,7 @@ impl ServerSession {
         client: Option<ClientName>,
         connector: Connector,
         session_events: SessionEvents,
+        client_requests: Arc<dyn ClientRequestGate>,
         retired: bool,
     ) -> Arc<Self> {
         let inner = Inner {
@@ -118,6 +120,7 @@ impl ServerSession {
             client,
             connector,
             session_events,
+            client_requests,
             inner: Mutex::new(inner),
             starting: tokio::sync::Mutex::default(),
             in_flight: RequestTracker::default(),
@@ -240,7 +243,7 @@ impl ServerSession {
                     result,
                 )));
             };
-            let answers = match Box::pin(input_required::ask_all(client_handle, &required)).await {
+            let answers = match Box::pin(self.ask_all(client_handle, &required)).await {
                 Ok(answers) => answers,
                 Err(error) => return Ok(Reply::Error(error)),
             };

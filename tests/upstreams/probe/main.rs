@@ -11,6 +11,7 @@
 //! | `--noisy` | prints non-JSON-RPC lines to stdout, before and between its answers |
 //! | `--grandchild` | starts a child process that ignores `SIGTERM` |
 //! | `--mute` | never answers `initialize` |
+//! | `--guarded` | also offers a prompt, resources, completions, tasks, and a tool `ask` that sends a request to the client |
 
 #![expect(clippy::print_stdout, reason = "stdout is the transport")]
 
@@ -25,6 +26,8 @@ use std::{
     time::Duration,
 };
 
+mod guarded;
+
 use drawbridge_tests::{store, wait::unix_micros};
 use serde_json::{Value, json, value::RawValue};
 
@@ -38,6 +41,7 @@ struct Options {
     noisy: bool,
     grandchild: bool,
     mute: bool,
+    guarded: bool,
 }
 
 fn main() {
@@ -49,8 +53,8 @@ fn main() {
             "Welcome to the noisy server!\n  \u{feff}[ready] 100%\n{{\"level\":\"info\",\"msg\":\"not JSON-RPC\"}}"
         );
     }
-    for line in io::stdin().lock().lines() {
-        let Ok(line) = line else { break };
+    // Not `lines`, because `ask` reads lines too.
+    while let Some(line) = read_line() {
         record_line(&options, &line);
         let Ok(message) = serde_json::from_str::<Object>(&line) else {
             continue;
@@ -63,6 +67,13 @@ fn main() {
             io::stdout().flush().expect("speak");
         }
     }
+}
+
+/// Returns the next line of the input, or `None` at its end.
+fn read_line() -> Option<String> {
+    let mut line = String::new();
+    let length = io::stdin().lock().read_line(&mut line).ok()?;
+    (length > 0).then(|| line.trim_end_matches('\n').to_owned())
 }
 
 fn parse_options() -> Options {
@@ -86,6 +97,7 @@ fn parse_options() -> Options {
             "--noisy" => options.noisy = true,
             "--grandchild" => options.grandchild = true,
             "--mute" => options.mute = true,
+            "--guarded" => options.guarded = true,
             other => panic!("unknown option {other}"),
         }
     }
@@ -128,8 +140,8 @@ fn answer_request(options: &Options, message: &Object) -> Option<String> {
     let result = match string_member(message, "method")?.as_str() {
         "initialize" if options.mute => return None,
         "initialize" => Ok(json!({
-            "protocolVersion": "2025-06-18",
-            "capabilities": {"tools": {}},
+            "protocolVersion": if options.guarded { "2025-11-25" } else { "2025-06-18" },
+            "capabilities": if options.guarded { guarded::capabilities() } else { json!({"tools": {}}) },
             "serverInfo": {"name": "upstream-probe", "version": "1"}
         })
         .to_string()),
@@ -146,9 +158,9 @@ fn answer_request(options: &Options, message: &Object) -> Option<String> {
             if let Some(undecided) = undecided {
                 record_line(options, &undecided.to_string());
             }
-            Ok(call_tool(options, &params))
+            Ok(guarded::call(options, &params).unwrap_or_else(|| call_tool(options, &params)))
         }
-        other => Err(format!("no method {other}")),
+        other => guarded::answer(options, other, &params).ok_or(format!("no method {other}")),
     };
     Some(match result {
         Ok(result) => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
@@ -163,15 +175,25 @@ fn list_tools(options: &Options) -> Value {
         .describe_from
         .as_deref()
         .map(|file| std::fs::read_to_string(file).expect("a description"));
-    json!({"tools": [
+    let mut tools = vec![
         tool("echo", described.as_deref().unwrap_or(&options.description)),
         tool("verbatim", "Answers what stands in a file"),
-        tool("decision", "Looks up in the store what was decided about this very call"),
+        tool(
+            "decision",
+            "Looks up in the store what was decided about this very call",
+        ),
         tool("variable", "The value of a variable of its environment"),
         tool("now", "When it was called, in microseconds since 1970"),
         tool("slow", "Answers after `ms` milliseconds"),
         tool("crash", "Ends at once"),
-    ]})
+    ];
+    if options.guarded {
+        tools.push(tool(
+            "ask",
+            "Sends `method` with `params` to the client, and returns the answer",
+        ));
+    }
+    json!({ "tools": tools })
 }
 
 fn call_tool(options: &Options, params: &Object) -> String {

@@ -68,19 +68,25 @@ export type ApiError = { code: ErrorCode, message: string, };
 export type ApplyPreset = { preset: PolicyPreset, };
 
 /**
- * A call or a result that waits for a person.
+ * A request or a result that waits for a person.
  */
-export type ApprovalRequest = { id: CallId, client: ClientName, server: ServerId, server_name: string, 
+export type ApprovalRequest = { id: CallId, method: GuardedMethod, kind: RequestKind, 
 /**
- * The server's own name of the tool.
+ * The client that sent the request. For a request of a server, the client that it is sent to.
+ */
+client: ClientName, server: ServerId, server_name: string, 
+/**
+ * The server's own name of the tool or prompt, the URI of the resource, or empty if the request
+ * names nothing.
  */
 tool: string, tool_title: string | null, exposed_name: string, 
 /**
- * The server's description of the tool; untrusted text.
+ * The server's description of the tool, prompt or resource; untrusted text.
  */
 description: string, annotations: Annotations, 
 /**
- * The exact JSON text of the arguments, as it will be sent.
+ * The exact JSON text of the arguments, or of the params if this is no call, as it will be
+ * sent.
  */
 arguments: string, 
 /**
@@ -114,7 +120,7 @@ session: SessionId,
  */
 identity: string, 
 /**
- * The digest of the tool's definition.
+ * The digest of the definition of the tool or prompt; empty if there is none.
  */
 definition: string, 
 /**
@@ -192,11 +198,24 @@ definition_digest: string, arguments_digest: string,
  * The number of the entry with the call's decision, and the hash of that entry in hex; `None`
  * if the call is older than the audit.
  */
-seq: number | null, hash: string | null, id: CallId, at: Timestamp, client: ClientName, server: ServerId, 
+seq: number | null, hash: string | null, id: CallId, at: Timestamp, method: GuardedMethod, 
 /**
- * The server's own name of the tool.
+ * The client that sent the request. For a request of a server, the client that it is sent to.
  */
-tool: string, exposed_name: string, decision: Decision, 
+client: ClientName, 
+/**
+ * The server, or an empty id if no server has the tool.
+ */
+server: ServerId, 
+/**
+ * The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
+ * empty if the request names nothing.
+ */
+tool: string, 
+/**
+ * The name or URI as the client knows it.
+ */
+exposed_name: string, decision: Decision, 
 /**
  * Whether a person, a rule, the default or the hub decided.
  */
@@ -234,7 +253,12 @@ duration_ms: number | null,
  * The arguments as JSON text, with secrets replaced by `•••`. They are set only in exports and
  * in the view of a single call, never in lists and events, and only up to 16 KiB.
  */
-arguments?: string, };
+arguments?: string, 
+/**
+ * The params beside the name and the arguments, and the arguments that the client sent if a
+ * person changed them. They are kept and shown as `arguments` is.
+ */
+extra?: string, original_arguments?: string, };
 
 /**
  * `servers.await_sign_in`: waits for the end of the attempt to sign in, at most two minutes, and
@@ -261,13 +285,26 @@ line: number, column: number, message: string, };
 export type BuiltinTools = { total: number, names: Array<string>, };
 
 /**
- * A call with its decision and its outcome.
+ * A call, or another guarded request, with its decision and its outcome.
  */
-export type Call = { id: CallId, at: Timestamp, client: ClientName, server: ServerId, 
+export type Call = { id: CallId, at: Timestamp, method: GuardedMethod, 
 /**
- * The server's own name of the tool.
+ * The client that sent the request. For a request of a server, the client that it is sent to.
  */
-tool: string, exposed_name: string, decision: Decision, 
+client: ClientName, 
+/**
+ * The server, or an empty id if no server has the tool.
+ */
+server: ServerId, 
+/**
+ * The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
+ * empty if the request names nothing.
+ */
+tool: string, 
+/**
+ * The name or URI as the client knows it.
+ */
+exposed_name: string, decision: Decision, 
 /**
  * Whether a person, a rule, the default or the hub decided.
  */
@@ -305,7 +342,12 @@ duration_ms: number | null,
  * The arguments as JSON text, with secrets replaced by `•••`. They are set only in exports and
  * in the view of a single call, never in lists and events, and only up to 16 KiB.
  */
-arguments?: string, };
+arguments?: string, 
+/**
+ * The params beside the name and the arguments, and the arguments that the client sent if a
+ * person changed them. They are kept and shown as `arguments` is.
+ */
+extra?: string, original_arguments?: string, };
 
 /**
  * The id of a `tools/call`. Its approval request has the same id.
@@ -452,6 +494,11 @@ export type DecidedBy = "person" | "rule" | "default" | "hub";
  * Whether a call may be sent, or why not.
  */
 export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "paused" | "queue_full" | "abandoned";
+
+/**
+ * The effect on requests that no rule matches, for each kind.
+ */
+export type DefaultEffects = { tools: Effect, prompts: Effect, resources: Effect, sampling: Effect, elicitation: Effect, roots: Effect, };
 
 /**
  * The handling of tools that a server adds or changes after a person has accepted it.
@@ -658,6 +705,11 @@ export type FunctionTool = {
  * Always `function`.
  */
 type: string, function: Function, };
+
+/**
+ * A method whose requests the policy decides. Every request has a record.
+ */
+export type GuardedMethod = "tools/call" | "prompts/get" | "resources/read" | "resources/subscribe" | "completion/complete" | "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" | "tasks/list" | "sampling/createMessage" | "elicitation/create" | "roots/list";
 
 export type HealthStatus = "ok" | "degraded" | "down";
 
@@ -958,7 +1010,7 @@ export type OpenScreen = Record<symbol, never>;
 /**
  * The outcome of a call.
  */
-export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "unreachable" | "unknown" | "timed_out" | "cancelled" | "withheld";
+export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "client_error" | "unreachable" | "unknown" | "timed_out" | "cancelled" | "withheld";
 
 /**
  * A spec that was read from a text, or why the entry is invalid.
@@ -1002,10 +1054,10 @@ export type PolicyStats = {
 days: Array<DayStats>, suggestions: Array<Suggestion>, };
 
 /**
- * The rules, and the default if none matches. Deny takes precedence over allow, and allow over
+ * The rules, and the defaults if none matches. Deny takes precedence over allow, and allow over
  * ask.
  */
-export type PolicyView = { default: Effect, rules: Array<RuleView>, };
+export type PolicyView = { defaults: DefaultEffects, rules: Array<RuleView>, };
 
 /**
  * The predicate of a condition on one value of the arguments. All predicates but `equals` also
@@ -1095,7 +1147,11 @@ export type RemovePolicy = { server: ServerId | null,
 /**
  * The server's own name of the tool; only together with `server`.
  */
-tool: string | null, client: ClientName | null, };
+tool: string | null, client: ClientName | null, 
+/**
+ * The kind of requests; not together with `tool`.
+ */
+kind: RequestKind | null, };
 
 /**
  * `profiles.remove`: removes a profile. Its clients see everything again.
@@ -1112,6 +1168,12 @@ export type RemoveSecret = { name: string, };
  * session.
  */
 export type RemoveServer = { id: ServerId, };
+
+/**
+ * The kind of a request that crosses Drawbridge. Each kind has its own default, and a rule may
+ * cover one kind only.
+ */
+export type RequestKind = "tools" | "prompts" | "resources" | "sampling" | "elicitation" | "roots";
 
 /**
  * `servers.restart`: ends the server's session and starts a new one.
@@ -1170,7 +1232,11 @@ note: string, server: ServerId | null,
 /**
  * The server's own name of the tool; only together with `server`.
  */
-tool: string | null, client: ClientName | null, };
+tool: string | null, client: ClientName | null, 
+/**
+ * The kind of requests; not together with `tool`.
+ */
+kind: RequestKind | null, };
 
 /**
  * A rule and its present state.
@@ -1192,7 +1258,11 @@ suspended: boolean, server: ServerId | null,
 /**
  * The server's own name of the tool; only together with `server`.
  */
-tool: string | null, client: ClientName | null, };
+tool: string | null, client: ClientName | null, 
+/**
+ * The kind of requests; not together with `tool`.
+ */
+kind: RequestKind | null, };
 
 export type Runtime = "npx" | "uvx" | "docker" | "node" | "python" | "dnx";
 
@@ -1443,9 +1513,13 @@ export type ServersView = { servers: Array<ServerView>, broken: Array<BrokenSpec
 export type SessionId = string;
 
 /**
- * `policy.set_default`: sets the effect on calls that no rule matches.
+ * `policy.set_default`: sets the effect on requests of a kind that no rule matches.
  */
-export type SetDefaultPolicy = { effect: Effect, };
+export type SetDefaultPolicy = { effect: Effect, 
+/**
+ * Calls of tools if it is missing.
+ */
+kind: RequestKind | null, };
 
 /**
  * `policy.set`: sets the plain rule of a scope, replacing the previous one.
@@ -1454,7 +1528,11 @@ export type SetPolicy = { effect: Effect, server: ServerId | null,
 /**
  * The server's own name of the tool; only together with `server`.
  */
-tool: string | null, client: ClientName | null, };
+tool: string | null, client: ClientName | null, 
+/**
+ * The kind of requests; not together with `tool`.
+ */
+kind: RequestKind | null, };
 
 /**
  * `secrets.set`: stores a value in the keyring.
@@ -1463,7 +1541,7 @@ export type SetSecret = { name: string, value: string, };
 
 export type SettingsView = { 
 /**
- * The effect on a call that no rule matches.
+ * The effect on a call of a tool that no rule matches.
  */
 default_policy: Effect, 
 /**
@@ -1918,6 +1996,7 @@ export const OUTCOME_LABELS: Record<Outcome, string> = {
   running: "Running",
   ok: "OK",
   server_error: "Server error",
+  client_error: "Client error",
   unreachable: "Unreachable",
   unknown: "Unknown",
   timed_out: "Timed out",
@@ -1929,6 +2008,15 @@ export const EFFECT_LABELS: Record<Effect, string> = {
   ask: "Ask",
   allow: "Allow",
   deny: "Deny",
+};
+
+export const KIND_LABELS: Record<RequestKind, string> = {
+  tools: "Tools",
+  prompts: "Prompts",
+  resources: "Resources",
+  sampling: "Sampling",
+  elicitation: "Elicitation",
+  roots: "Roots",
 };
 
 export const RESULT_EFFECT_LABELS: Record<ResultEffect, string> = {

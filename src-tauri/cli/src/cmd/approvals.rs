@@ -225,7 +225,7 @@ fn build_table(requests: &[ApprovalRequest]) -> Table {
             request.id.as_str(),
             client,
             server,
-            &request.tool,
+            &request.method.subject(&request.tool),
             &left,
             result.as_ref().unwrap_or(&request.arguments),
         ]);
@@ -235,35 +235,100 @@ fn build_table(requests: &[ApprovalRequest]) -> Table {
 
 /// Returns the text of a request with everything that a decision needs. Nothing is shortened.
 fn format_request(request: &ApprovalRequest) -> String {
-    let headline = format!(
-        "{client} {action} {tool} of {server}; {left} s left to decide",
-        client = escape(request.client.as_str()),
-        action = if request.result.is_some() {
-            "waits for the result of"
-        } else {
-            "wants to call"
-        },
-        tool = escape(&request.tool),
-        server = escape(&request.server_name),
-        left = request.remaining_ms / 1000,
-    );
-    let mut sections = vec![
-        format!("{}\n{headline}", escape(request.id.as_str())),
-        format!(
-            "Arguments:\n{}",
-            escape_lines(&indent_json(&request.arguments))
+    let (client, tool) = (escape(request.client.as_str()), escape(&request.tool));
+    let server = escape(&request.server_name);
+    let sentence = if request.result.is_some() {
+        format!("{client} waits for the result of {tool} of {server}")
+    } else {
+        request.method.sentence(&client, &server, &tool)
+    };
+    let left = request.remaining_ms / 1000;
+    let headline = format!("{sentence}; {left} s left to decide");
+    let json = |title: &str, text: &str| format!("{title}:\n{}", escape_lines(&indent_json(text)));
+    let mut sections = vec![format!("{}\n{headline}", escape(request.id.as_str()))];
+    let notes = notes(request);
+    if !notes.is_empty() {
+        sections.push(notes.join("\n"));
+    }
+    sections.push(json("Arguments", &request.arguments));
+    if let Some(extra) = &request.extra {
+        sections.push(json("Sent beside the arguments", extra));
+    }
+    if let Some(result) = &request.result {
+        sections.push(json("Held result", result));
+    }
+    let definitions = [
+        ("accepted", "now offered", request.changed.as_ref()),
+        (
+            "allowed",
+            "current",
+            request
+                .suspended
+                .as_ref()
+                .and_then(|suspended| suspended.definitions.as_ref()),
         ),
     ];
-    if let Some(result) = &request.result {
+    for (before, after, texts) in definitions {
+        let Some([old, new]) = texts else { continue };
+        sections.push(json(&format!("The {before} definition"), old));
+        sections.push(json(&format!("The {after} definition"), new));
+    }
+    if !request.description.is_empty() {
         sections.push(format!(
-            "Held result:\n{}",
-            escape_lines(&indent_json(result))
+            "The server's description:\n{}",
+            escape_lines(&request.description)
         ));
     }
-    sections.push(format!(
-        "The server's description of the tool:\n{}",
-        escape_lines(&request.description)
-    ));
     sections.push(format!("digest {}", escape(&request.digest)));
     sections.join("\n\n")
+}
+
+/// Returns what a person should know before the details, one sentence each.
+fn notes(request: &ApprovalRequest) -> Vec<String> {
+    let server = escape(request.server.as_str());
+    let mut notes = vec![format!("The server's id is {server}.")];
+    if request.is_first {
+        notes.push("It is this client's first request of this kind to this server.".into());
+    }
+    let claims = [
+        (request.annotations.read_only, "only reads"),
+        (request.annotations.destructive, "may delete or overwrite"),
+        (
+            request.annotations.idempotent,
+            "may be repeated without harm",
+        ),
+        (request.annotations.open_world, "reaches other systems"),
+    ];
+    let claims: Vec<_> = claims
+        .iter()
+        .filter_map(|(claim, words)| match claim {
+            Some(true) => Some((*words).to_owned()),
+            Some(false) => Some(format!("not: {words}")),
+            None => None,
+        })
+        .collect();
+    if !claims.is_empty() {
+        notes.push(format!(
+            "The server says of the tool: {}.",
+            claims.join("; ")
+        ));
+    }
+    if request.changed.is_some() {
+        notes.push(
+            "The tool has changed since you accepted it. Its calls can only be approved once."
+                .into(),
+        );
+    }
+    if let Some(suspended) = &request.suspended {
+        let what = if suspended.is_server_changed {
+            "the server"
+        } else {
+            "the tool"
+        };
+        notes.push(format!(
+            "A rule would allow this ({}), but {what} has changed since.",
+            escape(&suspended.rule_text)
+        ));
+    }
+    notes
 }

@@ -169,7 +169,7 @@ enum Exporter<W: Write> {
     Csv(Box<csv::Writer<W>>),
 }
 
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 24] = [
     "id",
     "at",
     "client",
@@ -189,6 +189,11 @@ const COLUMNS: [&str; 19] = [
     "seq",
     "hash",
     "at_ms",
+    "method",
+    "rule",
+    "is_edited",
+    "original_arguments",
+    "extra",
 ];
 
 impl<W: Write> Exporter<W> {
@@ -248,6 +253,14 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
         number(audited.seq),
         audited.hash.clone().unwrap_or_default(),
         call.at.0.to_string(),
+        call.method.name().to_owned(),
+        call.rule
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        call.is_edited.to_string(),
+        call.original_arguments.clone().unwrap_or_default(),
+        call.extra.clone().unwrap_or_default(),
     ]
 }
 

@@ -1,4 +1,4 @@
-//! `drawbridge calls`: shows calls with their decisions and outcomes.
+//! `drawbridge calls`: shows calls and other requests with their decisions and outcomes.
 
 use clap::{Subcommand, ValueEnum};
 use drawbridge_hub::api::calls::{ListCalls, ShowCall};
@@ -17,7 +17,7 @@ use crate::{
 
 #[derive(Subcommand)]
 pub(crate) enum Calls {
-    /// List calls, newest first
+    /// List calls and other requests, newest first
     List {
         /// Only calls of this client
         #[arg(long, value_name = "NAME")]
@@ -28,8 +28,8 @@ pub(crate) enum Calls {
         /// Only calls that waited for a person, including those that timed out
         #[arg(long)]
         asked: bool,
-        /// Only calls that contain this text in their tool, exposed name, reason, error or
-        /// arguments
+        /// Only calls that contain this text in their method, tool, exposed name, reason, error,
+        /// arguments or other params
         #[arg(long, value_name = "TEXT")]
         text: Option<String>,
         /// Only calls with this decision
@@ -145,7 +145,7 @@ fn format_calls(calls: &[Call]) -> String {
             &format_time(call.at),
             call.client.as_str(),
             call.server.as_str(),
-            &call.tool,
+            &call.method.subject(&call.tool),
             call.decision.label(),
             format_author(call),
             call.outcome.label(),
@@ -167,9 +167,10 @@ fn format_call(call: &Call) -> String {
     let lines = [
         ("id", call.id.to_string()),
         ("at", format_time(call.at)),
+        ("method", call.method.name().to_owned()),
         ("client", call.client.to_string()),
         ("server", call.server.to_string()),
-        ("tool", call.tool.clone()),
+        ("name", call.tool.clone()),
         ("exposed name", call.exposed_name.clone()),
         (
             "decision",
@@ -181,7 +182,12 @@ fn format_call(call: &Call) -> String {
             ),
         ),
         ("reason", call.reason.clone()),
+        (
+            "client's arguments",
+            call.original_arguments.clone().unwrap_or_default(),
+        ),
         ("arguments", call.arguments.clone().unwrap_or_default()),
+        ("also sent", call.extra.clone().unwrap_or_default()),
         ("outcome", call.outcome.label().to_owned()),
         ("error", call.error.clone()),
         (
@@ -194,7 +200,7 @@ fn format_call(call: &Call) -> String {
     lines
         .iter()
         .filter(|(_, value)| !value.is_empty())
-        .map(|(key, value)| format!("{key:12} {}", escape(value)))
+        .map(|(key, value)| format!("{key:18} {}", escape(value)))
         .collect::<Vec<_>>()
         .join("\n")
 }

@@ -4,6 +4,7 @@ mod conditions;
 mod rule;
 
 use std::{
+    borrow::Cow,
     fmt, fs, io,
     path::{Path, PathBuf},
     str::FromStr,
@@ -17,7 +18,7 @@ use drawbridge_hub::api::policy::{
 };
 use drawbridge_model::{
     ids::{ClientName, RuleId, ServerId},
-    policy::{Effect, Lifetime, RuleSpec, Scope},
+    policy::{Effect, Lifetime, RequestKind, RuleSpec, Scope},
 };
 
 pub(crate) use conditions::parse_condition;
@@ -45,9 +46,12 @@ pub(crate) enum Policy {
         target: Target,
         /// The effect on these calls
         effect: EffectArg,
-        /// Only calls of this client
+        /// Only requests of this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
+        /// Only requests of this kind [default: calls of tools; a deny covers all kinds]
+        #[arg(long, value_name = "KIND", value_enum)]
+        kind: Option<KindArg>,
     },
     /// Remove the rules with exactly this scope
     Remove {
@@ -56,6 +60,9 @@ pub(crate) enum Policy {
         /// Only the rules for this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
+        /// Only the rules for this kind of requests
+        #[arg(long, value_name = "KIND", value_enum)]
+        kind: Option<KindArg>,
     },
     /// Add a rule with conditions, a result effect or a lifetime
     Add {
@@ -71,10 +78,13 @@ pub(crate) enum Policy {
         /// The rule's id, as shown by `policy list`
         id: String,
     },
-    /// Set the default: the effect on calls that no rule matches
+    /// Set the default of a kind of requests: the effect on those that no rule matches
     Default {
-        /// The effect on these calls
+        /// The effect on these requests
         effect: EffectArg,
+        /// The kind of requests
+        #[arg(long, value_name = "KIND", value_enum, default_value = "tools")]
+        kind: KindArg,
     },
     /// Set the default and the rules of whole servers in one step. Deny rules, and rules for single
     /// tools or clients, stay.
@@ -113,9 +123,10 @@ impl Policy {
                 target,
                 effect,
                 client,
+                kind,
             } => {
                 let verb = SetPolicy {
-                    scope: target.into_scope(client),
+                    scope: target.into_scope(client, kind),
                     effect: effect.into(),
                 };
                 let rule = RuleSpec {
@@ -126,7 +137,11 @@ impl Policy {
                 let message = format!("Rule set: {}.", escape(&rule.to_string()));
                 context.run_and_print(verb, |_| message).await
             }
-            Self::Remove { target, client } => {
+            Self::Remove {
+                target,
+                client,
+                kind,
+            } => {
                 let message = match &client {
                     Some(client) => {
                         format!("Rules for {target} and the client '{client}' removed.")
@@ -134,7 +149,7 @@ impl Policy {
                     None => format!("Rules for {target} removed."),
                 };
                 let verb = RemovePolicy {
-                    scope: target.into_scope(client),
+                    scope: target.into_scope(client, kind),
                 };
                 context.run_and_print(verb, |_| escape(&message)).await
             }
@@ -176,13 +191,18 @@ impl Policy {
                     )
                     .await
             }
-            Self::Default { effect } => {
-                let effect = Effect::from(effect);
-                context
-                    .run_and_print(SetDefaultPolicy { effect }, |_| {
-                        format!("Default set to {}.", effect.label())
-                    })
-                    .await
+            Self::Default { effect, kind } => {
+                let (effect, kind) = (Effect::from(effect), RequestKind::from(kind));
+                let verb = SetDefaultPolicy {
+                    effect,
+                    kind: Some(kind),
+                };
+                let message = format!(
+                    "Default for {} set to {}.",
+                    kind.label().to_lowercase(),
+                    effect.label()
+                );
+                context.run_and_print(verb, |_| message).await
             }
             Self::Preset { preset, servers } => {
                 let name = preset.name();
@@ -242,11 +262,12 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    fn into_scope(self, client: Option<String>) -> Scope {
+    fn into_scope(self, client: Option<String>, kind: Option<KindArg>) -> Scope {
         Scope {
             server: self.server,
             tool: self.tool,
             client: client.map(ClientName::new),
+            kind: kind.map(Into::into),
         }
     }
 }
@@ -296,9 +317,9 @@ impl FromStr for Target {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum EffectArg {
-    /// Run the call
+    /// Send the request
     Allow,
-    /// Deny the call
+    /// Deny the request
     Deny,
     /// Ask a person
     Ask,
@@ -310,6 +331,35 @@ impl From<EffectArg> for Effect {
             EffectArg::Allow => Self::Allow,
             EffectArg::Deny => Self::Deny,
             EffectArg::Ask => Self::Ask,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum KindArg {
+    /// Calls of tools, and requests about their tasks
+    Tools,
+    /// Prompts, and completions of their arguments
+    Prompts,
+    /// Reads of resources, subscriptions to them, and completions of their templates
+    Resources,
+    /// Requests of servers for a message of the client's model
+    Sampling,
+    /// Requests of servers for input of the user
+    Elicitation,
+    /// Requests of servers for the client's folders
+    Roots,
+}
+
+impl From<KindArg> for RequestKind {
+    fn from(kind: KindArg) -> Self {
+        match kind {
+            KindArg::Tools => Self::Tools,
+            KindArg::Prompts => Self::Prompts,
+            KindArg::Resources => Self::Resources,
+            KindArg::Sampling => Self::Sampling,
+            KindArg::Elicitation => Self::Elicitation,
+            KindArg::Roots => Self::Roots,
         }
     }
 }
@@ -345,7 +395,7 @@ impl PresetArg {
 }
 
 fn format_policy(policy: &PolicyView) -> String {
-    let mut table = Table::new(["ID", "SERVER", "TOOL", "CLIENT", "EFFECT", "UNTIL", ""]);
+    let mut table = Table::new(["ID", "SERVER", "COVERS", "CLIENT", "EFFECT", "UNTIL", ""]);
     for rule in &policy.rules {
         let (scope, more) = (&rule.scope, format_details(rule));
         let until = match &rule.lifetime {
@@ -373,18 +423,35 @@ fn format_policy(policy: &PolicyView) -> String {
             scope
                 .tool
                 .as_deref()
-                .unwrap_or(if rule.read_only { "read-only" } else { "*" }),
+                .map_or_else(|| format_covered(rule), Cow::Borrowed)
+                .as_ref(),
             scope.client.as_ref().map_or("*", ClientName::as_str),
             &effect,
             &until,
             &more,
         ]);
     }
+    let defaults: Vec<_> = RequestKind::ALL
+        .iter()
+        .map(|kind| {
+            let effect = policy.defaults.get(*kind).label().to_lowercase();
+            format!("{} {effect}", kind.label().to_lowercase())
+        })
+        .collect();
     format!(
-        "{}\n\nDefault: {}",
+        "{}\n\nDefaults: {}",
         table.format_or("No rules."),
-        policy.default.label()
+        defaults.join(", ")
     )
+}
+
+/// Returns what a rule without a tool covers.
+fn format_covered(rule: &RuleView) -> Cow<'static, str> {
+    match rule.scope.kind {
+        Some(kind) => format!("({})", kind.label().to_lowercase()).into(),
+        None if rule.read_only => "read-only".into(),
+        None => "*".into(),
+    }
 }
 
 /// Returns the rest of a rule: its conditions, its note, and whether it is suspended.

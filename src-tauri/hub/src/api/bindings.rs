@@ -9,7 +9,7 @@ use drawbridge_model::{
     acceptance::AcceptanceState,
     call::{DecidedBy, Decision, Outcome},
     event::Event,
-    policy::{Effect, ResultEffect},
+    policy::{Effect, RequestKind, ResultEffect},
     server::ServerState,
 };
 use serde::Serialize;
@@ -101,6 +101,7 @@ fn all_labels() -> String {
         labels("DECIDED_BY_LABELS", DecidedBy::ALL, DecidedBy::label),
         labels("OUTCOME_LABELS", Outcome::ALL, Outcome::label),
         labels("EFFECT_LABELS", Effect::ALL, Effect::label),
+        labels("KIND_LABELS", RequestKind::ALL, RequestKind::label),
         labels(
             "RESULT_EFFECT_LABELS",
             ResultEffect::ALL,

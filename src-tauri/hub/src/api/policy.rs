@@ -2,7 +2,10 @@
 
 use drawbridge_model::{
     ids::{RuleId, Timestamp},
-    policy::{Condition, Effect, Lifetime, ResultEffect, Rule, RuleSpec, Scope},
+    policy::{
+        Condition, DefaultEffects, Effect, Lifetime, RequestKind, ResultEffect, Rule, RuleSpec,
+        Scope,
+    },
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +37,12 @@ pub struct RuleView {
     pub suspended: bool,
 }
 
-/// The rules, and the default if none matches. Deny takes precedence over allow, and allow over
+/// The rules, and the defaults if none matches. Deny takes precedence over allow, and allow over
 /// ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PolicyView {
-    pub default: Effect,
+    pub defaults: DefaultEffects,
     pub rules: Vec<RuleView>,
 }
 
@@ -119,11 +122,14 @@ pub struct ImportResult {
     pub rules: u32,
 }
 
-/// `policy.set_default`: sets the effect on calls that no rule matches.
+/// `policy.set_default`: sets the effect on requests of a kind that no rule matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetDefaultPolicy {
     pub effect: Effect,
+    /// Calls of tools if it is missing.
+    #[serde(default)]
+    pub kind: Option<RequestKind>,
 }
 
 /// `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
@@ -154,7 +160,7 @@ impl Verb for ListPolicy {
             .map(|rule| rule_view(hub, rule))
             .collect();
         Ok(PolicyView {
-            default: hub.rules.default_effect(),
+            defaults: hub.rules.default_effects(),
             rules,
         })
     }
@@ -241,7 +247,8 @@ impl Verb for SetDefaultPolicy {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        hub.policy_editor.set_default(self.effect).await?;
+        let kind = self.kind.unwrap_or(RequestKind::Tools);
+        hub.policy_editor.set_default(kind, self.effect).await?;
         Ok(Done {})
     }
 }

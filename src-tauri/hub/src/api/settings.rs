@@ -17,7 +17,7 @@ use crate::hub::Hub;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SettingsView {
-    /// The effect on a call that no rule matches.
+    /// The effect on a call of a tool that no rule matches.
     pub default_policy: Effect,
     /// The time that a person has to decide, in seconds.
     pub approval_timeout_s: u32,
@@ -138,7 +138,7 @@ async fn settings_view(hub: &Hub) -> SettingsView {
     let values = hub.settings.get();
     let keyring = hub.secrets.status().await;
     SettingsView {
-        default_policy: values.default_policy,
+        default_policy: values.default_tools,
         approval_timeout_s: u32::try_from(values.approval_timeout.as_secs()).unwrap_or(u32::MAX),
         cache_ttl_s: u32::try_from(values.cache_ttl.as_secs()).unwrap_or(u32::MAX),
         oauth_client_metadata_url: values.oauth_client_metadata_url,

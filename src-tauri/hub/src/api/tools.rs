@@ -7,7 +7,7 @@ use drawbridge_model::{
     capability::{CapabilityKind, ExcludedEntry},
     ids::{ClientName, ServerId},
     names,
-    policy::Effect,
+    policy::{Effect, RequestKind},
     spec::RegisteredServer,
     tool::Annotations,
 };
@@ -239,6 +239,7 @@ fn hidden_reason(
 /// catalog knows about collisions.
 pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition) -> ToolView {
     let input = MatchInput {
+        kind: RequestKind::Tools,
         client: None,
         session: None,
         server,

@@ -9,7 +9,7 @@ use drawbridge_jsonrpc::{
 };
 use drawbridge_model::{
     capability::CapabilityKind,
-    protocol::{self, Era},
+    protocol::{self, Era, guarded::GuardedMethod},
 };
 use drawbridge_sessions::{ClientRequest, ClientSession};
 use futures_util::future::BoxFuture;
@@ -25,8 +25,6 @@ pub struct Method {
     pub era: Option<Era>,
     /// What has to be decided before anything is sent to a server.
     pub decision: Required,
-    /// Whether the request is recorded as a call, with its decision and its outcome.
-    pub is_recorded: bool,
     handler: Handler,
 }
 
@@ -37,8 +35,9 @@ pub enum Required {
     Nothing,
     /// Calls must not be paused.
     NotPaused,
-    /// A rule or a person must allow this very call.
-    Permission,
+    /// A rule, the default or a person must allow this very request, which is recorded with its
+    /// decision and its outcome.
+    Permission(GuardedMethod),
 }
 
 /// How a message is handled.
@@ -68,19 +67,19 @@ pub static METHODS: &[Method] = &[
     method("prompts/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Prompts, request)))),
     method("resources/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Resources, request)))),
     method("resources/templates/list", BOTH, Nothing, Request(|hub, request| Box::pin(hub.list(CapabilityKind::Templates, request)))),
-    method("tools/call", BOTH, Permission, Request(|hub, request| Box::pin(hub.pipeline.call(request)))).recorded(),
-    method("prompts/get", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.get_prompt(request)))),
-    method("resources/read", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.read_resource(request)))),
-    method("resources/subscribe", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.subscribe_to_resource(request)))),
+    guarded(GuardedMethod::CallTool, BOTH, Request(|hub, request| Box::pin(hub.pipeline.call(request)))),
+    guarded(GuardedMethod::GetPrompt, BOTH, Request(|hub, request| Box::pin(hub.pipeline.get_prompt(request)))),
+    guarded(GuardedMethod::ReadResource, BOTH, Request(|hub, request| Box::pin(hub.pipeline.read_resource(request)))),
+    guarded(GuardedMethod::SubscribeToResource, LEGACY, Request(|hub, request| Box::pin(hub.pipeline.subscribe_to_resource(request)))),
     method("resources/unsubscribe", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.unsubscribe_from_resource(request)))),
     method("subscriptions/listen", MODERN, Nothing, OpensStream),
-    method("completion/complete", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.complete(request)))),
+    guarded(GuardedMethod::Complete, BOTH, Request(|hub, request| Box::pin(hub.pipeline.complete(request)))),
     method("logging/setLevel", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.set_log_level(request)))),
-    method("tasks/get", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
-    method("tasks/update", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
-    method("tasks/cancel", BOTH, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
-    method("tasks/result", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.forward_task_request(request)))),
-    method("tasks/list", LEGACY, NotPaused, Request(|hub, request| Box::pin(hub.router.list_tasks(request)))),
+    guarded(GuardedMethod::GetTask, BOTH, Request(|hub, request| Box::pin(hub.pipeline.forward_task_request(GuardedMethod::GetTask, request)))),
+    guarded(GuardedMethod::UpdateTask, BOTH, Request(|hub, request| Box::pin(hub.pipeline.forward_task_request(GuardedMethod::UpdateTask, request)))),
+    guarded(GuardedMethod::CancelTask, BOTH, Request(|hub, request| Box::pin(hub.pipeline.forward_task_request(GuardedMethod::CancelTask, request)))),
+    guarded(GuardedMethod::GetTaskResult, LEGACY, Request(|hub, request| Box::pin(hub.pipeline.forward_task_request(GuardedMethod::GetTaskResult, request)))),
+    guarded(GuardedMethod::ListTasks, LEGACY, Request(|hub, request| Box::pin(hub.pipeline.list_tasks(request)))),
     method("notifications/cancelled", LEGACY, Nothing, Notification(|_, session, params| cancel(session, params))),
     method("notifications/roots/list_changed", LEGACY, Nothing, Notification(|hub, _, _| hub.announce_roots_changed())),
 ];
@@ -95,9 +94,13 @@ const fn method(
         name,
         era,
         decision,
-        is_recorded: false,
         handler,
     }
+}
+
+/// Returns the row of a method whose requests are decided and recorded.
+const fn guarded(guarded: GuardedMethod, era: Option<Era>, handler: Handler) -> Method {
+    method(guarded.name(), era, Permission(guarded), handler)
 }
 
 /// Returns whether a request opens a session. Its answer carries the id of the session.
@@ -126,14 +129,6 @@ pub fn find_request(name: &str, era: Era) -> Result<&'static Method, RpcError> {
 }
 
 impl Method {
-    /// Marks the requests of this method as recorded.
-    const fn recorded(self) -> Self {
-        Self {
-            is_recorded: true,
-            ..self
-        }
-    }
-
     /// Returns whether the answer is a stream of notifications.
     pub fn opens_stream(&self) -> bool {
         matches!(self.handler, OpensStream)
@@ -154,7 +149,7 @@ impl Method {
     }
 }
 
-/// The error for requests other than calls while all calls are paused.
+/// The error for requests that need no permission while all calls are paused.
 const PAUSED: &str = "All calls are paused.";
 
 /// Handles a notification of a client. One without a row has no effect.

@@ -127,7 +127,7 @@ async fn a_policy_whose_default_cannot_be_stored_changes_no_rule() {
     let before = test_hub.run(ListPolicy {}).await.expect("the policy");
     test_hub.tamper("ALTER TABLE setting RENAME COLUMN value TO other");
     let import = ImportPolicy {
-        text: r#"{"default":"allow","rules":[]}"#.into(),
+        text: r#"{"defaults":{"tools":"allow"},"rules":[]}"#.into(),
         replace: true,
     };
     assert_eq!(
@@ -434,7 +434,7 @@ async fn a_request_that_makes_no_sense_is_rejected_with_the_reason() {
     let error = message(test.run(import).await);
     assert!(
         error.starts_with("this is not a valid policy file: ")
-            && error.contains("expected an object with default and rules")
+            && error.contains("expected an object with defaults and rules")
             && error.ends_with(". See `drawbridge policy export` for the format."),
         "{error}"
     );
@@ -473,6 +473,7 @@ async fn settings_are_bounded_and_stored() {
     test_hub
         .run(SetDefaultPolicy {
             effect: Effect::Deny,
+            kind: None,
         })
         .await
         .expect("set the policy");
@@ -481,7 +482,7 @@ async fn settings_are_bounded_and_stored() {
         .expect("loaded")
         .get();
     assert_eq!(
-        (loaded.approval_timeout.as_secs(), loaded.default_policy),
+        (loaded.approval_timeout.as_secs(), loaded.default_tools),
         (20, Effect::Deny)
     );
     assert_eq!(loaded.audit_retention_days, 0);
@@ -517,6 +518,7 @@ async fn policy_changes_are_recorded_in_the_audit() {
     test_hub
         .run(SetDefaultPolicy {
             effect: Effect::Deny,
+            kind: None,
         })
         .await
         .expect("set the policy");

@@ -55,6 +55,9 @@ impl PolicyEditor {
         let mut past = DryRun::default();
         let mut hints = BTreeMap::new();
         for call in self.store.past_calls(&filter).await? {
+            if !spec.covers(call.method.kind()) {
+                continue;
+            }
             past.examined += 1;
             let server = self.registry.get(&call.server).ok();
             if spec.read_only {

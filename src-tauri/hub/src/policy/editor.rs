@@ -4,7 +4,7 @@
 use drawbridge_model::{
     clock,
     ids::RuleId,
-    policy::{Effect, Lifetime, Rule, RuleSpec, Scope},
+    policy::{DefaultEffects, Effect, Lifetime, RequestKind, Rule, RuleSpec, Scope},
     random,
 };
 use drawbridge_store::{Store, StoreError, table::rule::RuleNote};
@@ -57,10 +57,10 @@ pub enum PolicyError {
 
 /// The content of a policy file.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with default and rules")]
+#[serde(deny_unknown_fields, expecting = "an object with defaults and rules")]
 struct PolicyDocument {
     #[serde(default)]
-    default: Option<Effect>,
+    defaults: Option<DefaultEffects>,
     rules: Vec<RuleSpec>,
 }
 
@@ -131,13 +131,13 @@ impl PolicyEditor {
             .filter(|spec| !is_session_rule(spec))
             .collect();
         let document = PolicyDocument {
-            default: Some(self.rules.default_effect()),
+            defaults: Some(self.rules.default_effects()),
             rules,
         };
         serde_json::to_string_pretty(&document).expect("a policy is plain data")
     }
 
-    /// Adds the rules of a policy file, or replaces all present rules and the default with them.
+    /// Adds the rules of a policy file, or replaces all present rules and the defaults with them.
     /// Returns the number of rules in the file.
     ///
     /// # Errors
@@ -164,8 +164,8 @@ impl PolicyEditor {
             imported: new.iter().map(RuleNote::new).collect(),
             replace,
         };
-        let default = document.default.filter(|_| replace);
-        self.rules.replace_all(all, default, &note).await?;
+        let defaults = document.defaults.filter(|_| replace);
+        self.rules.replace_all(all, defaults, &note).await?;
         Ok(count)
     }
 
@@ -176,7 +176,11 @@ impl PolicyEditor {
     /// Returns an error if a server does not exist, or the store fails. Nothing is changed then.
     pub async fn apply_preset(&self, preset: PolicyPreset) -> Result<(), PolicyError> {
         let note = json!({ "preset": preset });
-        let (default, specs) = preset.into_rules();
+        let (tools, specs) = preset.into_rules();
+        let defaults = DefaultEffects {
+            tools,
+            ..self.rules.default_effects()
+        };
         for id in specs.iter().filter_map(|spec| spec.scope.server.as_ref()) {
             self.registry.get(id)?;
         }
@@ -185,15 +189,15 @@ impl PolicyEditor {
             !is_preset_rule(&old.spec) && !new.iter().any(|new| replaces_plain(new, old))
         };
         let all = self.retained_and_new(is_retained, &new);
-        Ok(self.rules.replace_all(all, Some(default), &note).await?)
+        Ok(self.rules.replace_all(all, Some(defaults), &note).await?)
     }
 
-    /// Sets the effect for calls that no rule matches.
+    /// Sets the effect on requests of a kind that no rule matches.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn set_default(&self, effect: Effect) -> Result<(), PolicyError> {
-        Ok(self.rules.set_default(effect).await?)
+    pub async fn set_default(&self, kind: RequestKind, effect: Effect) -> Result<(), PolicyError> {
+        Ok(self.rules.set_default(kind, effect).await?)
     }
 
     /// Returns whether the rule is an allow whose server or tool has changed since.

@@ -1,21 +1,23 @@
-//! The gate decides a call, records the decision, and only then lets the call through. The gate may
-//! hold or mask the result.
+//! The gate decides a call or another guarded request, records the decision, and only then lets the
+//! request through. The gate may hold or mask the result.
 
 use drawbridge_model::{
     approval::{ApprovalRequest, SuspendedAllow, Verdict},
-    call::{Call, DecidedBy, Decision},
+    call::{Call, DecidedBy, Decision, Outcome},
     clock, digest,
     event::Events,
-    ids::{CallId, Timestamp},
-    policy::{Effect, ResultEffect, Rule, RuleSpec},
+    ids::{CallId, ClientName, Timestamp},
+    policy::{Effect, RequestKind, ResultEffect, Rule, RuleSpec},
     protocol::ProgressToken,
     random,
+    spec::RegisteredServer,
 };
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use drawbridge_jsonrpc::json::Json;
+use drawbridge_jsonrpc::json::{self, Json};
 use drawbridge_sessions::ClientHandle;
 use drawbridge_store::{JournalError, Store, logs::Logs, settings::Settings, table::call::CallRow};
+use serde_json::value::RawValue;
 use tokio::{
     sync::oneshot,
     time::{Instant, MissedTickBehavior, interval_at, sleep_until},
@@ -23,12 +25,12 @@ use tokio::{
 
 use super::{
     drawbridge::Drawbridge,
-    permitted::Permitted,
-    queue::{Queue, QueueError, Subject, TakenRequest, Ticket, WaitingCall},
+    guarded_request::GuardedRequest,
+    permitted::{Permitted, PermittedRequest},
+    queue::{About, Queue, QueueError, Subject, TakenRequest, Ticket, WaitingRequest},
     record::{PendingRecord, Recorder},
     refusal::{Refusal, Undecided, WithheldReason},
     rules::{RuleWriter, Rules, Ruling},
-    tool_call::ToolCall,
     verdict::{self, VerdictError},
 };
 
@@ -89,50 +91,95 @@ impl Gate {
         self.drawbridge.wait_until_paused().await;
     }
 
-    /// Decides a call by a rule or by asking a person, and records the decision. A person may edit
-    /// the arguments. The permitted call then has the edited ones.
+    /// Decides a request by a rule or by asking a person, and records the decision. A person may edit
+    /// the arguments of a call. The permitted call then has the edited ones.
     ///
     /// # Errors
-    /// Returns an error if the call is denied, if nobody decides in time, or if the decision cannot
+    /// Returns an error if the request is denied, if nobody decides in time, or if the decision cannot
     /// be recorded.
     pub async fn admit(
         &self,
-        call: ToolCall,
+        request: GuardedRequest,
         handle: Option<&ClientHandle>,
     ) -> Result<Permitted, Refusal> {
-        let mut record = PendingRecord::new(&self.recorder, &call);
+        let mut record = PendingRecord::new(&self.recorder, &request);
         if self.drawbridge.is_paused() {
             record.decide(Decision::Paused, DecidedBy::Hub, String::new());
         } else {
-            let ruling = self.ruling(&call);
+            let ruling = self.ruling(&request);
             match ruling.effect {
                 Effect::Allow => record.decide_by_ruling(Decision::Allowed, ruling),
                 Effect::Deny => record.decide_by_ruling(Decision::Denied, ruling),
-                Effect::Ask => return Box::pin(self.ask_person(call, record, handle)).await,
+                Effect::Ask => return Box::pin(self.ask_person(request, record, handle)).await,
             }
         }
-        self.record(call, record).await
+        self.record(request, record).await
+    }
+
+    /// Decides a request about a task: whoever was permitted to start the task may follow it, unless
+    /// a rule denies the call by now.
+    ///
+    /// # Errors
+    /// Returns an error if the request is denied, or if the decision cannot be recorded.
+    pub async fn admit_for_task(
+        &self,
+        request: GuardedRequest,
+        started_by: &PermittedRequest,
+    ) -> Result<Permitted, Refusal> {
+        let mut record = PendingRecord::new(&self.recorder, &request);
+        if self.drawbridge.is_paused() {
+            record.decide(Decision::Paused, DecidedBy::Hub, String::new());
+        } else if let Some(denial) = self.rules.find_denial(&started_by.request.match_input()) {
+            record.decide_by_ruling(Decision::Denied, denial);
+        } else {
+            let reason = format!("the task was started by the call {}", started_by.call.id);
+            record.decide(Decision::Allowed, DecidedBy::Hub, reason);
+        }
+        self.record(request, record).await
+    }
+
+    /// Records a request that Drawbridge answers without sending it anywhere: `reason` says why.
+    ///
+    /// # Errors
+    /// Returns an error if the request cannot be recorded.
+    pub async fn record_answered(
+        &self,
+        request: &GuardedRequest,
+        decision: Decision,
+        reason: String,
+    ) -> Result<(), Refusal> {
+        let mut record = PendingRecord::new(&self.recorder, request);
+        record.decide(decision, DecidedBy::Hub, reason);
+        let (_, open) = record.write(None).await?;
+        if let Some(open) = open {
+            open.finish(Outcome::Ok, String::new());
+        }
+        Ok(())
     }
 
     /// Records a decision that makes no rule.
-    async fn record(&self, call: ToolCall, record: PendingRecord) -> Result<Permitted, Refusal> {
-        self.write_decision(call, record, None).await?.1
+    async fn record(
+        &self,
+        request: GuardedRequest,
+        record: PendingRecord,
+    ) -> Result<Permitted, Refusal> {
+        self.write_decision(request, record, None).await?.1
     }
 
-    /// Writes a decision, and the rule that it makes. Returns the recorded call, and the answer to
-    /// the client's request.
+    /// Writes a decision, and the rule that it makes. Returns the recorded request, and the answer to
+    /// whoever sent it.
     async fn write_decision(
         &self,
-        call: ToolCall,
+        request: GuardedRequest,
         record: PendingRecord,
         rule: Option<(&RuleWriter<'_>, &Rule)>,
     ) -> Result<(Arc<CallRow>, Result<Permitted, Refusal>), JournalError> {
         let (row, open) = record.write(rule).await?;
         let answer = match open {
-            // All calls were paused after the decision. Dropping the record marks the call as
+            // All calls were paused after the decision. Dropping the record marks the request as
             // cancelled.
             Some(_) if self.drawbridge.is_paused() => Err(Refusal::Paused),
-            Some(open) => Ok(Permitted::new(call, open)),
+            Some(open) => Ok(Permitted::new(request, open)),
             None => Err(Refusal::from_call(
                 &row.call,
                 self.settings.get().approval_timeout.as_secs(),
@@ -143,11 +190,14 @@ impl Gate {
 
     /// Returns the ruling of the rules. A tool that has changed since a person accepted it is never
     /// allowed by a rule: an allow becomes an ask, and no call is counted.
-    fn ruling(&self, call: &ToolCall) -> Ruling {
-        if call.tool.definition.offered.is_none() {
-            return self.rules.decide(&call.match_input());
+    fn ruling(&self, request: &GuardedRequest) -> Ruling {
+        let is_changed = request
+            .definition()
+            .is_some_and(|definition| definition.offered.is_some());
+        if !is_changed {
+            return self.rules.decide(&request.match_input());
         }
-        let ruling = self.rules.evaluate(&call.match_input());
+        let ruling = self.rules.evaluate(&request.match_input());
         if ruling.effect == Effect::Allow {
             Ruling {
                 effect: Effect::Ask,
@@ -158,42 +208,42 @@ impl Gate {
         }
     }
 
-    /// Asks a person about a call, and waits for the answer.
+    /// Asks a person about a request, and waits for the answer.
     async fn ask_person(
         &self,
-        call: ToolCall,
+        request: GuardedRequest,
         mut record: PendingRecord,
         handle: Option<&ClientHandle>,
     ) -> Result<Permitted, Refusal> {
-        if call.params.get().len() > MAX_SHOWN {
+        if request.params.get().len() > MAX_SHOWN {
             let reason = format!(
                 "its arguments have more than {MAX_SHOWN} bytes, too many to show to a person; only a rule can allow it"
             );
             record.decide(Decision::Denied, DecidedBy::Hub, reason);
-            return self.record(call, record).await;
+            return self.record(request, record).await;
         }
-        if self.queue.take_retry(&call.digest()) {
+        if self.queue.take_retry(&request.digest()) {
             let reason = "identical retry of a missed call".into();
             record.decide(Decision::Allowed, DecidedBy::Person, reason);
-            return self.record(call, record).await;
+            return self.record(request, record).await;
         }
         let timeout = self.settings.get().approval_timeout;
-        let mut request = approval_request(&call, record.id(), timeout);
-        (request.is_first, request.suspended) = (
-            self.is_first_call(&call).await,
-            self.find_suspended_allow(&call).await,
+        let mut approval = approval_request(&request, record.id(), timeout);
+        (approval.is_first, approval.suspended) = (
+            self.is_first(&request).await,
+            self.find_suspended_allow(&request).await,
         );
-        let waiting = Waiting::new(&call, handle);
+        let waiting = Waiting::new(&request, handle);
         let (answer, answered) = oneshot::channel();
-        let tool = call.tool.clone();
-        let subject = Subject::Call(Box::new(WaitingCall {
-            call,
+        let about = about(&request);
+        let subject = Subject::Request(Box::new(WaitingRequest {
+            request,
             record,
             answer,
         }));
-        // The client may disconnect from here on. The call then leaves the queue undecided, and is
+        // The client may disconnect from here on. The request then leaves the queue undecided, and is
         // recorded as abandoned.
-        let unanswered = match self.queue.enqueue(request, tool, timeout, subject) {
+        let unanswered = match self.queue.enqueue(approval, about, timeout, subject) {
             Ok(ticket) => match self.wait_for_answer(&ticket, answered, waiting).await {
                 Ok(answer) => return answer,
                 Err(unanswered) => unanswered,
@@ -205,12 +255,14 @@ impl Gate {
         };
         let (decision, reason) = unanswered.why.to_decision();
         match unanswered.subject {
-            Some(Subject::Call(waiting)) => {
-                let WaitingCall {
-                    call, mut record, ..
+            Some(Subject::Request(waiting)) => {
+                let WaitingRequest {
+                    request,
+                    mut record,
+                    ..
                 } = *waiting;
                 record.decide(decision, DecidedBy::Hub, reason);
-                self.record(call, record).await
+                self.record(request, record).await
             }
             Some(Subject::Result { .. }) | None => Err(Refusal::DeniedByHub { reason }),
         }
@@ -297,40 +349,42 @@ impl Gate {
                 to.send(verdict).map_err(|_| gone)?;
                 Ok(*call)
             }
-            Subject::Call(waiting) if waiting.answer.is_closed() => Err(gone.into()),
-            Subject::Call(waiting) => {
+            Subject::Request(waiting) if waiting.answer.is_closed() => Err(gone.into()),
+            Subject::Request(waiting) => {
                 let gate = self.clone();
                 // In a task of its own, so that a decision that has begun is completed.
                 let decision =
-                    tokio::spawn(async move { gate.decide_call(request, *waiting, verdict).await });
+                    tokio::spawn(
+                        async move { gate.decide_request(request, *waiting, verdict).await },
+                    );
                 decision.await.map_err(|_| gone)?
             }
         }
     }
 
-    async fn decide_call(
+    async fn decide_request(
         &self,
-        request: ApprovalRequest,
-        waiting: WaitingCall,
+        approval: ApprovalRequest,
+        waiting: WaitingRequest,
         verdict: Verdict,
     ) -> Result<Call, DecideError> {
-        let WaitingCall {
-            mut call,
+        let WaitingRequest {
+            mut request,
             mut record,
             answer,
         } = waiting;
         let rule =
-            verdict::rule_from(&request, &verdict).map(|spec| verdict::bind_rule(&request, spec));
+            verdict::rule_from(&approval, &verdict).map(|spec| verdict::bind_rule(&approval, spec));
         // No rule changes between the check below and the moment when the new rule is in force.
         let writer = match &rule {
             Some(_) => Some(self.rules.writer().await),
             None => None,
         };
-        let is_approved = self.apply_verdict(&mut call, &mut record, verdict, rule.as_ref());
+        let is_approved = self.apply_verdict(&mut request, &mut record, verdict, rule.as_ref());
         let new_rule = writer.as_ref().zip(rule.as_ref()).filter(|_| is_approved);
         // The rule is in force before the client has its answer, because its next call may arrive
         // right after that.
-        match self.write_decision(call, record, new_rule).await {
+        match self.write_decision(request, record, new_rule).await {
             Ok((row, permitted)) => {
                 let _ = answer.send(permitted);
                 Ok(row.call.clone())
@@ -346,7 +400,7 @@ impl Gate {
     /// whether the call is approved.
     fn apply_verdict(
         &self,
-        call: &mut ToolCall,
+        request: &mut GuardedRequest,
         record: &mut PendingRecord,
         verdict: Verdict,
         rule: Option<&Rule>,
@@ -366,18 +420,18 @@ impl Gate {
             Verdict::ApproveAlways { .. } => ("always".to_owned(), None),
         };
         if let Some(arguments) = edited_arguments {
-            if let Err(error) = call.edit_arguments(&self.rules, arguments) {
+            if let Err(error) = request.edit_arguments(&self.rules, arguments) {
                 record.decide(Decision::Denied, DecidedBy::Hub, error.to_string());
                 return false;
             }
-            record.mark_edited(call);
+            record.mark_edited(request);
         }
         if let Some(Err(error)) = rule.map(Rules::check) {
             record.decide(Decision::Denied, DecidedBy::Hub, error.to_string());
             return false;
         }
         // A rule may have been added while the call waited.
-        if let Some(ruling) = self.rules.find_denial(&call.match_input()) {
+        if let Some(ruling) = self.rules.find_denial(&request.match_input()) {
             record.decide_by_ruling(Decision::Denied, ruling);
             return false;
         }
@@ -385,24 +439,35 @@ impl Gate {
         true
     }
 
-    /// Returns whether a rule denies the call. The call is not counted or recorded.
-    pub fn is_denied(&self, call: &ToolCall) -> bool {
-        self.rules.find_denial(&call.match_input()).is_some()
+    /// Returns whether a rule denies the request. The request is not counted or recorded.
+    pub fn is_denied(&self, request: &GuardedRequest) -> bool {
+        self.rules.find_denial(&request.match_input()).is_some()
     }
 
-    /// Returns whether this is the client's first call of the tool. Returns `false` if the history
-    /// cannot be read, so that the request claims nothing that is unknown.
-    async fn is_first_call(&self, call: &ToolCall) -> bool {
-        let tool = &call.tool;
+    /// Returns whether the policy denies every request of a kind that belongs to this client and
+    /// this server.
+    pub fn denies_all(
+        &self,
+        kind: RequestKind,
+        client: &ClientName,
+        server: &RegisteredServer,
+    ) -> bool {
+        self.rules.denies_all(kind, client, server)
+    }
+
+    /// Returns whether the client names this tool, prompt or resource for the first time. Returns
+    /// `false` if the history cannot be read, so that the prompt claims nothing that is unknown.
+    async fn is_first(&self, request: &GuardedRequest) -> bool {
         self.store
-            .has_called(&call.client, &tool.server.id, &tool.definition.name)
+            .has_called(&request.client, &request.server.id, &request.name)
             .await
             .is_ok_and(|called| !called)
     }
 
-    async fn find_suspended_allow(&self, call: &ToolCall) -> Option<SuspendedAllow> {
-        let rule = self.rules.find_suspended_allow(&call.match_input())?;
-        let (server, current) = (&call.tool.server, &call.tool.definition);
+    async fn find_suspended_allow(&self, request: &GuardedRequest) -> Option<SuspendedAllow> {
+        let rule = self.rules.find_suspended_allow(&request.match_input())?;
+        let server = &request.server;
+        let current = request.definition()?;
         // The request shows changes since the acceptance separately.
         let earlier_digest = rule
             .definition
@@ -428,19 +493,19 @@ impl Gate {
         })
     }
 
-    /// Returns the result for the client: unchanged, masked, or held until a person has approved
-    /// it.
+    /// Returns the result of a permitted request: unchanged, masked, or held until a person has
+    /// approved it. `call` is the record of the request.
     ///
     /// # Errors
     /// Returns an error if the result was held and is withheld.
     pub async fn release_result(
         &self,
-        permitted: &Permitted,
+        request: &GuardedRequest,
+        call: &Call,
         result: Json,
         handle: Option<&ClientHandle>,
     ) -> Result<Json, Refusal> {
-        let call = permitted.call();
-        let Some((effect, rule)) = self.rules.result_effect(&call.match_input()) else {
+        let Some((effect, rule)) = self.rules.result_effect(&request.match_input()) else {
             return Ok(result);
         };
         if effect == ResultEffect::Mask {
@@ -452,19 +517,19 @@ impl Gate {
         }
         let timeout = self.settings.get().approval_timeout;
         let id = CallId::new(random::ordered_id());
-        let mut request = approval_request(call, id, timeout);
-        request.digest =
-            digest::sha256_parts(&[request.digest.as_bytes(), result.get().as_bytes()]);
-        request.result = Some(result.get().to_owned());
-        let waiting = Waiting::new(call, handle);
+        let mut approval = approval_request(request, id, timeout);
+        approval.digest =
+            digest::sha256_parts(&[approval.digest.as_bytes(), result.get().as_bytes()]);
+        approval.result = Some(result.get().to_owned());
+        let waiting = Waiting::new(request, handle);
         let (verdict, decided) = oneshot::channel();
         let subject = Subject::Result {
-            call: Box::new(permitted.row().call.clone()),
+            call: Box::new(call.clone()),
             verdict,
         };
         let ticket = match self
             .queue
-            .enqueue(request, call.tool.clone(), timeout, subject)
+            .enqueue(approval, about(request), timeout, subject)
         {
             Ok(ticket) => ticket,
             Err((full, _)) => return Err(withheld(Undecided::from(full).into())),
@@ -479,6 +544,32 @@ impl Gate {
                 | Verdict::ApproveAlways { .. },
             ) => Ok(result),
             Err(unanswered) => Err(withheld(unanswered.why.into())),
+        }
+    }
+
+    /// Returns the params of a notification about a request's result, as the rules for results
+    /// demand. Returns `None` if the client must not get the notification.
+    pub fn release_notification<'a>(
+        &self,
+        request: &GuardedRequest,
+        params: &'a RawValue,
+    ) -> Option<Cow<'a, RawValue>> {
+        let input = request.match_input();
+        if self.drawbridge.is_paused() || self.rules.find_denial(&input).is_some() {
+            return None;
+        }
+        match self.rules.result_effect(&input) {
+            None => Some(Cow::Borrowed(params)),
+            Some((ResultEffect::Mask, _)) => {
+                Some(match self.recorder.logs.redact_json(params.get()) {
+                    Cow::Borrowed(_) => Cow::Borrowed(params),
+                    Cow::Owned(masked) => Cow::Owned(json::raw(masked)),
+                })
+            }
+            // The client gets a held result only as an answer, after a person has seen it.
+            Some((ResultEffect::Hold, _)) => {
+                (!json::mentions(params, "result")).then_some(Cow::Borrowed(params))
+            }
         }
     }
 
@@ -516,10 +607,10 @@ struct Waiting<'a> {
 }
 
 impl<'a> Waiting<'a> {
-    fn new(call: &ToolCall, handle: Option<&'a ClientHandle>) -> Self {
+    fn new(request: &GuardedRequest, handle: Option<&'a ClientHandle>) -> Self {
         Self {
             handle,
-            progress_token: call.progress_token.clone(),
+            progress_token: request.progress_token.clone(),
         }
     }
 
@@ -537,34 +628,46 @@ impl<'a> Waiting<'a> {
     }
 }
 
-fn approval_request(call: &ToolCall, id: CallId, timeout: Duration) -> ApprovalRequest {
-    let tool = &call.tool;
+fn about(request: &GuardedRequest) -> About {
+    About {
+        server: request.server.clone(),
+        entry: request.entry.clone(),
+    }
+}
+
+fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> ApprovalRequest {
+    let definition = request.definition();
     let asked_at = clock::now();
     let timeout_ms = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
     ApprovalRequest {
         id,
-        client: call.client.clone(),
-        server: tool.server.id.clone(),
-        server_name: tool.server.name().to_owned(),
-        tool: tool.definition.name.clone(),
-        tool_title: tool.definition.title.clone(),
-        exposed_name: tool.exposed_name.clone(),
-        description: tool.definition.description.clone(),
-        annotations: tool.definition.annotations.clone(),
-        arguments: call.arguments.get().to_owned(),
-        extra: call.extra.as_ref().map(|extra| extra.get().to_owned()),
+        method: request.method,
+        kind: request.kind,
+        client: request.client.clone(),
+        server: request.server.id.clone(),
+        server_name: request.server.name().to_owned(),
+        tool: request.name.clone(),
+        tool_title: definition.and_then(|definition| definition.title.clone()),
+        exposed_name: request.exposed_name.clone(),
+        description: definition
+            .map(|definition| definition.description.clone())
+            .unwrap_or_default(),
+        annotations: definition
+            .map(|definition| definition.annotations.clone())
+            .unwrap_or_default(),
+        arguments: request.arguments.get().to_owned(),
+        extra: request.extra.as_ref().map(|extra| extra.get().to_owned()),
         result: None,
         is_first: false,
         suspended: None,
-        changed: tool
-            .definition
-            .offered
-            .as_ref()
-            .map(|offered| [tool.definition.raw.get(), &offered.text].map(str::to_owned)),
-        session: call.session.clone(),
-        identity: tool.server.identity.clone(),
-        definition: tool.definition.decision_digest().to_owned(),
-        digest: call.digest(),
+        changed: definition.and_then(|definition| {
+            let offered = definition.offered.as_ref()?;
+            Some([definition.raw.get(), &offered.text].map(str::to_owned))
+        }),
+        session: request.session.clone(),
+        identity: request.server.identity.clone(),
+        definition: request.decision_digest().to_owned(),
+        digest: request.digest(),
         asked_at,
         expires_at: Timestamp(asked_at.0 + i64::from(timeout_ms)),
         timeout_ms,

@@ -1,32 +1,51 @@
-//! A call that is permitted: without one, nothing can be forwarded.
+//! A request that is permitted: without one, nothing can be sent.
 
 use std::sync::Arc;
 
-use drawbridge_model::call::Outcome;
-use drawbridge_store::table::call::CallRow;
+use drawbridge_model::call::{Call, Outcome};
 
-use super::{record::OpenRecord, tool_call::ToolCall};
+use super::{guarded_request::GuardedRequest, record::OpenRecord};
 
-/// A call whose permission is recorded. Only the gate creates one.
+/// A request whose permission is recorded. Only the gate creates one.
 pub struct Permitted {
-    call: ToolCall,
+    request: Arc<GuardedRequest>,
     record: OpenRecord,
 }
 
+/// A request that was permitted, and its record. The rules for its results apply as long as there
+/// are results.
+#[derive(Clone)]
+pub struct PermittedRequest {
+    pub request: Arc<GuardedRequest>,
+    pub call: Call,
+}
+
 impl Permitted {
-    pub(super) fn new(call: ToolCall, record: OpenRecord) -> Self {
-        Self { call, record }
+    pub(super) fn new(request: GuardedRequest, record: OpenRecord) -> Self {
+        Self {
+            request: Arc::new(request),
+            record,
+        }
     }
 
-    pub fn call(&self) -> &ToolCall {
-        &self.call
+    pub fn request(&self) -> &GuardedRequest {
+        &self.request
     }
 
-    pub(super) fn row(&self) -> &Arc<CallRow> {
-        self.record.row()
+    /// Returns the record of the decision.
+    pub fn record(&self) -> &Call {
+        &self.record.row().call
     }
 
-    /// Records the outcome of the call.
+    /// Returns the request and its record, for results that come after its answer.
+    pub fn to_permitted_request(&self) -> PermittedRequest {
+        PermittedRequest {
+            request: self.request.clone(),
+            call: self.record().clone(),
+        }
+    }
+
+    /// Records the outcome of the request.
     pub fn record_outcome(self, outcome: Outcome, error: String) {
         self.record.finish(outcome, error);
     }

@@ -20,7 +20,7 @@ pub enum PolicyPreset {
 }
 
 impl PolicyPreset {
-    /// Returns the default and the rules of the preset.
+    /// Returns the default for calls of tools and the rules of the preset.
     pub(super) fn into_rules(self) -> (Effect, Vec<RuleSpec>) {
         let of = |server: ServerId| Scope {
             server: Some(server),
@@ -53,6 +53,7 @@ impl PolicyPreset {
 /// and all clients, without conditions.
 pub(super) fn is_preset_rule(spec: &RuleSpec) -> bool {
     spec.scope.tool.is_none()
+        && spec.scope.kind.is_none()
         && spec.scope.client.is_none()
         && spec.conditions.is_empty()
         && spec.result.is_none()

@@ -14,15 +14,16 @@ use drawbridge_model::{
     call::Call,
     event::{Event, Events},
     ids::{CallId, ClientName},
+    spec::RegisteredServer,
 };
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
+    guarded_request::GuardedRequest,
     permitted::Permitted,
     queue_limits::{MAX_PER_CLIENT, MAX_UNANSWERED, QueueFull},
     record::PendingRecord,
     refusal::Refusal,
-    tool_call::ToolCall,
 };
 use crate::catalog::CatalogEntry;
 
@@ -48,35 +49,42 @@ struct Inner {
 
 struct Waiting {
     request: ApprovalRequest,
-    tool: Arc<CatalogEntry>,
+    about: About,
     deadline: Instant,
     /// A person could have decided the call: a front end received the event or read the queue.
     is_seen: bool,
     subject: Subject,
 }
 
+/// The server that a waiting request is about, and the tool, prompt or resource.
+#[derive(Clone)]
+pub(super) struct About {
+    pub(super) server: Arc<RegisteredServer>,
+    pub(super) entry: Option<Arc<CatalogEntry>>,
+}
+
 /// What a person decides.
 pub(crate) enum Subject {
-    Call(Box<WaitingCall>),
-    /// The result of a call that was run.
+    Request(Box<WaitingRequest>),
+    /// The result of a request that was sent.
     Result {
         call: Box<Call>,
         verdict: oneshot::Sender<Verdict>,
     },
 }
 
-/// A call that is not decided yet. If it is dropped, it is recorded as abandoned.
-pub(crate) struct WaitingCall {
-    pub(super) call: ToolCall,
+/// A request that is not decided yet. If it is dropped, it is recorded as abandoned.
+pub(crate) struct WaitingRequest {
+    pub(super) request: GuardedRequest,
     pub(super) record: PendingRecord,
     /// Continues the client's request with the permitted call, or with the refusal.
     pub(super) answer: oneshot::Sender<Result<Permitted, Refusal>>,
 }
 
-/// A waiting request, and the tool that it is about.
+/// A waiting request, and what it is about.
 pub(super) struct WaitingView {
     pub(super) request: ApprovalRequest,
-    pub(super) tool: Arc<CatalogEntry>,
+    pub(super) about: About,
 }
 
 /// A missed call: nobody decided it in time.
@@ -139,7 +147,7 @@ impl Queue {
         self.lock().waiting.get_mut(id).map(Waiting::view)
     }
 
-    /// Returns a waiting request with its tool.
+    /// Returns a waiting request with what it is about.
     ///
     /// # Errors
     /// Returns an error if the request does not wait any more.
@@ -149,7 +157,7 @@ impl Queue {
         let waiting = waiting.ok_or_else(|| QueueError::Gone(id.clone()))?;
         Ok(WaitingView {
             request: waiting.view(),
-            tool: waiting.tool.clone(),
+            about: waiting.about.clone(),
         })
     }
 
@@ -234,7 +242,7 @@ impl Queue {
     pub(super) fn enqueue(
         &self,
         request: ApprovalRequest,
-        tool: Arc<CatalogEntry>,
+        about: About,
         timeout: Duration,
         subject: Subject,
     ) -> Result<Ticket, (QueueFull, Subject)> {
@@ -247,7 +255,7 @@ impl Queue {
         let is_seen = self.events.has_subscribers();
         let waiting = Waiting {
             request: request.clone(),
-            tool,
+            about,
             deadline,
             is_seen,
             subject,

@@ -8,6 +8,7 @@ use drawbridge_model::{
     event::{Event, Events},
     ids::CallId,
     policy::Rule,
+    protocol::guarded::GuardedMethod,
     random,
 };
 use drawbridge_store::{
@@ -17,8 +18,8 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::{
+    guarded_request::GuardedRequest,
     rules::{RuleWriter, Ruling},
-    tool_call::ToolCall,
 };
 
 /// The largest arguments that are stored with their call, in bytes.
@@ -35,15 +36,28 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
+    /// Writes a request with its decision. An automatic decision on anything but a call of a tool is
+    /// written in the background.
+    async fn record(&self, row: &Arc<CallRow>) -> Result<(), JournalError> {
+        let may_wait = row.call.method != GuardedMethod::CallTool
+            && row.call.decided_by != DecidedBy::Person
+            && row.new_rule.is_none();
+        if may_wait && self.journal.record_in_background(row.clone()).is_ok() {
+            return Ok(());
+        }
+        self.journal.record_decision(row.clone()).await
+    }
+
     fn publish(&self, call: &Call) {
         self.events
             .publish_with(|| Event::CallChanged { call: call.clone() });
     }
 
-    /// Returns the arguments as they are stored with the call, or `None` if they are too long.
-    fn stored_arguments(&self, arguments: &RawValue) -> Option<String> {
-        (arguments.get().len() <= MAX_STORED_ARGUMENTS)
-            .then(|| self.logs.redact_json(arguments.get()).into_owned())
+    /// Returns arguments, or other params, as they are stored with the call, or `None` if they are
+    /// too long.
+    fn stored(&self, params: &RawValue) -> Option<String> {
+        (params.get().len() <= MAX_STORED_ARGUMENTS)
+            .then(|| self.logs.redact_json(params.get()).into_owned())
     }
 }
 
@@ -57,15 +71,16 @@ pub(crate) struct PendingRecord {
 
 impl PendingRecord {
     /// Begins a record. If it is dropped, the call is recorded as abandoned.
-    pub(super) fn new(recorder: &Arc<Recorder>, call: &ToolCall) -> Self {
+    pub(super) fn new(recorder: &Arc<Recorder>, request: &GuardedRequest) -> Self {
         let row = CallRow {
             call: Call {
                 id: CallId::new(random::ordered_id()),
                 at: clock::now(),
-                client: call.client.clone(),
-                server: call.tool.server.id.clone(),
-                tool: call.tool.definition.name.clone(),
-                exposed_name: call.tool.exposed_name.clone(),
+                method: request.method,
+                client: request.client.clone(),
+                server: request.server.id.clone(),
+                tool: request.name.clone(),
+                exposed_name: request.exposed_name.clone(),
                 decision: Decision::Abandoned,
                 decided_by: DecidedBy::Hub,
                 reason: "the client disconnected before the decision was recorded".into(),
@@ -76,11 +91,18 @@ impl PendingRecord {
                 waited_ms: 0,
                 duration_ms: None,
                 arguments: None,
+                extra: None,
+                original_arguments: None,
             },
             is_counted: false,
-            definition_digest: call.tool.definition.decision_digest().to_owned(),
-            arguments_digest: digest::sha256(call.arguments.get().as_bytes()),
-            arguments: recorder.stored_arguments(&call.arguments),
+            definition_digest: request.decision_digest().to_owned(),
+            arguments_digest: digest::sha256(request.arguments.get().as_bytes()),
+            arguments: recorder.stored(&request.arguments),
+            extra: request
+                .extra
+                .as_ref()
+                .and_then(|extra| recorder.stored(extra)),
+            original_arguments: None,
             new_rule: None,
         };
         Self {
@@ -104,13 +126,13 @@ impl PendingRecord {
         self.decide(decision, ruling.decided_by, ruling.reason);
     }
 
-    /// Stores the arguments of a call that a person has edited.
-    pub(super) fn mark_edited(&mut self, call: &ToolCall) {
-        let arguments = self.recorder.stored_arguments(&call.arguments);
+    /// Stores the arguments of a call that a person has edited, beside those of the client.
+    pub(super) fn mark_edited(&mut self, request: &GuardedRequest) {
+        let arguments = self.recorder.stored(&request.arguments);
         let row = self.row_mut();
         row.call.is_edited = true;
-        row.arguments_digest = digest::sha256(call.arguments.get().as_bytes());
-        row.arguments = arguments;
+        row.arguments_digest = digest::sha256(request.arguments.get().as_bytes());
+        row.original_arguments = std::mem::replace(&mut row.arguments, arguments);
     }
 
     pub(super) fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
@@ -144,9 +166,9 @@ impl PendingRecord {
             started: Instant::now(),
             row: Some(row.clone()),
         });
-        if let Err(error) = self.recorder.journal.record_decision(row.clone()).await {
+        if let Err(error) = self.recorder.record(&row).await {
             tracing::error!(
-                "call {} is denied because its decision could not be recorded: {error}",
+                "request {} is denied because its decision could not be recorded: {error}",
                 row.call.id
             );
             if let Some(record) = &mut record {
@@ -177,7 +199,7 @@ impl Drop for PendingRecord {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let row = Arc::new(row);
-                if recorder.journal.record_decision(row.clone()).await.is_ok() {
+                if recorder.record(&row).await.is_ok() {
                     recorder.publish(&row.call);
                 }
             });

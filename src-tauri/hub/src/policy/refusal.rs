@@ -1,5 +1,6 @@
 //! Why a call is refused or its result withheld, as short instructions for the model.
 
+use drawbridge_jsonrpc::rpc::{RpcError, code};
 use drawbridge_model::call::{Call, DecidedBy, Decision};
 use drawbridge_store::JournalError;
 
@@ -48,6 +49,42 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Returns the error for a request that is no call of a tool.
+    pub fn to_rpc_error(&self) -> RpcError {
+        let text = match self {
+            Self::Paused => "All calls are paused. This request was not sent.".to_owned(),
+            Self::DeniedByUser { reason } => format!(
+                "The user denied this request{}. It was not sent.",
+                after_colon(reason)
+            ),
+            Self::DeniedByPolicy { reason } => {
+                format!("The policy denied this request ({reason}). It was not sent.")
+            }
+            Self::DeniedByHub { reason } => format!(
+                "Drawbridge denied this request{}. It was not sent.",
+                after_colon(reason)
+            ),
+            Self::TimedOut { timeout_s } => format!(
+                "Timed out: nobody approved this request within {timeout_s} s. It was not sent."
+            ),
+            Self::NoScreen { timeout_s } => format!(
+                "No screen: nobody could be asked to approve this request within {timeout_s} s, because the \
+                 Drawbridge app was not open. It was not sent."
+            ),
+            Self::QueueFull { reason } => format!(
+                "Queue full{}. This request was not sent.",
+                after_colon(reason)
+            ),
+            Self::NotRecorded(error) => format!(
+                "Drawbridge denied this request: its decision could not be recorded: {error}. It was not sent."
+            ),
+            Self::Withheld { rule, reason } => {
+                format!("The answer to this request was withheld ({rule}): {reason}.")
+            }
+        };
+        RpcError::new(code::INTERNAL_ERROR, text)
+    }
+
     /// Returns the refusal of a call with this decision, which is not `Allowed`.
     pub(super) fn from_call(call: &Call, timeout_s: u64) -> Self {
         let reason = call.reason.clone();

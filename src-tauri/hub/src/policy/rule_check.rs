@@ -3,7 +3,7 @@
 use drawbridge_model::{
     clock,
     ids::{ClientName, ServerId},
-    policy::{Effect, Lifetime, RuleSpec, Scope},
+    policy::{Effect, Lifetime, RequestKind, RuleSpec, Scope},
 };
 
 /// The longest note that a person may write about a rule, in bytes.
@@ -16,6 +16,12 @@ pub enum InvalidRule {
     Empty(&'static str),
     #[error("'tool' requires 'server', because tools of different servers can have the same name")]
     ToolWithoutServer,
+    #[error(
+        "'tool' cannot be together with 'kind'; to cover a prompt or a resource, use a condition on '/name' or '/uri'"
+    )]
+    ToolWithKind,
+    #[error("'read_only' covers tools, so it cannot be together with another 'kind'")]
+    ReadOnlyKind,
     #[error("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)")]
     NoEffect,
     #[error("a rule that denies calls cannot have a 'result'")]
@@ -38,6 +44,9 @@ pub(super) fn check_rule(spec: &RuleSpec) -> Result<(), InvalidRule> {
     }
     if spec.effect == Some(Effect::Deny) && spec.result.is_some() {
         return Err(InvalidRule::DenyWithResult);
+    }
+    if spec.read_only && !matches!(spec.scope.kind, None | Some(RequestKind::Tools)) {
+        return Err(InvalidRule::ReadOnlyKind);
     }
     if spec.note.len() > MAX_NOTE {
         return Err(InvalidRule::LongNote);
@@ -63,6 +72,9 @@ pub(super) fn check_scope(scope: &Scope) -> Result<(), InvalidRule> {
     }
     if scope.tool.is_some() && scope.server.is_none() {
         return Err(InvalidRule::ToolWithoutServer);
+    }
+    if scope.tool.is_some() && scope.kind.is_some() {
+        return Err(InvalidRule::ToolWithKind);
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use drawbridge_model::{
     clock,
     event::{Event, Events},
     ids::{ClientName, RuleId, ServerId, SessionId, Timestamp},
-    policy::{Effect, ResultEffect, Rule, Scope},
+    policy::{DefaultEffects, Effect, RequestKind, ResultEffect, Rule, Scope},
     spec::RegisteredServer,
     tool::Annotations,
 };
@@ -27,19 +27,21 @@ use serde_json::{json, value::RawValue};
 use super::conditions::ConditionError;
 use compiled::{CompiledRule, RuleSet};
 
-/// The properties of a call that rules are matched against.
+/// The properties of a request that rules are matched against.
 #[derive(Clone, Copy)]
 pub struct MatchInput<'a> {
+    pub kind: RequestKind,
     /// If `None`, rules for a particular client do not match.
     pub client: Option<&'a ClientName>,
     pub session: Option<&'a SessionId>,
     pub server: &'a RegisteredServer,
-    /// The server's own name of the tool.
+    /// The server's own name of the tool; empty if the request is of another kind.
     pub tool: &'a str,
-    /// The digest of the tool's definition.
+    /// The digest of the definition of the tool or prompt; empty if there is none.
     pub definition: &'a str,
     pub annotations: &'a Annotations,
-    /// If `None`, rules with conditions do not match, so that the ruling holds for any arguments.
+    /// The arguments of a call, or the params of another request. If `None`, rules with conditions
+    /// do not match, so that the ruling holds for any arguments.
     pub arguments: Option<&'a RawValue>,
 }
 
@@ -89,7 +91,7 @@ impl Rules {
         let ended = RuleChange::DeleteEnded(clock::now());
         store.journal().change_rules(ended, None).await?;
         let rules = store.rules().await?;
-        let rules = RuleSet::new(rules, settings.get().default_policy, None);
+        let rules = RuleSet::new(rules, settings.get().default_effects(), None);
         Ok(Self {
             store,
             settings,
@@ -115,7 +117,7 @@ impl Rules {
         match rules.ruling(input, clock::now(), count_call) {
             Some((effect, rule)) => rule.ruling(effect),
             None => Ruling {
-                effect: rules.default,
+                effect: rules.defaults.get(input.kind),
                 decided_by: DecidedBy::Default,
                 rule: None,
                 reason: "default policy, because no rule matches".into(),
@@ -124,7 +126,28 @@ impl Rules {
         }
     }
 
-    /// Returns the ruling if a rule denies the call. The call is not counted.
+    /// Returns whether a rule or the default denies every request of a kind that belongs to this
+    /// client and this server, whatever its arguments are.
+    pub fn denies_all(
+        &self,
+        kind: RequestKind,
+        client: &ClientName,
+        server: &RegisteredServer,
+    ) -> bool {
+        let input = MatchInput {
+            kind,
+            client: Some(client),
+            session: None,
+            server,
+            tool: "",
+            definition: "",
+            annotations: &Annotations::NONE,
+            arguments: None,
+        };
+        self.evaluate(&input).effect == Effect::Deny
+    }
+
+    /// Returns the ruling if a rule denies the request. The request is not counted.
     pub fn find_denial(&self, input: &MatchInput<'_>) -> Option<Ruling> {
         let has_calls = |rule: &CompiledRule| rule.remaining_calls() != Some(0);
         let rules = self.rules.load();
@@ -213,7 +236,7 @@ impl Rules {
         CompiledRule::new(Arc::new(rule.clone())).map(drop)
     }
 
-    /// Replaces all rules, and sets the default if `default` is given. Both are in force from the
+    /// Replaces all rules, and sets the defaults if they are given. Both are in force from the
     /// same moment. `note` is the body of the audit's entry and serializes to a JSON object.
     ///
     /// # Errors
@@ -222,40 +245,37 @@ impl Rules {
     pub async fn replace_all(
         &self,
         rules: Vec<Rule>,
-        default: Option<Effect>,
+        defaults: Option<DefaultEffects>,
         note: &impl Serialize,
     ) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         for rule in &rules {
             Self::check(rule)?;
         }
-        let change = SettingsChange {
-            default_policy: default,
-            ..SettingsChange::default()
-        };
+        let change = defaults.map_or_else(SettingsChange::default, SettingsChange::default_effects);
         let (journal, note) = (self.store.journal(), to_note(note));
         let write = |settings| async move { journal.replace_rules(rules, settings, note).await };
         self.settings.change_with(change, write).await?;
         Ok(self.reload().await?)
     }
 
-    /// Sets the effect for calls that no rule matches.
+    /// Sets the effect on requests of a kind that no rule matches.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn set_default(&self, effect: Effect) -> Result<(), RuleError> {
+    pub async fn set_default(&self, kind: RequestKind, effect: Effect) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         self.settings
-            .change(SettingsChange::default_policy(effect))
+            .change(SettingsChange::default_effect(kind, effect))
             .await?;
-        self.store
-            .append_audit(AuditKind::PolicyChanged, &json!({ "default": effect }));
+        let note = json!({ "kind": kind, "default": effect });
+        self.store.append_audit(AuditKind::PolicyChanged, &note);
         Ok(self.reload().await?)
     }
 
-    /// Returns the effect for calls that no rule matches.
-    pub fn default_effect(&self) -> Effect {
-        self.rules.load().default
+    /// Returns the effect on requests that no rule matches, for each kind.
+    pub fn default_effects(&self) -> DefaultEffects {
+        self.rules.load().defaults
     }
 
     /// Removes a rule. Returns whether it existed.
@@ -356,8 +376,8 @@ impl Rules {
 
     async fn reload(&self) -> Result<(), StoreError> {
         let rules = self.store.rules().await?;
-        let default = self.settings.get().default_policy;
-        let new = RuleSet::new(rules, default, Some(&self.rules.load()));
+        let defaults = self.settings.get().default_effects();
+        let new = RuleSet::new(rules, defaults, Some(&self.rules.load()));
         self.rules.store(Arc::new(new));
         self.events.publish(Event::PolicyChanged);
         Ok(())

@@ -10,7 +10,8 @@ use drawbridge_model::{
     call::{Call, DecidedBy, Decision},
     clock,
     ids::{ClientName, ServerId, Timestamp},
-    policy::{Condition, Effect, Literal, Predicate, RuleSpec, Scope},
+    policy::{Condition, Effect, Literal, Predicate, RequestKind, RuleSpec, Scope},
+    protocol::guarded::GuardedMethod,
 };
 use drawbridge_store::table::call::PastCallFilter;
 use serde::{Deserialize, Serialize};
@@ -112,6 +113,7 @@ impl PolicyEditor {
         let mut groups: BTreeMap<Key<'_>, Vec<&Call>> = BTreeMap::new();
         for call in calls
             .iter()
+            .filter(|call| call.method == GuardedMethod::CallTool)
             .filter(|call| call.decided_by == DecidedBy::Person)
         {
             groups
@@ -145,6 +147,7 @@ impl PolicyEditor {
                 server: Some(server.clone()),
                 tool: Some(tool.to_owned()),
                 client: Some(client.clone()),
+                kind: None,
             };
             let rule = RuleSpec {
                 scope,
@@ -186,6 +189,7 @@ impl PolicyEditor {
                 && rule.spec.effect == Some(Effect::Allow)
         });
         let input = MatchInput {
+            kind: RequestKind::Tools,
             client: Some(client),
             session: None,
             server: &registered,

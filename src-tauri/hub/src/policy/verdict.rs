@@ -1,19 +1,21 @@
 //! A person's verdict on a waiting request: whether it can be applied, and the rule that it makes.
 
+use drawbridge_jsonrpc::json;
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     clock,
     ids::{RuleId, Timestamp},
-    policy::{Condition, Effect, Lifetime, Rule, RuleSpec, Scope},
+    policy::{Condition, Effect, Lifetime, Literal, Predicate, RequestKind, Rule, RuleSpec, Scope},
+    protocol::guarded::GuardedMethod,
     random,
 };
 use serde_json::value::RawValue;
 
 use super::{
     conditions::{ConditionError, Conditions},
+    guarded_request::{EditError, check_edited_arguments},
     queue::WaitingView,
     rules::{MatchInput, Rules},
-    tool_call::{EditError, check_edited_arguments},
 };
 
 /// The longest time for which an allow can be granted, in seconds.
@@ -80,10 +82,15 @@ pub(super) fn check(
     let parse = |text: &str| RawValue::from_string(text.to_owned());
     let arguments = parse(&request.arguments).map_err(VerdictError::Arguments)?;
     let input = MatchInput {
+        kind: request.kind,
         client: Some(&request.client),
         session: Some(&request.session),
-        server: &waiting.tool.server,
-        tool: &request.tool,
+        server: &waiting.about.server,
+        tool: if request.kind == RequestKind::Tools {
+            &request.tool
+        } else {
+            ""
+        },
         definition: &request.definition,
         annotations: &request.annotations,
         arguments: Some(&arguments),
@@ -96,7 +103,7 @@ pub(super) fn check(
         return Ok(check_edited_arguments(
             rules,
             &input,
-            &waiting.tool,
+            waiting.about.entry.as_deref(),
             &edited,
         )?);
     }
@@ -111,15 +118,18 @@ pub(super) fn check(
     if request.changed.is_some() {
         return Err(VerdictError::ToolChanged);
     }
-    if Conditions::compile(&rule.conditions)?.matches(rule.effect, &arguments, &waiting.tool.server)
-    {
+    if Conditions::compile(&rule.conditions)?.matches(
+        rule.effect,
+        &arguments,
+        &waiting.about.server,
+    ) {
         return Ok(());
     }
     Err(VerdictError::NoMatch)
 }
 
-/// Returns the rule that a verdict makes beyond its one call: an allow for this client and this
-/// tool, or `None` if the verdict concerns this call only.
+/// Returns the rule that a verdict makes beyond its one request: an allow for this client and this
+/// tool, prompt or resource, or `None` if the verdict concerns this request only.
 pub(super) fn rule_from(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleSpec> {
     let (lifetime, conditions): (Lifetime, &[Condition]) = match verdict {
         Verdict::ApproveOnce { .. } | Verdict::Deny { .. } => return None,
@@ -143,16 +153,44 @@ pub(super) fn rule_from(request: &ApprovalRequest, verdict: &Verdict) -> Option<
         ),
         Verdict::ApproveAlways { conditions } => (Lifetime::UntilDeleted, conditions),
     };
+    let is_tool = request.kind == RequestKind::Tools;
     Some(RuleSpec {
         scope: Scope {
             server: Some(request.server.clone()),
-            tool: Some(request.tool.clone()),
+            tool: is_tool.then(|| request.tool.clone()),
             client: Some(request.client.clone()),
+            kind: (!is_tool).then_some(request.kind),
         },
-        conditions: conditions.to_vec(),
+        conditions: match name_condition(request) {
+            Some(same_name) if conditions.is_empty() => vec![same_name],
+            _ => conditions.to_vec(),
+        },
         effect: Some(Effect::Allow),
         lifetime,
         ..RuleSpec::default()
+    })
+}
+
+/// Returns the condition that the params name the same prompt or resource as this request, or `None`
+/// if the request names neither.
+fn name_condition(request: &ApprovalRequest) -> Option<Condition> {
+    let pointer = match request.method {
+        GuardedMethod::GetPrompt => "/name",
+        GuardedMethod::ReadResource | GuardedMethod::SubscribeToResource => "/uri",
+        GuardedMethod::CallTool
+        | GuardedMethod::Complete
+        | GuardedMethod::GetTask
+        | GuardedMethod::UpdateTask
+        | GuardedMethod::CancelTask
+        | GuardedMethod::GetTaskResult
+        | GuardedMethod::ListTasks
+        | GuardedMethod::CreateMessage
+        | GuardedMethod::Elicit
+        | GuardedMethod::ListRoots => return None,
+    };
+    Some(Condition {
+        pointer: pointer.into(),
+        is: Predicate::Equals(Literal(json::quote(&request.tool))),
     })
 }
 
@@ -163,7 +201,7 @@ pub(super) fn bind_rule(request: &ApprovalRequest, spec: RuleSpec) -> Rule {
         id: RuleId::new(random::id()),
         spec,
         identity: Some(request.identity.clone()),
-        definition: Some(request.definition.clone()),
+        definition: (request.kind == RequestKind::Tools).then(|| request.definition.clone()),
         created_at: clock::now(),
         used: 0,
     }

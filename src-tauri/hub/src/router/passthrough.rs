@@ -1,12 +1,12 @@
-//! Forwards requests other than `tools/call` to the server that they are about.
+//! Finds the servers of requests other than `tools/call`, and sends the permitted ones.
 
 use drawbridge_model::{
     capability::CapabilityKind,
     ids::ServerId,
-    protocol::{LogLevel, ProgressToken, translate::RESOURCE_NOT_FOUND},
-    spec::Lifecycle,
+    protocol::{LogLevel, translate::RESOURCE_NOT_FOUND},
+    spec::{Lifecycle, RegisteredServer},
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
@@ -16,157 +16,74 @@ use drawbridge_sessions::{ClientHandle, ClientRequest, ClientScope, ClientSessio
 use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession, UpstreamError};
 use futures_util::future::join_all;
 
-use super::{Router, result_cache};
-use crate::catalog::CatalogEntry;
+use super::{ForwardError, Router, result_cache};
+use crate::{catalog::CatalogEntry, policy::Permitted};
 
-/// The destination of a request about a resource.
-enum Target {
-    /// The server of this entry.
-    Listed(Arc<CatalogEntry>),
-    /// A server that may have the resource although no list and no template contains it.
-    Unlisted(ServerId),
+/// What a request about a resource or a prompt is about.
+pub struct Target {
+    pub server: Arc<RegisteredServer>,
+    /// `None` if no list and no template contains the resource, but the server may have it.
+    pub entry: Option<Arc<CatalogEntry>>,
 }
 
-impl Target {
-    fn server_id(&self) -> &ServerId {
-        match self {
-            Self::Listed(entry) => &entry.server.id,
-            Self::Unlisted(server) => server,
+impl From<Arc<CatalogEntry>> for Target {
+    fn from(entry: Arc<CatalogEntry>) -> Self {
+        Self {
+            server: entry.server.clone(),
+            entry: Some(entry),
         }
     }
 }
 
 impl Router {
-    /// Answers `prompts/get`.
+    /// Returns the prompt that has this exposed name.
     ///
     /// # Errors
-    /// Returns an error if no server has the prompt (`-32602`), if the server cannot be reached
-    /// (`-32603`), and if the server answers with one.
-    pub async fn get_prompt(&self, request: ClientRequest<'_>) -> RpcResult {
-        let mut params = request.params_object()?;
-        let prompt = self.find_prompt(request.handle, &params).await?;
-        params.set("name", json::raw(json::quote(&prompt.definition.name)));
-        self.send(request.handle, &prompt.server.id, request.method, params)
-            .await
-    }
-
-    /// Answers `resources/subscribe`: subscribes the client until its session ends.
-    ///
-    /// # Errors
-    /// Returns an error as [`Router::subscribe`] does.
-    pub async fn subscribe_to_resource(&self, request: ClientRequest<'_>) -> RpcResult {
-        let uri = string_member(&request.params_object()?, "uri")?;
-        self.subscribe(request.handle, &uri).await
-    }
-
-    /// Answers `resources/unsubscribe`.
-    ///
-    /// # Errors
-    /// Returns an error if no server has the resource, if the server cannot be reached, and if the
-    /// server answers with one.
-    pub async fn unsubscribe_from_resource(&self, request: ClientRequest<'_>) -> RpcResult {
-        let uri = string_member(&request.params_object()?, "uri")?;
-        self.unsubscribe(request.handle, &uri).await
-    }
-
-    /// Answers `resources/read`, possibly with the cached result. Results of unlisted resources are
-    /// not cached because the cache key contains the digest of the definition.
-    ///
-    /// # Errors
-    /// Returns an error if no server has the resource (`-32002`), if the server cannot be reached
-    /// (`-32603`), and if the server answers with one.
-    pub async fn read_resource(&self, request: ClientRequest<'_>) -> RpcResult {
-        let (handle, request) = (request.handle, request.params_object()?);
-        let target = self
-            .find_resource(handle, &string_member(&request, "uri")?)
-            .await?;
-        let key = match &target {
-            Target::Listed(entry) => result_cache::CacheKey::for_resource(
-                &handle.session().client,
-                entry,
-                &request.to_raw(),
-            ),
-            Target::Unlisted(_) => None,
-        };
-        if let Some(cached) = key.as_ref().and_then(|key| self.result_cache.get(key)) {
-            handle
-                .session()
-                .record_issued_uris(target.server_id(), &cached);
-            return Ok(cached);
-        }
-        let result = self
-            .send(handle, target.server_id(), "resources/read", request)
-            .await?;
-        if let Some(key) = key {
-            self.result_cache.put(key, &result);
-        }
-        Ok(result)
-    }
-
-    async fn send(
+    /// Returns an error (`-32602`) if no server has the prompt.
+    pub async fn find_prompt(
         &self,
         handle: &ClientHandle,
-        server: &ServerId,
-        method: &str,
-        request: RawObject<'_>,
-    ) -> RpcResult {
-        let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
-            session.request(outgoing).await
-        };
-        let result = self
-            .send_with(handle, server, method, request, send)
-            .await?;
-        handle.session().record_issued_uris(server, &result);
-        Ok(result)
-    }
-
-    /// Sends a request to a server with the function `send`, which decides which method of the
-    /// session is used.
-    async fn send_with(
-        &self,
-        handle: &ClientHandle,
-        server: &ServerId,
-        method: &str,
-        mut request: RawObject<'_>,
-        send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
-    ) -> RpcResult {
-        let token = ProgressToken::take_from(&mut request)?;
-        let server = self.registry.get_runnable(server);
-        let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
-        let deadlines = RequestTimeouts::from_spec(&server.spec.timeouts, None);
-        let params = request.to_raw();
-        let outgoing = ServerRequest::new(method, Some(&params), deadlines)
-            .on_behalf_of(handle, token.as_ref());
-        let session = self.pool.session(&server, Some(&handle.session().client));
-        let reply = send(&session, outgoing).await;
-        reply
-            .map_err(|e| {
-                RpcError::new(
-                    code::INTERNAL_ERROR,
-                    format!("The server '{}': {e}", server.name()),
-                )
-            })?
-            .into_result()
-    }
-
-    async fn find_prompt(
-        &self,
-        handle: &ClientHandle,
-        request: &RawObject<'_>,
+        name: &str,
     ) -> Result<Arc<CatalogEntry>, RpcError> {
-        let name = string_member(request, "name")?;
         let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown prompt: {name}"));
-        self.find(handle.session(), CapabilityKind::Prompts, &name)
+        self.find(handle.session(), CapabilityKind::Prompts, name)
             .await
             .ok_or_else(unknown)
     }
 
-    async fn find_resource(&self, handle: &ClientHandle, uri: &str) -> Result<Target, RpcError> {
+    /// Returns the server of a resource.
+    ///
+    /// # Errors
+    /// Returns an error (`-32002`) if no server has the resource.
+    pub async fn find_resource(
+        &self,
+        handle: &ClientHandle,
+        uri: &str,
+    ) -> Result<Target, RpcError> {
         let found = self.find_target(handle.session(), uri).await;
         found.ok_or_else(|| RpcError {
             data: Some(json::raw(format!(r#"{{"uri":{}}}"#, json::quote(uri)))),
             ..RpcError::new(RESOURCE_NOT_FOUND, format!("Resource not found: {uri}"))
         })
+    }
+
+    /// Returns the server that completes this URI, which names either a template or a resource.
+    ///
+    /// # Errors
+    /// Returns an error (`-32602`) if no server has it.
+    pub async fn find_completion_target(
+        &self,
+        handle: &ClientHandle,
+        uri: &str,
+    ) -> Result<Target, RpcError> {
+        let view = self.catalog.session_view(handle.session());
+        if let Some(template) = view.find(CapabilityKind::Templates, uri) {
+            return Ok(template.clone().into());
+        }
+        let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown resource: {uri}"));
+        self.find_target(handle.session(), uri)
+            .await
+            .ok_or_else(unknown)
     }
 
     /// Returns the server for a URI: the one that lists it; else the one at which the session is
@@ -176,11 +93,7 @@ impl Router {
         if let Some(target) = self.find_known_target(session, uri) {
             return Some(target);
         }
-        let unlisted = || {
-            self.catalog
-                .only_resource_server(session)
-                .map(Target::Unlisted)
-        };
+        let unlisted = || self.unlisted_target(&self.catalog.only_resource_server(session)?);
         if session.scope != ClientScope::All {
             // The lists of other servers are irrelevant here, so there is no need to wait for them.
             return unlisted();
@@ -192,7 +105,7 @@ impl Router {
     fn find_known_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
         let view = self.catalog.session_view(session);
         if let Some(listed) = view.find(CapabilityKind::Resources, uri) {
-            return Some(Target::Listed(listed.clone()));
+            return Some(listed.clone().into());
         }
         let named_by = self
             .subscriptions
@@ -201,47 +114,114 @@ impl Router {
         let Some(server) =
             named_by.filter(|server| self.catalog.can_use_resources(session, server))
         else {
-            return view.find_resource(uri).cloned().map(Target::Listed);
+            return view.find_resource(uri).cloned().map(Into::into);
         };
         let template = view
             .matching_templates(uri)
             .find(|template| template.server.id == server);
-        Some(template.map_or(Target::Unlisted(server), |template| {
-            Target::Listed(template.clone())
-        }))
+        match template {
+            Some(template) => Some(template.clone().into()),
+            None => self.unlisted_target(&server),
+        }
     }
 
-    /// Subscribes the client to a resource until its session ends.
+    fn unlisted_target(&self, server: &ServerId) -> Option<Target> {
+        let server = self.registry.get_runnable(server).ok()?;
+        Some(Target {
+            server,
+            entry: None,
+        })
+    }
+
+    /// Returns the cached result of a permitted `resources/read`, if there is one.
+    pub fn cached_resource(&self, permitted: &Permitted) -> Option<Json> {
+        let key = Self::resource_cache_key(permitted)?;
+        self.result_cache.get(&key)
+    }
+
+    /// Returns `None` for an unlisted resource, because the key contains the digest of the
+    /// definition.
+    fn resource_cache_key(permitted: &Permitted) -> Option<result_cache::CacheKey> {
+        let request = permitted.request();
+        let entry = request.entry.as_ref()?;
+        result_cache::CacheKey::for_resource(&request.client, entry, &request.params)
+    }
+
+    /// Sends a permitted `resources/read`, and keeps the result in the cache.
     ///
     /// # Errors
-    /// Returns an error if no server has the resource, if the server is transient or cannot be
-    /// reached, if the session has too many subscriptions, and if the server answers with one.
-    pub async fn subscribe(&self, handle: &ClientHandle, uri: &str) -> RpcResult {
-        let target = self.find_resource(handle, uri).await?;
-        let id = target.server_id();
-        let server = self.registry.get_runnable(id);
-        let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
-        if server.spec.lifecycle == Lifecycle::Transient {
-            let why = format!(
-                "The server '{}' runs only during a call, so it cannot report changes",
-                server.name()
-            );
-            return Err(RpcError::new(code::METHOD_NOT_FOUND, why));
+    /// Returns an error as [`Router::send`] does.
+    pub async fn read_resource(
+        &self,
+        permitted: &Permitted,
+        handle: &ClientHandle,
+    ) -> Result<Reply, ForwardError> {
+        let reply = self.send(permitted, handle).await?;
+        if let (Reply::Result(result), Some(key)) = (&reply, Self::resource_cache_key(permitted)) {
+            self.result_cache.put(key, result);
+        }
+        Ok(reply)
+    }
+
+    /// Sends a permitted request to its server, once.
+    ///
+    /// # Errors
+    /// Returns an error if the server, or the prompt, is not the permitted one any more, or if the
+    /// server does not answer.
+    pub async fn send(
+        &self,
+        permitted: &Permitted,
+        handle: &ClientHandle,
+    ) -> Result<Reply, ForwardError> {
+        let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
+            session.request(outgoing).await
+        };
+        self.send_with(permitted, handle, None, send).await
+    }
+
+    /// Sends a permitted request with the function `send`, which decides which method of the server's
+    /// session is used. `timeout` replaces the timeout of the server's spec.
+    pub(super) async fn send_with(
+        &self,
+        permitted: &Permitted,
+        handle: &ClientHandle,
+        timeout: Option<Duration>,
+        send: impl AsyncFnOnce(&Arc<ServerSession>, ServerRequest<'_>) -> Result<Reply, UpstreamError>,
+    ) -> Result<Reply, ForwardError> {
+        let request = permitted.request();
+        let (server, session) = self.prepare(request)?;
+        let timeouts = match timeout {
+            Some(timeout) => timeout.into(),
+            None => RequestTimeouts::from_spec(&server.spec.timeouts, None),
+        };
+        let outgoing = ServerRequest::new(request.method.name(), Some(&request.params), timeouts)
+            .on_behalf_of(handle, request.progress_token.as_ref());
+        Ok(send(&session, outgoing).await?)
+    }
+
+    /// Sends a permitted `resources/subscribe`: subscribes the client until its session ends.
+    ///
+    /// # Errors
+    /// Returns an error if the server is transient, if the session has too many subscriptions, and
+    /// as [`Router::send`] does.
+    pub async fn subscribe(
+        &self,
+        permitted: &Permitted,
+        handle: &ClientHandle,
+    ) -> Result<Reply, ForwardError> {
+        let request = permitted.request();
+        let (id, uri) = (&request.server.id, &request.name);
+        if request.server.spec.lifecycle == Lifecycle::Transient {
+            return Err(ForwardError::Transient);
         }
         if !self.subscriptions.has_room(handle.session()) {
-            let why =
-                "This session has too many subscriptions; unsubscribe from some resources first";
-            return Err(RpcError::new(code::INTERNAL_ERROR, why));
+            return Err(ForwardError::TooManySubscriptions);
         }
-        let mut request = RawObject::default();
-        request.set("uri", json::raw(json::quote(uri)));
         let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
             session.subscribe(uri, outgoing).await
         };
-        let reply = self
-            .send_with(handle, id, "resources/subscribe", request, send)
-            .await?;
-        if self.subscriptions.add(id, uri, handle.session()) {
+        let reply = self.send_with(permitted, handle, None, send).await?;
+        if matches!(reply, Reply::Result(_)) && self.subscriptions.add(id, uri, handle.session()) {
             let (router, handle) = (
                 self.clone(),
                 ClientHandle::for_session(handle.session().clone()),
@@ -260,12 +240,19 @@ impl Router {
         Ok(reply)
     }
 
-    async fn unsubscribe(&self, handle: &ClientHandle, uri: &str) -> RpcResult {
-        match self.subscriptions.server_of(uri, handle.session()) {
-            Some(server) => self.unsubscribe_from(handle, &server, uri).await,
+    /// Answers `resources/unsubscribe`. It needs no decision, because it only ends something.
+    ///
+    /// # Errors
+    /// Returns an error if no server has the resource, if the server cannot be reached, and if the
+    /// server answers with one.
+    pub async fn unsubscribe_from_resource(&self, request: ClientRequest<'_>) -> RpcResult {
+        let handle = request.handle;
+        let uri = string_member(&request.params_object()?, "uri")?;
+        match self.subscriptions.server_of(&uri, handle.session()) {
+            Some(server) => self.unsubscribe_from(handle, &server, &uri).await,
             None => {
-                let target = self.find_resource(handle, uri).await?;
-                self.unsubscribe_from(handle, target.server_id(), uri).await
+                let target = self.find_resource(handle, &uri).await?;
+                self.unsubscribe_from(handle, &target.server.id, &uri).await
             }
         }
     }
@@ -281,73 +268,23 @@ impl Router {
         if self.subscriptions.remove(server, uri, handle.session()) {
             return Ok(Json::new("{}"));
         }
-        let mut request = RawObject::default();
-        request.set("uri", json::raw(json::quote(uri)));
-        let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
-            session.unsubscribe(uri, outgoing).await
-        };
-        self.send_with(handle, server, "resources/unsubscribe", request, send)
-            .await
-    }
-
-    /// Answers `completion/complete`.
-    ///
-    /// # Errors
-    /// Returns an error if no server has the prompt or the resource (`-32602`), if the server cannot
-    /// be reached (`-32603`), and if the server answers with one.
-    pub async fn complete(&self, request: ClientRequest<'_>) -> RpcResult {
-        let (handle, mut request) = (request.handle, request.params_object()?);
-        let invalid =
-            |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
-        let reference = request
-            .get("ref")
-            .ok_or_else(|| invalid("params.ref is missing"))?
-            .to_owned();
-        let mut reference = RawObject::parse(&reference).map_err(|e| invalid(&e.to_string()))?;
-        let server = match reference.get_string("type").as_deref() {
-            Some("ref/prompt") => {
-                let prompt = self.find_prompt(handle, &reference).await?;
-                reference.set("name", json::raw(json::quote(&prompt.definition.name)));
-                prompt.server.id.clone()
-            }
-            Some("ref/resource") => {
-                self.find_completion_server(handle, &string_member(&reference, "uri")?)
-                    .await?
-            }
-            _ => {
-                return Err(invalid(
-                    "params.ref.type must be ref/prompt or ref/resource",
-                ));
-            }
-        };
-        let reference = reference.to_raw();
-        request.set("ref", reference);
-        self.send(handle, &server, "completion/complete", request)
-            .await
-    }
-
-    /// Returns the server that completes this URI, which names either a template or a resource.
-    async fn find_completion_server(
-        &self,
-        handle: &ClientHandle,
-        uri: &str,
-    ) -> Result<ServerId, RpcError> {
-        if let Some(template) = self
-            .catalog
-            .session_view(handle.session())
-            .find(CapabilityKind::Templates, uri)
-        {
-            return Ok(template.server.id.clone());
+        let server = self.registry.get_runnable(server);
+        let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
+        let mut params = RawObject::default();
+        params.set("uri", json::raw(json::quote(uri)));
+        let params = params.to_raw();
+        let timeouts = RequestTimeouts::from_spec(&server.spec.timeouts, None);
+        let outgoing = ServerRequest::new("resources/unsubscribe", Some(&params), timeouts)
+            .on_behalf_of(handle, None);
+        let session = self.pool.session(&server, Some(&handle.session().client));
+        match session.unsubscribe(uri, outgoing).await {
+            Ok(reply) => reply.into_result(),
+            Err(error) => Err(server_error(&server, &error)),
         }
-        let found = self.find_target(handle.session(), uri).await;
-        let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown resource: {uri}"));
-        found
-            .map(|target| target.server_id().clone())
-            .ok_or_else(unknown)
     }
 
-    /// Answers `logging/setLevel`: sets the log level for the client. Running servers are notified now, the others with the
-    /// client's next request to them.
+    /// Answers `logging/setLevel`: sets the log level for the client. Running servers are notified
+    /// now, the others with the client's next request to them.
     ///
     /// # Errors
     /// Returns an error (`-32602`) if the level is unknown.
@@ -361,7 +298,17 @@ impl Router {
     }
 }
 
-pub(super) fn string_member(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
+/// Returns the error for a client whose request a server did not answer.
+pub fn server_error(server: &RegisteredServer, why: &impl std::fmt::Display) -> RpcError {
+    let text = format!("The server '{}': {why}", server.name());
+    RpcError::new(code::INTERNAL_ERROR, text)
+}
+
+/// Returns a member of the params that must be a string.
+///
+/// # Errors
+/// Returns an error (`-32602`) if it is missing or no string.
+pub fn string_member(request: &RawObject<'_>, member: &str) -> Result<String, RpcError> {
     let missing = || {
         RpcError::new(
             code::INVALID_PARAMS,

@@ -5,12 +5,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use drawbridge_jsonrpc::json::RawObject;
 use drawbridge_model::ids::{ServerId, SessionId};
-use drawbridge_sessions::{ClientHandle, ClientSession};
-use drawbridge_upstream::ServerNotification;
+use drawbridge_sessions::ClientSession;
 
 use super::Router;
+use crate::policy::PermittedRequest;
 
 type SubscriptionKey = (ServerId, String);
 
@@ -106,34 +105,27 @@ impl Subscriptions {
 }
 
 impl Router {
-    /// Forwards a server's notification about a resource or a task to the clients that it concerns.
-    pub fn forward_notification(&self, announced: &ServerNotification) {
-        let ServerNotification {
-            server,
-            method,
-            params,
-        } = announced;
-        let Ok(object) = RawObject::parse(params) else {
-            return;
-        };
-        let sessions = match (
-            method.as_str(),
-            object.get_string("uri"),
-            object.get_string("taskId"),
-        ) {
-            ("notifications/resources/updated", Some(uri), _) => {
-                self.result_cache.remove_server(server);
-                let mut subscribers = self.subscriptions.subscribers(server, &uri);
-                // The client's profile may have changed since it subscribed.
-                subscribers.retain(|session| self.catalog.can_use_resources(session, server));
-                subscribers
-            }
-            (_, _, Some(task)) => self.tasks.task_sessions(server, &task),
-            _ => Vec::new(),
-        };
-        for session in sessions {
-            ClientHandle::for_session(session).notify(method, Some(params));
-        }
+    /// Returns the client sessions that are subscribed to a resource, and may still use its server.
+    pub fn subscribers(&self, server: &ServerId, uri: &str) -> Vec<Arc<ClientSession>> {
+        let mut subscribers = self.subscriptions.subscribers(server, uri);
+        // The client's profile may have changed since it subscribed.
+        subscribers.retain(|session| self.catalog.can_use_resources(session, server));
+        subscribers
+    }
+
+    /// Returns the client sessions in which a task began at the server, each with the call that
+    /// started it.
+    pub fn task_sessions(
+        &self,
+        server: &ServerId,
+        task: &str,
+    ) -> Vec<(Arc<ClientSession>, PermittedRequest)> {
+        self.tasks.task_sessions(server, task)
+    }
+
+    /// Drops the cached results of a server, because one of its resources has changed.
+    pub fn drop_cached_results(&self, server: &ServerId) {
+        self.result_cache.remove_server(server);
     }
 }
 

@@ -8,25 +8,24 @@ use std::{
 };
 
 use drawbridge_jsonrpc::{
-    json::{self, Json},
-    rpc::{RpcError, RpcResult, code},
+    json,
+    rpc::{Reply, RpcError, code},
 };
 use drawbridge_model::{
     ids::{ClientName, ServerId},
-    protocol::ProgressToken,
-    protocol::{self, tasks},
+    protocol::guarded::GuardedMethod,
 };
-use drawbridge_sessions::{ClientHandle, ClientRequest, ClientSession};
-use drawbridge_upstream::{RequestTimeouts, ServerRequest};
-use serde_json::value::RawValue;
+use drawbridge_sessions::{ClientHandle, ClientSession};
+use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession};
 
-use super::{Router, passthrough::string_member};
+use super::{ForwardError, Router};
+use crate::policy::{Permitted, PermittedRequest};
 
 /// The most tasks that are remembered. If the limit is reached, tasks of ended sessions are
-/// deleted, and then the oldest ones.
+/// deleted, and then the oldest tenth.
 const MAX_TASKS: usize = 10_000;
-/// The number of old tasks that are deleted at a time, because finding them is slow.
-const EVICTION_BATCH: usize = MAX_TASKS / 10;
+/// The most bytes of the calls that started them.
+const MAX_SIZE: usize = 64 * 1024 * 1024;
 /// The timeout of `tasks/result`, which a server answers only when the task ends.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(3_600);
 
@@ -37,6 +36,8 @@ pub(super) struct Tasks(Arc<Mutex<TaskTable>>);
 #[derive(Default)]
 struct TaskTable {
     tasks: HashMap<TaskKey, Task>,
+    /// The bytes of all tasks; see [`Task::size`].
+    size: usize,
     /// The number of the newest task.
     last_number: u64,
 }
@@ -45,95 +46,121 @@ struct TaskTable {
 type TaskKey = (ClientName, String);
 
 struct Task {
-    server: ServerId,
+    /// The call that started the task. The rules for its result apply to the task's result.
+    started_by: PermittedRequest,
     session: Weak<ClientSession>,
     /// The position in the order in which the tasks began.
     number: u64,
 }
 
+impl Task {
+    fn server(&self) -> &ServerId {
+        &self.started_by.request.server.id
+    }
+
+    /// Returns the bytes that the task keeps in memory, without its fixed part.
+    fn size(&self) -> usize {
+        let request = &self.started_by.request;
+        let extra = request.extra.as_ref().map_or(0, |extra| extra.get().len());
+        request.params.get().len() + request.arguments.get().len() + extra
+    }
+}
+
 impl TaskTable {
+    fn insert(&mut self, key: TaskKey, task: Task) {
+        self.size += task.size();
+        if let Some(replaced) = self.tasks.insert(key, task) {
+            self.size -= replaced.size();
+        }
+    }
+
+    /// Makes room for one more task.
     fn evict_old(&mut self) {
-        if self.tasks.len() < MAX_TASKS {
+        if self.has_room() {
             return;
         }
-        self.tasks.retain(|_, task| task.session.strong_count() > 0);
-        if self.tasks.len() >= MAX_TASKS {
+        self.retain(|task| task.session.strong_count() > 0);
+        // Several at a time, because finding the oldest is slow.
+        while !self.has_room() {
             let mut numbers: Vec<u64> = self.tasks.values().map(|task| task.number).collect();
-            let (_, least, _) = numbers.select_nth_unstable(EVICTION_BATCH);
-            let least = *least;
-            self.tasks.retain(|_, task| task.number >= least);
+            let last = numbers.len() / 10;
+            let (_, last_evicted, _) = numbers.select_nth_unstable(last);
+            let last_evicted = *last_evicted;
+            self.retain(|task| task.number > last_evicted);
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.tasks.len() < MAX_TASKS && self.size < MAX_SIZE
+    }
+
+    fn retain(&mut self, is_kept: impl Fn(&Task) -> bool) {
+        self.tasks.retain(|_, task| is_kept(task));
+        self.size = self.tasks.values().map(Task::size).sum();
     }
 }
 
 impl Tasks {
-    /// Remembers the task if the result of a call has started one.
+    /// Remembers a task with this id that a call has started.
     ///
     /// # Errors
     /// Returns an error if another server has given this client a task with the same id, because
     /// requests about one task must not reach the other.
     pub(super) fn record(
         &self,
-        server: &ServerId,
+        started_by: PermittedRequest,
+        id: String,
         handle: &ClientHandle,
-        result: &Json,
     ) -> Result<(), RpcError> {
-        let Some(id) = tasks::created_task_id(result) else {
-            return Ok(());
-        };
+        let server = &started_by.request.server.id;
         let mut all = self.lock();
         all.evict_old();
         let key = (handle.session().client.clone(), id);
-        if let Some(other) = all.tasks.get(&key).filter(|task| task.server != *server) {
+        if let Some(other) = all.tasks.get(&key).filter(|task| task.server() != server) {
             let why = format!(
                 "The server returned a task id that belongs to the server '{}'",
-                other.server
+                other.server()
             );
             return Err(RpcError::new(code::INTERNAL_ERROR, why));
         }
         all.last_number += 1;
         let task = Task {
-            server: server.clone(),
+            started_by,
             session: Arc::downgrade(handle.session()),
             number: all.last_number,
         };
-        all.tasks.insert(key, task);
+        all.insert(key, task);
         Ok(())
     }
 
-    fn server_of(&self, client: &ClientName, id: &str) -> Option<ServerId> {
+    fn started_by(&self, client: &ClientName, id: &str) -> Option<PermittedRequest> {
+        let key = (client.clone(), id.to_owned());
         self.lock()
             .tasks
-            .get(&(client.clone(), id.to_owned()))
-            .map(|task| task.server.clone())
+            .get(&key)
+            .map(|task| task.started_by.clone())
     }
 
-    /// Returns the servers that have tasks of a client, with the ids of these tasks.
-    fn client_tasks(&self, client: &ClientName) -> HashMap<ServerId, Vec<String>> {
-        let mut servers: HashMap<ServerId, Vec<String>> = HashMap::new();
-        for ((_, id), task) in self
-            .lock()
-            .tasks
-            .iter()
-            .filter(|((owner, _), _)| owner == client)
-        {
-            servers
-                .entry(task.server.clone())
-                .or_default()
-                .push(id.clone());
-        }
-        servers
+    fn of_client(&self, client: &ClientName) -> Vec<String> {
+        let all = self.lock();
+        let keys = all.tasks.keys().filter(|(owner, _)| owner == client);
+        keys.map(|(_, id)| id.clone()).collect()
     }
 
-    /// Returns the live sessions in which a task with this id began at the server.
-    pub(super) fn task_sessions(&self, server: &ServerId, id: &str) -> Vec<Arc<ClientSession>> {
+    /// Returns the live sessions in which a task with this id began at the server, each with the
+    /// call that started it.
+    pub(super) fn task_sessions(
+        &self,
+        server: &ServerId,
+        id: &str,
+    ) -> Vec<(Arc<ClientSession>, PermittedRequest)> {
         let all = self.lock();
         let found = all
             .tasks
             .iter()
-            .filter(|((_, task), entry)| task == id && entry.server == *server);
+            .filter(|((_, task), entry)| task == id && entry.server() == server);
         found
-            .filter_map(|(_, task)| task.session.upgrade())
+            .filter_map(|(_, task)| Some((task.session.upgrade()?, task.started_by.clone())))
             .collect()
     }
 
@@ -143,80 +170,50 @@ impl Tasks {
 }
 
 impl Router {
-    /// Answers a client's request about one of its tasks.
-    ///
-    /// # Errors
-    /// Returns an error if the client has no such task (`-32602`), if a modern client does not
-    /// support tasks (`-32021`), if the server cannot be reached (`-32603`), and if the server
-    /// answers with one.
-    pub async fn forward_task_request(&self, request: ClientRequest<'_>) -> RpcResult {
-        let ClientRequest { handle, method, .. } = request;
-        tasks::check_allowed(&handle.session().hello)?;
-        let mut request = request.params_object()?;
-        // Drawbridge asks for no progress of a task.
-        let _ = ProgressToken::take_from(&mut request)?;
-        let id = string_member(&request, "taskId")?;
-        let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown task: {id}"));
-        let server = self
-            .tasks
-            .server_of(&handle.session().client, &id)
-            .ok_or_else(unknown)?;
-        self.request_task(&server, handle, method, &request.to_raw())
-            .await
+    /// Returns the call that started a task of the client, or `None` if it has no such task.
+    pub fn find_task(&self, client: &ClientName, id: &str) -> Option<PermittedRequest> {
+        self.tasks.started_by(client, id)
     }
 
-    /// Lists the tasks of this client at all servers. Each task is requested by its id, because the
-    /// list of a shared server would contain tasks of other clients.
-    ///
-    /// # Errors
-    /// Returns an error (`-32602`) if the request continues at a cursor.
-    pub async fn list_tasks(&self, request: ClientRequest<'_>) -> RpcResult {
-        let handle = request.handle;
-        tasks::check_allowed(&handle.session().hello)?;
-        protocol::reject_cursor(request.method, request.params)?;
-        let mut all = Vec::new();
-        for (server, ids) in self.tasks.client_tasks(&handle.session().client) {
-            for id in ids {
-                let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::quote(&id)));
-                if let Ok(task) = self
-                    .request_task(&server, handle, "tasks/get", &params)
-                    .await
-                {
-                    all.push(task.get().to_owned());
-                }
-            }
-        }
-        Ok(Json::new(format!(r#"{{"tasks":[{}]}}"#, all.join(","))))
+    /// Returns the ids of a client's tasks.
+    pub fn client_tasks(&self, client: &ClientName) -> Vec<String> {
+        self.tasks.of_client(client)
     }
 
-    async fn request_task(
+    /// Sends a permitted request about a task to the task's server. The answer to `tasks/result`
+    /// comes only when the task ends.
+    ///
+    /// # Errors
+    /// Returns an error as [`Router::send`] does.
+    pub async fn send_task_request(
         &self,
-        server: &ServerId,
+        permitted: &Permitted,
         handle: &ClientHandle,
-        method: &str,
-        params: &RawValue,
-    ) -> RpcResult {
-        let server = self.registry.get_runnable(server);
-        let server = server.map_err(|e| RpcError::new(code::INTERNAL_ERROR, e.to_string()))?;
-        let call = RequestTimeouts::from_spec(&server.spec.timeouts, None);
-        let deadlines = if method == "tasks/result" {
-            RESULT_TIMEOUT.into()
-        } else {
-            call
+    ) -> Result<Reply, ForwardError> {
+        let is_result = permitted.request().method == GuardedMethod::GetTaskResult;
+        let timeout = is_result.then_some(RESULT_TIMEOUT);
+        let send = async |session: &Arc<ServerSession>, outgoing: ServerRequest<'_>| {
+            session.request(outgoing).await
         };
-        let session = self.pool.session(&server, Some(&handle.session().client));
-        let reply = session
-            .request(ServerRequest::new(method, Some(params), deadlines).on_behalf_of(handle, None))
-            .await;
-        let reply = reply.map_err(|e| {
-            RpcError::new(
-                code::INTERNAL_ERROR,
-                format!("The server '{}': {e}", server.name()),
-            )
-        })?;
-        let result = reply.into_result()?;
-        handle.session().record_issued_uris(&server.id, &result);
-        Ok(result)
+        self.send_with(permitted, handle, timeout, send).await
+    }
+
+    /// Cancels a task at its server, because its result is withheld. The server's answer does not
+    /// matter.
+    pub async fn cancel_task(
+        &self,
+        started_by: &PermittedRequest,
+        task: &str,
+        handle: &ClientHandle,
+    ) {
+        let Ok((server, session)) = self.prepare(&started_by.request) else {
+            return;
+        };
+        let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::quote(task)));
+        let timeouts = RequestTimeouts::from_spec(&server.spec.timeouts, None);
+        let request = ServerRequest::new(GuardedMethod::CancelTask.name(), Some(&params), timeouts)
+            .on_behalf_of(handle, None);
+        let _ = session.request(request).await;
     }
 }
 

@@ -7,6 +7,7 @@ use drawbridge_model::{
     audit::{AuditBreak, AuditReport},
     call::{Call, DecidedBy, Decision, Outcome},
     ids::{CallId, ClientName, ServerId, Timestamp},
+    protocol::guarded::GuardedMethod,
     random,
 };
 use tempfile::TempDir;
@@ -109,6 +110,7 @@ fn row(decision: Decision) -> Arc<CallRow> {
     let call = Call {
         id: CallId::new(random::ordered_id()),
         at: clock::now(),
+        method: GuardedMethod::CallTool,
         client: ClientName::new("c"),
         server: ServerId::new("s"),
         tool: "t".into(),
@@ -128,6 +130,8 @@ fn row(decision: Decision) -> Arc<CallRow> {
         waited_ms: 1,
         duration_ms: None,
         arguments: None,
+        extra: None,
+        original_arguments: None,
     };
     let arguments = is_allowed.then(|| r#"{"a":1}"#.into());
     Arc::new(CallRow {
@@ -135,6 +139,8 @@ fn row(decision: Decision) -> Arc<CallRow> {
         definition_digest: "d".into(),
         arguments_digest: "a".into(),
         arguments,
+        extra: None,
+        original_arguments: None,
         is_counted: false,
         new_rule: None,
     })

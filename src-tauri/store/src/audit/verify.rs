@@ -177,7 +177,7 @@ fn check_entry(read: &StoredEntry<'_>, before: Tip, key: &AuditKey) -> Result<()
     }
     let fixed = match (entry.kind, &read.call) {
         ("decided", Some(columns)) if columns.seq == Some(entry.seq) => {
-            Sealed::Decision(columns.decided)
+            Sealed::Decision(&columns.decided)
         }
         ("decided", Some(_)) => return Err(AuditFault::OtherEntryNamed(entry.call)),
         ("ended", Some(columns)) => Sealed::End(columns.ending),

@@ -5,6 +5,7 @@ use drawbridge_model::{
     call::{Call, Decision},
     clock,
     ids::{ClientName, ServerId},
+    protocol::guarded::GuardedMethod,
     random,
 };
 use tempfile::TempDir;
@@ -24,6 +25,7 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
     let call = Call {
         id: CallId::new(random::ordered_id()),
         at: clock::now(),
+        method: GuardedMethod::CallTool,
         client: ClientName::new("c"),
         server: ServerId::new("s"),
         tool: "t".into(),
@@ -38,12 +40,16 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         waited_ms: 0,
         duration_ms: None,
         arguments: None,
+        extra: None,
+        original_arguments: None,
     };
     Arc::new(CallRow {
         call,
         definition_digest: "d".into(),
         arguments_digest: "a".into(),
         arguments: None,
+        extra: None,
+        original_arguments: None,
         is_counted: false,
         new_rule: None,
     })

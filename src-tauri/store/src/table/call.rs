@@ -1,4 +1,4 @@
-//! `call`: every call with its decision and its outcome. Only the journal writes it.
+//! `call`: every call, and every other guarded request, with its decision and its outcome. Only the journal writes it.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -69,6 +69,9 @@ columns! {
         seq: Option<i64>,
         rule: Option<Cow<'a, str>>,
         is_edited: bool,
+        method: Cow<'a, str>,
+        extra: Option<Cow<'a, str>>,
+        original_arguments: Option<Cow<'a, str>>,
     }
 }
 
@@ -83,10 +86,12 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// The columns of a call in a list, with `NULL` instead of its arguments.
+/// The columns of a call in a list, with `NULL` instead of its long texts.
 static LIST_COLUMNS: LazyLock<String> = LazyLock::new(|| {
     let columns = CallColumns::NAMES.iter().map(|name| match *name {
         "arguments" => "NULL AS arguments",
+        "extra" => "NULL AS extra",
+        "original_arguments" => "NULL AS original_arguments",
         name => name,
     });
     columns.collect::<Vec<_>>().join(", ")
@@ -103,6 +108,10 @@ pub struct CallRow {
     pub is_counted: bool,
     /// The arguments as stored: JSON text without secrets, or `None` if they are long.
     pub arguments: Option<String>,
+    /// The params beside the name and the arguments, in the same form.
+    pub extra: Option<String>,
+    /// The client's arguments if a person changed them, in the same form.
+    pub original_arguments: Option<String>,
     /// The rule that the decision makes. It is written together with the decision.
     pub new_rule: Option<Box<NewRule>>,
 }
@@ -114,8 +123,8 @@ pub struct CallFilter {
     pub server: Option<ServerId>,
     /// Only calls that were put to a person, also if nobody decided.
     pub asked: bool,
-    /// Only calls with this text in their tool, exposed name, reason, error or arguments. ASCII
-    /// letters match in any case.
+    /// Only calls with this text in their method, tool, exposed name, reason, error, arguments or
+    /// other params. ASCII letters match in any case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
     /// Only calls after this one in the list, which are older.
@@ -164,7 +173,8 @@ impl Store {
              AND (NOT ?3 OR decided_by IN ('person', 'hub')) AND (?5 IS NULL OR decision = ?5)
              AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
              AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
-                  OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\')
+                  OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\'
+                  OR extra LIKE ?9 ESCAPE '\\' OR original_arguments LIKE ?9 ESCAPE '\\' OR method LIKE ?9 ESCAPE '\\')
              ORDER BY id DESC LIMIT ?4",
             *LIST_COLUMNS
         );
@@ -260,7 +270,8 @@ pub(crate) fn insert_decisions<'a>(
         if let (true, Some(rule)) = (row.is_counted, &row.call.rule) {
             rule::count_call(rule, connection)?;
         }
-        let decided = Sealed::Decision(columns.sealed(row.call.decision));
+        let decided = columns.sealed(row.call.decision);
+        let decided = Sealed::Decision(&decided);
         chain.append(AuditKind::Decided, Some(columns.id), "", &decided)?;
         if let Some(new_rule) = &row.new_rule {
             rule::save(new_rule, connection, chain)?;
@@ -345,6 +356,9 @@ impl<'a> CallColumns<'a> {
             seq: Some(seq),
             rule: call.rule.as_ref().map(|rule| rule.as_str().into()),
             is_edited: call.is_edited,
+            method: call.method.name().into(),
+            extra: row.extra.as_deref().map(Into::into),
+            original_arguments: row.original_arguments.as_deref().map(Into::into),
         })
     }
 
@@ -365,6 +379,9 @@ impl<'a> CallColumns<'a> {
             rule: self.rule.as_deref().map(str::as_bytes),
             is_edited: self.is_edited.into(),
             waited_ms: self.waited_ms.into(),
+            method: self.method.as_bytes(),
+            extra: self.extra.as_deref().map(str::as_bytes),
+            original_arguments: self.original_arguments.as_deref().map(str::as_bytes),
             end: (decision != Decision::Allowed)
                 .then(|| outcome_columns(&self.outcome, &self.error, self.duration_ms)),
         }
@@ -374,6 +391,7 @@ impl<'a> CallColumns<'a> {
         Ok(Call {
             id: call_id(self.id),
             at: Timestamp(self.at),
+            method: from_enum_text(&self.method)?,
             client: ClientName::new(self.client),
             server: ServerId::new(self.server),
             tool: self.tool.into_owned(),
@@ -388,6 +406,8 @@ impl<'a> CallColumns<'a> {
             waited_ms: self.waited_ms,
             duration_ms: self.duration_ms,
             arguments: self.arguments.map(Cow::into_owned),
+            extra: self.extra.map(Cow::into_owned),
+            original_arguments: self.original_arguments.map(Cow::into_owned),
         })
     }
 }

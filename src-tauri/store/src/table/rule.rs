@@ -139,10 +139,10 @@ fn apply(change: &RuleChange, connection: &Connection) -> Result<(), rusqlite::E
             connection.execute("DELETE FROM rule WHERE id = ?", [id.as_str()])?;
         }
         RuleChange::DeleteInScope(scope) => {
-            let (server, tool, client) = scope_columns(scope);
+            let (server, tool, client, kind) = scope_columns(scope);
             connection.execute(
-                "DELETE FROM rule WHERE server = ? AND tool = ? AND client = ?",
-                params![server, tool, client],
+                "DELETE FROM rule WHERE server = ? AND tool = ? AND client = ? AND kind = ?",
+                params![server, tool, client, kind],
             )?;
         }
         RuleChange::DeleteForServer(server) => {
@@ -192,14 +192,14 @@ pub(crate) fn save(
 }
 
 fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
-    let (server, tool, client) = scope_columns(&rule.spec.scope);
+    let (server, tool, client, kind) = scope_columns(&rule.spec.scope);
     let json = |value: Result<String, serde_json::Error>| {
         value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))
     };
     connection
         .execute(
             "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, lifetime,
-             note, identity, definition, created_at, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             note, identity, definition, created_at, used, kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 rule.id.as_str(),
                 server,
@@ -215,6 +215,7 @@ fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
                 rule.definition,
                 rule.created_at.0,
                 rule.used,
+                kind,
             ],
         )
         .map(drop)
@@ -227,11 +228,12 @@ pub(crate) fn count_call(rule: &RuleId, connection: &Connection) -> Result<(), r
     statement.execute(params![rule.as_str()]).map(drop)
 }
 
-fn scope_columns(scope: &Scope) -> (&str, &str, &str) {
+fn scope_columns(scope: &Scope) -> (&str, &str, &str, String) {
     (
         scope.server.as_ref().map_or("", ServerId::as_str),
         scope.tool.as_deref().unwrap_or(""),
         scope.client.as_ref().map_or("", ClientName::as_str),
+        scope.kind.as_ref().map_or_else(String::new, to_enum_text),
     )
 }
 
@@ -249,6 +251,7 @@ fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
                 server: text("server")?.map(ServerId::new),
                 tool: text("tool")?,
                 client: text("client")?.map(ClientName::new),
+                kind: text("kind")?.as_deref().map(from_enum_text).transpose()?,
             },
             read_only: row.try_get("read_only")?,
             conditions: serde_json::from_str(row.try_get("conditions")?).map_err(decode)?,

@@ -158,9 +158,13 @@ impl ServerSession {
         self.url_elicitations
             .record(&request, recipient.client_handle.session());
         let _asked = recipient.pause_timeout();
-        recipient
-            .client_handle
-            .send_request(&request, ANSWER_TIMEOUT)
+        self.client_requests
+            .ask(
+                &self.server,
+                &request,
+                &recipient.client_handle,
+                ANSWER_TIMEOUT,
+            )
             .await
     }
 

@@ -17,7 +17,7 @@ use drawbridge_sessions::ClientHandle;
 use futures_util::future::try_join_all;
 use serde_json::value::RawValue;
 
-use super::ANSWER_TIMEOUT;
+use super::{ANSWER_TIMEOUT, ServerSession};
 
 /// Returns the params without the fields that a client of the modern era adds to a retry. Returns
 /// `None` if there are none of them.
@@ -42,38 +42,38 @@ pub(super) fn retry_params(
     Some(object.to_raw())
 }
 
-/// Asks a client for all the input that a server requires.
-pub(super) async fn ask_all(
-    client_handle: &ClientHandle,
-    required: &InputRequired,
-) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
-    let ask = |(key, request): &(String, InputRequest)| {
-        let request = translate::request_for_legacy_client(request, &random::id());
-        let key = key.clone();
-        async move {
-            if !client_handle
-                .session()
-                .hello
-                .capabilities
-                .can_answer(&request.method, request.params.as_deref())
-            {
-                let why = format!(
-                    "The server requests '{}', which the client does not support",
-                    request.method
-                );
-                return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
+impl ServerSession {
+    /// Asks a client for all the input that the server requires.
+    pub(super) async fn ask_all(
+        &self,
+        client_handle: &ClientHandle,
+        required: &InputRequired,
+    ) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
+        let ask = |(key, request): &(String, InputRequest)| {
+            let request = translate::request_for_legacy_client(request, &random::id());
+            let key = key.clone();
+            async move {
+                if !client_handle
+                    .session()
+                    .hello
+                    .capabilities
+                    .can_answer(&request.method, request.params.as_deref())
+                {
+                    let why = format!(
+                        "The server requests '{}', which the client does not support",
+                        request.method
+                    );
+                    return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
+                }
+                let answer =
+                    self.client_requests
+                        .ask(&self.server, &request, client_handle, ANSWER_TIMEOUT);
+                Ok((key, answer.await?.to_raw()))
             }
-            Ok((
-                key,
-                client_handle
-                    .send_request(&request, ANSWER_TIMEOUT)
-                    .await?
-                    .to_raw(),
-            ))
-        }
-    };
-    Ok(try_join_all(required.requests.iter().map(ask))
-        .await?
-        .into_iter()
-        .collect())
+        };
+        Ok(try_join_all(required.requests.iter().map(ask))
+            .await?
+            .into_iter()
+            .collect())
+    }
 }

@@ -3,6 +3,7 @@
 use drawbridge_model::{
     call::{Call, DecidedBy, Decision, Outcome},
     ids::{CallId, ClientName, ServerId},
+    protocol::guarded::GuardedMethod,
 };
 
 use super::*;
@@ -12,6 +13,7 @@ fn call(tool: &str, arguments: &str) -> AuditedCall {
         call: Call {
             id: CallId::new("2222222223"),
             at: Timestamp(1_000),
+            method: GuardedMethod::CallTool,
             client: ClientName::new("desk"),
             server: ServerId::new("s"),
             tool: tool.into(),
@@ -26,6 +28,8 @@ fn call(tool: &str, arguments: &str) -> AuditedCall {
             waited_ms: 0,
             duration_ms: None,
             arguments: Some(arguments.into()),
+            extra: None,
+            original_arguments: None,
         },
         definition_digest: "d".into(),
         arguments_digest: "a".into(),

@@ -8,7 +8,7 @@ use drawbridge_model::{
     policy::{Condition, Lifetime, ResultEffect, RuleSpec},
 };
 
-use super::{EffectArg, Target, parse_condition};
+use super::{EffectArg, KindArg, Target, parse_condition};
 use crate::time::parse_duration;
 
 #[derive(Args)]
@@ -18,9 +18,13 @@ pub(crate) struct RuleArgs {
     /// The effect on these calls; optional with --result
     #[arg(required_unless_present = "result")]
     effect: Option<EffectArg>,
-    /// Only calls of this client
+    /// Only requests of this client
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
+    /// Only requests of this kind [default: calls of tools; a deny covers all kinds]. Conditions then
+    /// apply to the params of the request.
+    #[arg(long, value_name = "KIND", value_enum)]
+    kind: Option<KindArg>,
     /// Only calls whose arguments meet this condition: 'POINTER is JSON', 'POINTER one-of
     /// JSON-ARRAY', 'POINTER in FOLDER', 'POINTER host HOST', 'POINTER between MIN MAX' (- for no
     /// bound) or 'POINTER matches REGEX'. May be repeated.
@@ -66,7 +70,7 @@ impl RuleArgs {
             (None, None) => Lifetime::UntilDeleted,
         };
         RuleSpec {
-            scope: self.target.into_scope(self.client),
+            scope: self.target.into_scope(self.client, self.kind),
             read_only: self.read_only,
             conditions: self.when,
             effect: self.effect.map(Into::into),

@@ -33,13 +33,20 @@ fn a_method_without_a_row_in_the_era_of_the_client_is_refused() {
 }
 
 #[test]
-fn only_calls_require_permission_and_are_recorded() {
-    let recorded: Vec<_> = METHODS
-        .iter()
-        .filter(|method| method.is_recorded || method.decision == Permission)
-        .map(|method| method.name)
-        .collect();
-    assert_eq!(recorded, ["tools/call"]);
+fn each_guarded_method_of_clients_has_one_row_that_requires_its_permission() {
+    for guarded in GuardedMethod::ALL {
+        let rows: Vec<_> = METHODS
+            .iter()
+            .filter(|method| method.name == guarded.name())
+            .map(|method| method.decision)
+            .collect();
+        let expected = if guarded.is_sent_to_clients() {
+            vec![]
+        } else {
+            vec![Permission(guarded)]
+        };
+        assert_eq!(rows, expected, "{}", guarded.name());
+    }
 }
 
 #[tokio::test]
@@ -83,9 +90,13 @@ fn the_methods_of_the_architecture_are_these() {
         let decision = match method.decision {
             Nothing => "",
             NotPaused => "not paused",
-            Permission => "permission",
+            Permission(_) => "permission",
         };
-        let recorded = if method.is_recorded { "yes" } else { "" };
+        let recorded = match method.decision {
+            Permission(GuardedMethod::CallTool) => "before it is sent",
+            Permission(_) => "yes",
+            Nothing | NotPaused => "",
+        };
         let cells = [&format!("`{}`", method.name), era, decision, recorded];
         let row = cells.map(|cell| format!("| {cell} ")).concat() + "|";
         row.replace("|  |", "| |").replace("|  |", "| |")

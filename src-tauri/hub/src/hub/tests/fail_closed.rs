@@ -7,14 +7,13 @@ use drawbridge_jsonrpc::rpc::RpcResult;
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
     call::{Call, Decision},
-    ids::SessionId,
     policy::{Rule, RuleSpec},
 };
 
 use super::*;
 use crate::{
     api::approvals::DecideApproval,
-    policy::{Permitted, ToolCall},
+    policy::{GuardedRequest, Permitted},
     router::ForwardError,
 };
 
@@ -92,7 +91,7 @@ impl Fixture {
     }
 
     /// Returns a call as the pipeline builds it after parsing.
-    async fn tool_call(&self) -> ToolCall {
+    async fn tool_call(&self) -> GuardedRequest {
         let tool = self
             .test_hub
             .hub
@@ -100,21 +99,14 @@ impl Fixture {
             .find(self.handle.session(), CapabilityKind::Tools, "s__t")
             .await
             .expect("the tool is there");
-        ToolCall {
-            client: ClientName::new("c"),
-            session: SessionId::new("session"),
-            tool,
-            arguments: json::raw("{}".into()),
-            extra: None,
-            params: json::raw(r#"{"name":"t","arguments":{}}"#.into()),
-            progress_token: None,
-        }
+        GuardedRequest::call_for_test("c", tool, "{}")
     }
 
     async fn admit_call(&self) -> Permitted {
         self.test_hub
             .run(SetDefaultPolicy {
                 effect: Effect::Allow,
+                kind: None,
             })
             .await
             .expect("set the policy");
@@ -177,6 +169,7 @@ impl Fixture {
             server: Some(self.id.clone()),
             tool: Some("t".into()),
             client: None,
+            kind: None,
         };
         let text = RuleSpec {
             scope,
@@ -335,6 +328,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
             .test_hub
             .run(SetDefaultPolicy {
                 effect: Effect::Allow,
+                kind: None,
             })
             .await
             .expect("set the policy");

@@ -1,10 +1,9 @@
 use std::{path::PathBuf, time::Duration};
 
-use drawbridge_jsonrpc::json;
 use drawbridge_model::{
     call::Outcome,
     capability::CapabilityKind,
-    ids::{ClientName, RuleId, ServerId, SessionId},
+    ids::{RuleId, ServerId},
     policy::{Rule, RuleSpec},
     spec::RegisteredServer,
 };
@@ -89,7 +88,7 @@ impl Fixture {
     async fn set_default(&self, effect: Effect) {
         self.gate
             .rules
-            .set_default(effect)
+            .set_default(RequestKind::Tools, effect)
             .await
             .expect("set the default");
     }
@@ -147,7 +146,7 @@ async fn arguments_are_stored_with_secrets_masked_unless_they_are_too_long() {
     }
 }
 
-fn call(client: &str, arguments: &str) -> ToolCall {
+fn call(client: &str, arguments: &str) -> GuardedRequest {
     let spec = serde_json::from_str(r#"{"command":"x"}"#).expect("a spec");
     let tool = CatalogEntry {
         exposed_name: "s__t".into(),
@@ -161,15 +160,7 @@ fn call(client: &str, arguments: &str) -> ToolCall {
                 .expect("a definition"),
         ),
     };
-    ToolCall {
-        client: ClientName::new(client),
-        session: SessionId::new("session"),
-        tool: Arc::new(tool),
-        arguments: json::raw(arguments.into()),
-        extra: None,
-        progress_token: None,
-        params: json::raw(format!(r#"{{"name":"t","arguments":{arguments}}}"#)),
-    }
+    GuardedRequest::call_for_test(client, Arc::new(tool), arguments)
 }
 
 #[tokio::test]
@@ -376,8 +367,15 @@ async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_ru
         .await
         .expect("admit the call");
     let gate = fixture.gate.clone();
-    let released =
-        tokio::spawn(async move { gate.release_result(&permitted, Json::new("{}"), None).await });
+    let released = tokio::spawn(async move {
+        gate.release_result(
+            permitted.request(),
+            permitted.record(),
+            Json::new("{}"),
+            None,
+        )
+        .await
+    });
     fixture.waiting_request().await;
     fixture.gate.drawbridge.pause().await.expect("paused");
     let refusal = released

@@ -10,7 +10,7 @@ use std::{
 
 use drawbridge_model::{
     ids::{RuleId, ServerId},
-    policy::{Effect, Lifetime, Rule},
+    policy::{DefaultEffects, Effect, Lifetime, Rule},
 };
 
 use super::{DecidedBy, MatchInput, Ruling, Timestamp};
@@ -68,10 +68,11 @@ impl CompiledRule {
     fn matches(&self, input: &MatchInput<'_>, now: Timestamp, mode: MatchMode) -> bool {
         let spec = &self.rule.spec;
         let scope = &spec.scope;
-        scope
-            .server
-            .as_ref()
-            .is_none_or(|server| *server == input.server.id)
+        spec.covers(input.kind)
+            && scope
+                .server
+                .as_ref()
+                .is_none_or(|server| *server == input.server.id)
             && scope.tool.as_ref().is_none_or(|tool| tool == input.tool)
             && scope
                 .client
@@ -141,8 +142,8 @@ impl CompiledRule {
 /// All rules, indexed by server, and the default.
 #[derive(Debug)]
 pub(super) struct RuleSet {
-    /// The effect for calls that no rule matches.
-    pub(super) default: Effect,
+    /// The effect on requests that no rule matches, for each kind.
+    pub(super) defaults: DefaultEffects,
     all: Vec<CompiledRule>,
     /// Indices into `all` of the rules about one server, in order.
     by_server: HashMap<ServerId, Vec<usize>>,
@@ -152,14 +153,14 @@ pub(super) struct RuleSet {
 impl RuleSet {
     /// Compiles the rules and takes over the counts of `previous`. If a rule cannot be compiled
     /// any more, it denies everything in its scope.
-    pub(super) fn new(rules: Vec<Rule>, default: Effect, previous: Option<&Self>) -> Self {
+    pub(super) fn new(rules: Vec<Rule>, defaults: DefaultEffects, previous: Option<&Self>) -> Self {
         let counts: HashMap<&RuleId, &Arc<AtomicU32>> = previous
             .iter()
             .flat_map(|previous| &previous.all)
             .map(|rule| (&rule.rule.id, &rule.used))
             .collect();
         let mut set = Self {
-            default,
+            defaults,
             all: Vec::new(),
             by_server: HashMap::new(),
             for_all_servers: Vec::new(),

@@ -60,6 +60,7 @@ fn match_input<'a>(
     annotations: &'a Annotations,
 ) -> MatchInput<'a> {
     MatchInput {
+        kind: RequestKind::Tools,
         client: None,
         session: None,
         server,
@@ -83,6 +84,7 @@ impl Fixture {
         let session = SessionId::new("session");
         let arguments = drawbridge_jsonrpc::json::raw(arguments.into());
         let input = MatchInput {
+            kind: RequestKind::Tools,
             client: Some(&client),
             session: Some(&session),
             server: &self.server,
@@ -114,7 +116,7 @@ async fn if_no_rule_matches_the_default_applies_which_is_ask() {
     assert_eq!(fixture.effect("c", "d"), Effect::Ask);
     fixture
         .rules
-        .set_default(Effect::Deny)
+        .set_default(RequestKind::Tools, Effect::Deny)
         .await
         .expect("changed");
     assert_eq!(fixture.effect("c", "d"), Effect::Deny);
@@ -156,6 +158,7 @@ async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
                 server: Some(ServerId::new("s")),
                 tool: Some("t".into()),
                 client: None,
+                kind: None,
             };
             rule.identity = Some(identity);
             rule.definition = Some("d".into());
@@ -341,6 +344,7 @@ async fn saved_rules_survive_a_restart() {
             server: Some(ServerId::new("s")),
             tool: Some("t".into()),
             client: Some(ClientName::new("c")),
+            kind: Some(RequestKind::Tools),
         },
         read_only: true,
         conditions: vec![
@@ -480,6 +484,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
                         server: server.map(ServerId::new),
                         tool: server.and(tool).map(str::to_owned),
                         client: client.map(ClientName::new),
+                        kind: None,
                     };
                     rule.spec.conditions = when;
                     rule.spec.read_only = read_only;
@@ -599,13 +604,14 @@ fn engine_effect(
     arguments: &Value,
     annotations: &Annotations,
 ) -> Effect {
-    let set = RuleSet::new(rules.to_vec(), Effect::Ask, None);
+    let set = RuleSet::new(rules.to_vec(), DefaultEffects::default(), None);
     let (client, server, arguments) = (
         ClientName::new("c"),
         server(),
         drawbridge_jsonrpc::json::raw(arguments.to_string()),
     );
     let input = MatchInput {
+        kind: RequestKind::Tools,
         client: Some(&client),
         session: None,
         server: &server,

@@ -1,9 +1,19 @@
 //! Tests how many tasks are remembered, and for which clients.
 
-use drawbridge_model::{event::Events, protocol::handshake};
+use std::path::PathBuf;
+
+use drawbridge_model::{
+    call::{Call, DecidedBy, Decision, Outcome},
+    event::Events,
+    ids::{CallId, Timestamp},
+    policy::RequestKind,
+    protocol::handshake,
+    spec::{RegisteredServer, ServerSpec},
+};
 use drawbridge_sessions::{ClientScope, ClientSessions};
 
 use super::*;
+use crate::policy::GuardedRequest;
 
 fn client(sessions: &ClientSessions, name: &str) -> ClientHandle {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
@@ -12,11 +22,74 @@ fn client(sessions: &ClientSessions, name: &str) -> ClientHandle {
 }
 
 fn note(tasks: &Tasks, server: &str, back: &ClientHandle, id: usize) -> Result<(), RpcError> {
-    tasks.record(
-        &ServerId::new(server),
-        back,
-        &Json::new(format!(r#"{{"task":{{"taskId":"{id}"}}}}"#)),
-    )
+    note_with(tasks, server, back, id, "{}")
+}
+
+fn note_with(
+    tasks: &Tasks,
+    server: &str,
+    back: &ClientHandle,
+    id: usize,
+    arguments: &str,
+) -> Result<(), RpcError> {
+    let session = back.session();
+    let server = RegisteredServer::new(
+        ServerId::new(server),
+        ServerSpec::default(),
+        PathBuf::default(),
+    );
+    let request = GuardedRequest {
+        method: GuardedMethod::CallTool,
+        kind: RequestKind::Tools,
+        client: session.client.clone(),
+        session: session.id.clone(),
+        server: Arc::new(server),
+        entry: None,
+        name: "t".into(),
+        exposed_name: "s__t".into(),
+        arguments: json::raw(arguments.into()),
+        extra: None,
+        params: json::raw("{}".into()),
+        progress_token: None,
+    };
+    let call = Call {
+        id: CallId::new(id.to_string()),
+        at: Timestamp(0),
+        method: request.method,
+        client: request.client.clone(),
+        server: request.server.id.clone(),
+        tool: request.name.clone(),
+        exposed_name: request.exposed_name.clone(),
+        decision: Decision::Allowed,
+        decided_by: DecidedBy::Rule,
+        rule: None,
+        is_edited: false,
+        reason: String::new(),
+        outcome: Outcome::Running,
+        error: String::new(),
+        waited_ms: 0,
+        duration_ms: None,
+        arguments: None,
+        extra: None,
+        original_arguments: None,
+    };
+    let started_by = PermittedRequest {
+        request: Arc::new(request),
+        call,
+    };
+    tasks.record(started_by, id.to_string(), back)
+}
+
+#[test]
+fn the_calls_that_started_tasks_take_a_limited_number_of_bytes() {
+    let sessions = ClientSessions::new(Events::new());
+    let (tasks, back) = (Tasks::default(), client(&sessions, "c"));
+    let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_SIZE / 8));
+    for id in 0..40 {
+        note_with(&tasks, "s", &back, id, &long).expect("record the task");
+        assert!(tasks.lock().size <= MAX_SIZE + long.len() + 2);
+    }
+    assert!(tasks.started_by(&ClientName::new("c"), "39").is_some());
 }
 
 #[test]
@@ -28,12 +101,12 @@ fn the_oldest_tasks_of_a_connected_client_are_evicted() {
         assert!(tasks.lock().tasks.len() <= MAX_TASKS);
     }
     let name = ClientName::new("c");
-    assert_eq!(
-        tasks.server_of(&name, &(3 * MAX_TASKS - 1).to_string()),
-        Some(ServerId::new("s")),
+    let latest = (3 * MAX_TASKS - 1).to_string();
+    assert!(
+        tasks.started_by(&name, &latest).is_some(),
         "the latest task is kept"
     );
-    assert_eq!(tasks.server_of(&name, "0"), None);
+    assert!(tasks.started_by(&name, "0").is_none());
 }
 
 #[test]
@@ -52,7 +125,7 @@ fn tasks_of_disconnected_clients_are_evicted_first() {
     drop(leaves);
     note(&tasks, "s", &stays, MAX_TASKS).expect("record the task");
     assert_eq!(tasks.lock().tasks.len(), 2);
-    assert!(tasks.server_of(&ClientName::new("stays"), "0").is_some());
+    assert!(tasks.started_by(&ClientName::new("stays"), "0").is_some());
 }
 
 #[test]

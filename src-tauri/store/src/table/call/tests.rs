@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use drawbridge_model::call::DecidedBy;
+use drawbridge_model::{call::DecidedBy, protocol::guarded::GuardedMethod};
 
 use super::*;
 
@@ -10,6 +10,7 @@ fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
     let call = Call {
         id: CallId::new(random::ordered_id()),
         at: Timestamp(at),
+        method: GuardedMethod::CallTool,
         client: ClientName::new("c"),
         server: ServerId::new("s"),
         tool: tool.into(),
@@ -24,12 +25,16 @@ fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
         waited_ms: 0,
         duration_ms: None,
         arguments: None,
+        extra: None,
+        original_arguments: None,
     };
     let mut row = CallRow {
         call,
         definition_digest: "d".into(),
         arguments_digest: "a".into(),
         arguments: None,
+        extra: None,
+        original_arguments: None,
         is_counted: false,
         new_rule: None,
     };

@@ -1,0 +1,262 @@
+//! The path of guarded requests other than calls: find, decide and record, send, answer.
+
+use drawbridge_jsonrpc::{
+    json::{self, RawObject},
+    rpc::{Reply, RpcError, RpcResult, code},
+};
+use drawbridge_model::{
+    call::Outcome,
+    policy::RequestKind,
+    protocol::{ProgressToken, guarded::GuardedMethod},
+};
+use drawbridge_sessions::{ClientHandle, ClientRequest};
+
+use super::{PAUSED_REASON, Pipeline, error_outcome};
+use crate::{
+    policy::{GuardedRequest, Permitted, Refusal},
+    router::{ForwardError, Target, server_error, string_member},
+};
+
+/// The error for a request that was in flight when the user paused all calls.
+const ABORTED: &str = "All calls are paused. This request was aborted.";
+
+impl Pipeline {
+    /// Answers `prompts/get`.
+    ///
+    /// # Errors
+    /// Returns an error if no server has the prompt (`-32602`), if the request is denied or the
+    /// server cannot be reached (`-32603`), and if the server answers with one.
+    pub async fn get_prompt(&self, request: ClientRequest<'_>) -> RpcResult {
+        let handle = request.handle;
+        let mut params = request.params_object()?;
+        let exposed_name = string_member(&params, "name")?;
+        let prompt = self.router.find_prompt(handle, &exposed_name).await?;
+        let name = prompt.definition.name.clone();
+        params.set("name", json::raw(json::quote(&name)));
+        let method = GuardedMethod::GetPrompt;
+        let named = Named {
+            target: prompt.into(),
+            kind: method.kind(),
+            name,
+            exposed_name,
+        };
+        let request = build(method, named, params, handle)?;
+        self.carry_out(request, handle, async |permitted| {
+            self.router.send(permitted, handle).await
+        })
+        .await
+    }
+
+    /// Answers `resources/read`, possibly with the cached result.
+    ///
+    /// # Errors
+    /// Returns an error if no server has the resource (`-32002`), if the request is denied or the
+    /// server cannot be reached (`-32603`), and if the server answers with one.
+    pub async fn read_resource(&self, request: ClientRequest<'_>) -> RpcResult {
+        let handle = request.handle;
+        let params = request.params_object()?;
+        let uri = string_member(&params, "uri")?;
+        let target = self.router.find_resource(handle, &uri).await?;
+        let request = build(
+            GuardedMethod::ReadResource,
+            Named::resource(target, uri),
+            params,
+            handle,
+        )?;
+        self.carry_out(request, handle, async |permitted| {
+            match self.router.cached_resource(permitted) {
+                Some(cached) => Ok(Reply::Result(cached)),
+                None => self.router.read_resource(permitted, handle).await,
+            }
+        })
+        .await
+    }
+
+    /// Answers `resources/subscribe`: subscribes the client until its session ends.
+    ///
+    /// # Errors
+    /// Returns an error as [`Self::subscribe`] does.
+    pub async fn subscribe_to_resource(&self, request: ClientRequest<'_>) -> RpcResult {
+        let uri = string_member(&request.params_object()?, "uri")?;
+        self.subscribe(request.handle, uri).await
+    }
+
+    /// Subscribes a client to a resource until its session ends.
+    ///
+    /// # Errors
+    /// Returns an error if no server has the resource (`-32002`), if the request is denied, if the
+    /// server is transient or cannot be reached, if the session has too many subscriptions
+    /// (`-32603`), and if the server answers with one.
+    pub async fn subscribe(&self, handle: &ClientHandle, uri: String) -> RpcResult {
+        let target = self.router.find_resource(handle, &uri).await?;
+        let mut params = RawObject::default();
+        params.set("uri", json::raw(json::quote(&uri)));
+        let request = build(
+            GuardedMethod::SubscribeToResource,
+            Named::resource(target, uri),
+            params,
+            handle,
+        )?;
+        self.carry_out(request, handle, async |permitted| {
+            self.router.subscribe(permitted, handle).await
+        })
+        .await
+    }
+
+    /// Answers `completion/complete`.
+    ///
+    /// # Errors
+    /// Returns an error if no server has the prompt or the resource (`-32602`), if the request is
+    /// denied or the server cannot be reached (`-32603`), and if the server answers with one.
+    pub async fn complete(&self, request: ClientRequest<'_>) -> RpcResult {
+        let (handle, mut params) = (request.handle, request.params_object()?);
+        let invalid =
+            |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
+        let reference = params
+            .get("ref")
+            .ok_or_else(|| invalid("params.ref is missing"))?
+            .to_owned();
+        let mut reference = RawObject::parse(&reference).map_err(|e| invalid(&e.to_string()))?;
+        let named = match reference.get_string("type").as_deref() {
+            Some("ref/prompt") => {
+                let exposed_name = string_member(&reference, "name")?;
+                let prompt = self.router.find_prompt(handle, &exposed_name).await?;
+                let name = prompt.definition.name.clone();
+                reference.set("name", json::raw(json::quote(&name)));
+                Named {
+                    target: prompt.into(),
+                    kind: RequestKind::Prompts,
+                    name,
+                    exposed_name,
+                }
+            }
+            Some("ref/resource") => {
+                let uri = string_member(&reference, "uri")?;
+                let target = self.router.find_completion_target(handle, &uri).await?;
+                Named::resource(target, uri)
+            }
+            _ => {
+                return Err(invalid(
+                    "params.ref.type must be ref/prompt or ref/resource",
+                ));
+            }
+        };
+        let reference = reference.to_raw();
+        params.set("ref", reference);
+        let request = build(GuardedMethod::Complete, named, params, handle)?;
+        self.carry_out(request, handle, async |permitted| {
+            self.router.send(permitted, handle).await
+        })
+        .await
+    }
+
+    /// Decides and records a request, sends it with the function `send`, and returns the released
+    /// result.
+    async fn carry_out(
+        &self,
+        request: GuardedRequest,
+        handle: &ClientHandle,
+        send: impl AsyncFnOnce(&Permitted) -> Result<Reply, ForwardError>,
+    ) -> RpcResult {
+        let admitted = self.gate.admit(request, Some(handle)).await;
+        let permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
+        let Some(sent) = self.send_unless_paused(&permitted, send).await else {
+            return Err(abort(permitted));
+        };
+        match sent {
+            Ok(Reply::Result(result)) => match self.release(&permitted, result, handle).await {
+                Ok(result) => {
+                    permitted.record_outcome(Outcome::Ok, String::new());
+                    Ok(result)
+                }
+                Err(refusal) => Err(withhold(permitted, &refusal)),
+            },
+            Ok(Reply::Error(error)) => Err(fail(permitted, error)),
+            Err(error) => Err(fail_to_send(permitted, &error)),
+        }
+    }
+
+    /// Sends a permitted request. Returns `None` if all calls are paused meanwhile, which cancels the
+    /// request.
+    pub(super) async fn send_unless_paused(
+        &self,
+        permitted: &Permitted,
+        send: impl AsyncFnOnce(&Permitted) -> Result<Reply, ForwardError>,
+    ) -> Option<Result<Reply, ForwardError>> {
+        tokio::select! {
+            biased;
+            () = self.gate.wait_until_paused() => None,
+            sent = send(permitted) => Some(sent),
+        }
+    }
+}
+
+/// What a request names.
+struct Named {
+    target: Target,
+    kind: RequestKind,
+    /// The server's own name, and the name as the client knows it.
+    name: String,
+    exposed_name: String,
+}
+
+impl Named {
+    fn resource(target: Target, uri: String) -> Self {
+        Self {
+            target,
+            kind: RequestKind::Resources,
+            name: uri.clone(),
+            exposed_name: uri,
+        }
+    }
+}
+
+fn build(
+    method: GuardedMethod,
+    named: Named,
+    mut params: RawObject<'_>,
+    handle: &ClientHandle,
+) -> Result<GuardedRequest, RpcError> {
+    let progress_token = ProgressToken::take_from(&mut params)?;
+    let params = params.to_raw();
+    let session = handle.session();
+    Ok(GuardedRequest {
+        method,
+        kind: named.kind,
+        client: session.client.clone(),
+        session: session.id.clone(),
+        server: named.target.server,
+        entry: named.target.entry,
+        name: named.name,
+        exposed_name: named.exposed_name,
+        arguments: params.clone(),
+        extra: None,
+        params,
+        progress_token,
+    })
+}
+
+/// Records that a request was cancelled by the pause, and returns the error for the client.
+pub(super) fn abort(permitted: Permitted) -> RpcError {
+    permitted.record_outcome(Outcome::Cancelled, PAUSED_REASON.into());
+    RpcError::new(code::INTERNAL_ERROR, ABORTED)
+}
+
+/// Records that the result of a request is withheld, and returns the error for the client.
+fn withhold(permitted: Permitted, refusal: &Refusal) -> RpcError {
+    permitted.record_outcome(Outcome::Withheld, refusal.to_string());
+    refusal.to_rpc_error()
+}
+
+/// Records the server's error, and returns it for the client.
+pub(super) fn fail(permitted: Permitted, error: RpcError) -> RpcError {
+    permitted.record_outcome(Outcome::ServerError, error.message.clone());
+    error
+}
+
+/// Records that a request has no answer, and returns the error for the client.
+pub(super) fn fail_to_send(permitted: Permitted, error: &ForwardError) -> RpcError {
+    let answer = server_error(&permitted.request().server, error);
+    permitted.record_outcome(error_outcome(error), error.to_string());
+    answer
+}

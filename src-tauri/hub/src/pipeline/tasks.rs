@@ -1,0 +1,198 @@
+//! Requests about tasks, and what servers announce about tasks and resources. A task belongs to the
+//! call that started it: the rules for that call, and for its results, apply.
+
+use drawbridge_jsonrpc::{
+    json::{self, Json, RawObject},
+    rpc::{Reply, RpcError, RpcResult, code},
+};
+use drawbridge_model::{
+    call::Outcome,
+    policy::RequestKind,
+    protocol::{self, ProgressToken, guarded::GuardedMethod, tasks},
+};
+use drawbridge_sessions::{ClientHandle, ClientRequest};
+use drawbridge_upstream::ServerNotification;
+use serde_json::value::RawValue;
+
+use super::{
+    Pipeline, error_result,
+    guarded::{abort, fail, fail_to_send},
+};
+use crate::{
+    policy::{GuardedRequest, PermittedRequest, Refusal},
+    router::string_member,
+};
+
+impl Pipeline {
+    /// Answers a client's request about one of its tasks.
+    ///
+    /// # Errors
+    /// Returns an error if the client has no such task (`-32602`), if a modern client does not
+    /// support tasks (`-32021`), if the request is denied or the server cannot be reached
+    /// (`-32603`), and if the server answers with one.
+    pub async fn forward_task_request(
+        &self,
+        method: GuardedMethod,
+        request: ClientRequest<'_>,
+    ) -> RpcResult {
+        let handle = request.handle;
+        tasks::check_allowed(&handle.session().hello)?;
+        let mut params = request.params_object()?;
+        // Drawbridge asks for no progress of a task.
+        let _ = ProgressToken::take_from(&mut params)?;
+        let id = string_member(&params, "taskId")?;
+        let started_by = self.router.find_task(&handle.session().client, &id);
+        let started_by = started_by
+            .ok_or_else(|| RpcError::new(code::INVALID_PARAMS, format!("Unknown task: {id}")))?;
+        self.request_task(method, &id, &started_by, &params.to_raw(), handle)
+            .await
+    }
+
+    /// Lists the tasks of this client at all servers. Each task is requested by its id, because the
+    /// list of a shared server would contain tasks of other clients.
+    ///
+    /// # Errors
+    /// Returns an error (`-32602`) if the request continues at a cursor.
+    pub async fn list_tasks(&self, request: ClientRequest<'_>) -> RpcResult {
+        let handle = request.handle;
+        let client = &handle.session().client;
+        tasks::check_allowed(&handle.session().hello)?;
+        protocol::reject_cursor(request.method, request.params)?;
+        let mut all = Vec::new();
+        for id in self.router.client_tasks(client) {
+            let Some(started_by) = self.router.find_task(client, &id) else {
+                continue;
+            };
+            let params = json::raw(format!(r#"{{"taskId":{}}}"#, json::quote(&id)));
+            let method = GuardedMethod::GetTask;
+            if let Ok(task) = self
+                .request_task(method, &id, &started_by, &params, handle)
+                .await
+            {
+                all.push(task.get().to_owned());
+            }
+        }
+        Ok(Json::new(format!(r#"{{"tasks":[{}]}}"#, all.join(","))))
+    }
+
+    async fn request_task(
+        &self,
+        method: GuardedMethod,
+        id: &str,
+        started_by: &PermittedRequest,
+        params: &RawValue,
+        handle: &ClientHandle,
+    ) -> RpcResult {
+        let call = &started_by.request;
+        let request = GuardedRequest {
+            method,
+            kind: RequestKind::Tools,
+            client: handle.session().client.clone(),
+            session: handle.session().id.clone(),
+            server: call.server.clone(),
+            entry: call.entry.clone(),
+            name: call.name.clone(),
+            exposed_name: call.exposed_name.clone(),
+            arguments: params.to_owned(),
+            extra: None,
+            params: params.to_owned(),
+            progress_token: None,
+        };
+        let admitted = self.gate.admit_for_task(request, started_by).await;
+        let permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
+        let sent = self.send_unless_paused(&permitted, async |permitted| {
+            self.router.send_task_request(permitted, handle).await
+        });
+        let result = match sent.await {
+            Some(Ok(Reply::Result(result))) => result,
+            Some(Ok(Reply::Error(error))) => return Err(fail(permitted, error)),
+            Some(Err(error)) => return Err(fail_to_send(permitted, &error)),
+            None => return Err(abort(permitted)),
+        };
+        let released = if carries_result(method, &result) {
+            self.release_task_result(started_by, result, handle).await
+        } else {
+            Ok(result)
+        };
+        match released {
+            Ok(result) => {
+                permitted.record_outcome(Outcome::Ok, String::new());
+                Ok(result)
+            }
+            Err(refusal) => {
+                permitted.record_outcome(Outcome::Withheld, refusal.to_string());
+                self.router.cancel_task(started_by, id, handle).await;
+                if method == GuardedMethod::GetTaskResult {
+                    Ok(error_result(&refusal.to_string()))
+                } else {
+                    Err(refusal.to_rpc_error())
+                }
+            }
+        }
+    }
+
+    async fn release_task_result(
+        &self,
+        started_by: &PermittedRequest,
+        result: Json,
+        handle: &ClientHandle,
+    ) -> Result<Json, Refusal> {
+        let PermittedRequest { request, call } = started_by;
+        let result = self
+            .gate
+            .release_result(request, call, result, Some(handle))
+            .await?;
+        self.client_requests
+            .admit_in_result(&request.server, &result, handle)
+            .await?;
+        handle
+            .session()
+            .record_issued_uris(&request.server.id, &result);
+        Ok(result)
+    }
+
+    /// Forwards a server's notification about a resource or a task to the clients that it concerns,
+    /// as far as no rule denies it.
+    pub fn forward_notification(&self, announced: &ServerNotification) {
+        let ServerNotification {
+            server,
+            method,
+            params,
+        } = announced;
+        let Ok(object) = RawObject::parse(params) else {
+            return;
+        };
+        if method == "notifications/resources/updated" {
+            let Some(uri) = object.get_string("uri") else {
+                return;
+            };
+            self.router.drop_cached_results(server);
+            let Some(server) = self.router.runnable_server(server) else {
+                return;
+            };
+            for session in self.router.subscribers(&server.id, &uri) {
+                let kind = RequestKind::Resources;
+                if !self.gate.denies_all(kind, &session.client, &server) {
+                    ClientHandle::for_session(session).notify(method, Some(params));
+                }
+            }
+            return;
+        }
+        let Some(task) = object.get_string("taskId") else {
+            return;
+        };
+        for (session, started_by) in self.router.task_sessions(server, &task) {
+            if let Some(params) = self.gate.release_notification(&started_by.request, params) {
+                ClientHandle::for_session(session).notify(method, Some(&params));
+            }
+        }
+    }
+}
+
+/// Returns whether an answer about a task may contain the result of the call: always that of
+/// `tasks/result`, and that of `tasks/get` in the modern era.
+fn carries_result(method: GuardedMethod, answer: &Json) -> bool {
+    method == GuardedMethod::GetTaskResult
+        || json::mentions(answer, "result")
+        || json::mentions(answer, "inputRequests")
+}

@@ -1,0 +1,179 @@
+//! A request that is to be decided.
+
+use drawbridge_model::{
+    digest,
+    ids::{ClientName, SessionId},
+    policy::RequestKind,
+    protocol::{ProgressToken, guarded::GuardedMethod},
+    spec::RegisteredServer,
+    tool::Annotations,
+};
+use std::sync::Arc;
+
+use drawbridge_jsonrpc::json::RawObject;
+use serde_json::value::RawValue;
+
+use super::rules::{MatchInput, Rules, Ruling};
+use crate::catalog::{ArgumentsMismatch, CatalogEntry, Definition};
+
+/// A call of a tool, or another request of a client to a server or of a server to a client, that is
+/// to be decided.
+pub struct GuardedRequest {
+    pub method: GuardedMethod,
+    /// The kind by which rules decide the request.
+    pub kind: RequestKind,
+    /// The client that sent the request. For a request of a server, the client that it is sent to.
+    pub client: ClientName,
+    pub session: SessionId,
+    pub server: Arc<RegisteredServer>,
+    /// The tool, prompt, template or listed resource that the request is about. `None` if it is
+    /// about something that is in no list.
+    pub entry: Option<Arc<CatalogEntry>>,
+    /// The server's own name of the tool or prompt, the URI of the resource, the id of the task, or
+    /// empty if the request names nothing.
+    pub name: String,
+    /// The name or URI as the client knows it.
+    pub exposed_name: String,
+    /// The arguments of a call, byte for byte. The params of any other request.
+    pub arguments: Box<RawValue>,
+    /// The members of a call's params other than name and arguments, if there are any.
+    pub extra: Option<Box<RawValue>>,
+    /// The params as they will be sent, without the progress token.
+    pub params: Box<RawValue>,
+    /// The client's progress token, if it asks for progress notifications.
+    pub progress_token: Option<ProgressToken>,
+}
+
+impl GuardedRequest {
+    /// Returns a call of a tool for a test.
+    #[cfg(test)]
+    pub(crate) fn call_for_test(client: &str, tool: Arc<CatalogEntry>, arguments: &str) -> Self {
+        use drawbridge_jsonrpc::json;
+        let name = json::quote(&tool.definition.name);
+        Self {
+            method: GuardedMethod::CallTool,
+            kind: RequestKind::Tools,
+            client: ClientName::new(client),
+            session: SessionId::new("session"),
+            server: tool.server.clone(),
+            name: tool.definition.name.clone(),
+            exposed_name: tool.exposed_name.clone(),
+            entry: Some(tool),
+            arguments: json::raw(arguments.into()),
+            extra: None,
+            params: json::raw(format!(r#"{{"name":{name},"arguments":{arguments}}}"#)),
+            progress_token: None,
+        }
+    }
+
+    pub(super) fn definition(&self) -> Option<&Definition> {
+        self.entry.as_ref().map(|entry| &*entry.definition)
+    }
+
+    /// Returns the digest of the definition that a decision is bound to, or an empty text if there
+    /// is no definition.
+    pub(super) fn decision_digest(&self) -> &str {
+        self.definition().map_or("", Definition::decision_digest)
+    }
+
+    /// Returns the digest to which a person's decision is bound.
+    pub(super) fn digest(&self) -> String {
+        digest::sha256_parts(&[
+            self.method.name().as_bytes(),
+            self.client.as_str().as_bytes(),
+            self.server.identity.as_bytes(),
+            self.decision_digest().as_bytes(),
+            self.params.get().as_bytes(),
+        ])
+    }
+
+    pub(super) fn match_input(&self) -> MatchInput<'_> {
+        MatchInput {
+            kind: self.kind,
+            client: Some(&self.client),
+            session: Some(&self.session),
+            server: &self.server,
+            tool: self.tool_name(),
+            definition: self.decision_digest(),
+            annotations: self
+                .definition()
+                .map_or(&Annotations::NONE, |definition| &definition.annotations),
+            arguments: Some(&self.arguments),
+        }
+    }
+
+    /// Returns the name of the tool, or an empty text if the request is about none.
+    fn tool_name(&self) -> &str {
+        if self.kind == RequestKind::Tools {
+            &self.name
+        } else {
+            ""
+        }
+    }
+
+    /// Replaces the client's arguments with a person's.
+    ///
+    /// # Errors
+    /// Returns an error as [`check_edited_arguments`] does. The call is unchanged then.
+    pub(super) fn edit_arguments(
+        &mut self,
+        rules: &Rules,
+        arguments: String,
+    ) -> Result<(), EditError> {
+        let arguments = RawValue::from_string(arguments)?;
+        check_edited_arguments(
+            rules,
+            &self.match_input(),
+            self.entry.as_deref(),
+            &arguments,
+        )?;
+        let mut params =
+            RawObject::parse(&self.params).expect("the params were written from a RawObject");
+        params.set("arguments", arguments.clone());
+        let params = params.to_raw();
+        (self.params, self.arguments) = (params, arguments);
+        Ok(())
+    }
+}
+
+/// The reason why a person's arguments may not replace the client's.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    #[error("only the arguments of a tool's call can be edited")]
+    NoTool,
+    #[error("the edited arguments must be a JSON object without duplicate keys: {0}")]
+    Malformed(#[from] serde_json::Error),
+    #[error("the edited arguments do not match the tool's schema: {0}")]
+    Mismatch(#[from] ArgumentsMismatch),
+    #[error("with the edited arguments, the call is denied by the {reason}")]
+    Denied {
+        /// The rule that denies the call, in words.
+        reason: String,
+    },
+}
+
+/// Checks whether these arguments may replace the client's: they match the tool's schema, and no
+/// rule denies them.
+///
+/// # Errors
+/// Returns an error if they are malformed, do not match the schema, or are denied.
+pub(super) fn check_edited_arguments(
+    rules: &Rules,
+    input: &MatchInput<'_>,
+    tool: Option<&CatalogEntry>,
+    arguments: &RawValue,
+) -> Result<(), EditError> {
+    let tool = tool
+        .filter(|_| input.kind == RequestKind::Tools)
+        .ok_or(EditError::NoTool)?;
+    RawObject::parse(arguments)?;
+    tool.definition
+        .check_edited_arguments(arguments, tool.server.spec.validate)?;
+    match rules.find_denial(&MatchInput {
+        arguments: Some(arguments),
+        ..*input
+    }) {
+        Some(Ruling { reason, .. }) => Err(EditError::Denied { reason }),
+        None => Ok(()),
+    }
+}

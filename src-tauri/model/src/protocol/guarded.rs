@@ -1,0 +1,161 @@
+//! The methods whose requests are decided and recorded before they are sent.
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::RequestKind;
+
+/// A method whose requests the policy decides. Every request has a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub enum GuardedMethod {
+    #[serde(rename = "tools/call")]
+    CallTool,
+    #[serde(rename = "prompts/get")]
+    GetPrompt,
+    #[serde(rename = "resources/read")]
+    ReadResource,
+    #[serde(rename = "resources/subscribe")]
+    SubscribeToResource,
+    #[serde(rename = "completion/complete")]
+    Complete,
+    #[serde(rename = "tasks/get")]
+    GetTask,
+    #[serde(rename = "tasks/update")]
+    UpdateTask,
+    #[serde(rename = "tasks/cancel")]
+    CancelTask,
+    #[serde(rename = "tasks/result")]
+    GetTaskResult,
+    #[serde(rename = "tasks/list")]
+    ListTasks,
+    /// A server asks the client's model for a message.
+    #[serde(rename = "sampling/createMessage")]
+    CreateMessage,
+    /// A server asks the user for input.
+    #[serde(rename = "elicitation/create")]
+    Elicit,
+    /// A server asks for the client's folders.
+    #[serde(rename = "roots/list")]
+    ListRoots,
+}
+
+impl GuardedMethod {
+    pub const ALL: [Self; 13] = [
+        Self::CallTool,
+        Self::GetPrompt,
+        Self::ReadResource,
+        Self::SubscribeToResource,
+        Self::Complete,
+        Self::GetTask,
+        Self::UpdateTask,
+        Self::CancelTask,
+        Self::GetTaskResult,
+        Self::ListTasks,
+        Self::CreateMessage,
+        Self::Elicit,
+        Self::ListRoots,
+    ];
+
+    /// Returns the method with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.name() == name)
+    }
+
+    /// Returns the name of the method in MCP.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CallTool => "tools/call",
+            Self::GetPrompt => "prompts/get",
+            Self::ReadResource => "resources/read",
+            Self::SubscribeToResource => "resources/subscribe",
+            Self::Complete => "completion/complete",
+            Self::GetTask => "tasks/get",
+            Self::UpdateTask => "tasks/update",
+            Self::CancelTask => "tasks/cancel",
+            Self::GetTaskResult => "tasks/result",
+            Self::ListTasks => "tasks/list",
+            Self::CreateMessage => "sampling/createMessage",
+            Self::Elicit => "elicitation/create",
+            Self::ListRoots => "roots/list",
+        }
+    }
+
+    /// Returns what a request is about, in one column of a list: the tool of a call, or else the
+    /// method and the name.
+    pub fn subject(self, name: &str) -> String {
+        if self == Self::CallTool {
+            name.to_owned()
+        } else {
+            format!("{} {name}", self.name()).trim_end().to_owned()
+        }
+    }
+
+    /// Returns a sentence that says who wants what. `name` is the tool, prompt or resource.
+    pub fn sentence(self, client: &str, server: &str, name: &str) -> String {
+        match self {
+            Self::CallTool => format!("{client} wants to call {name} of {server}"),
+            Self::GetPrompt => format!("{client} wants the prompt {name} of {server}"),
+            Self::ReadResource => format!("{client} wants to read {name} of {server}"),
+            Self::SubscribeToResource => format!("{client} wants to watch {name} of {server}"),
+            Self::Complete => format!("{client} wants completions for {name} of {server}"),
+            Self::GetTask
+            | Self::UpdateTask
+            | Self::CancelTask
+            | Self::GetTaskResult
+            | Self::ListTasks => format!("{client} wants to follow a task of {name} of {server}"),
+            Self::CreateMessage => format!("{server} wants a message of {client}'s model"),
+            Self::Elicit => format!("{server} wants to ask you for input in {client}"),
+            Self::ListRoots => format!("{server} wants to know the folders of {client}"),
+        }
+    }
+
+    /// Returns whether servers send the requests of this method to clients. Clients send all others
+    /// to servers.
+    pub fn is_sent_to_clients(self) -> bool {
+        match self {
+            Self::CreateMessage | Self::Elicit | Self::ListRoots => true,
+            Self::CallTool
+            | Self::GetPrompt
+            | Self::ReadResource
+            | Self::SubscribeToResource
+            | Self::Complete
+            | Self::GetTask
+            | Self::UpdateTask
+            | Self::CancelTask
+            | Self::GetTaskResult
+            | Self::ListTasks => false,
+        }
+    }
+
+    /// Returns the kind by which rules decide a request of this method. A completion is decided by
+    /// the kind of what it completes: a prompt, or else a resource.
+    pub fn kind(self) -> RequestKind {
+        match self {
+            Self::CallTool
+            | Self::GetTask
+            | Self::UpdateTask
+            | Self::CancelTask
+            | Self::GetTaskResult
+            | Self::ListTasks => RequestKind::Tools,
+            Self::GetPrompt => RequestKind::Prompts,
+            Self::ReadResource | Self::SubscribeToResource | Self::Complete => {
+                RequestKind::Resources
+            }
+            Self::CreateMessage => RequestKind::Sampling,
+            Self::Elicit => RequestKind::Elicitation,
+            Self::ListRoots => RequestKind::Roots,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GuardedMethod;
+
+    #[test]
+    fn the_name_of_a_method_is_its_name_in_json() {
+        for method in GuardedMethod::ALL {
+            assert_eq!(serde_json::to_value(method).expect("a name"), method.name());
+        }
+    }
+}
