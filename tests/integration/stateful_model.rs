@@ -1,5 +1,6 @@
 //! The life cycle of requests: sent, decided, timed out, abandoned, forbidden, changed, with the
-//! hub killed, in any order.
+//! hub killed, in any order. Prompts, resources, completions, subscriptions, and tasks with held
+//! results come in between.
 //! No call reaches the server without a matching decision that was recorded before.
 //!
 //! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without it, the test runs the same
@@ -25,7 +26,9 @@ use proptest::{
 use proptest_state_machine::ReferenceStateMachine;
 use serde_json::{Value, json, value::RawValue};
 
-use model::{APPROVED_CALLS, CLIENTS, ModelCall, Outcome, Step, Verdict, World};
+use model::{
+    APPROVED_CALLS, CLIENTS, Kind, ModelCall, Outcome, Reply, Request, Step, Verdict, World,
+};
 
 /// The number of parallel runs. Most of their time is spent waiting for timeouts.
 const THREADS: u32 = 4;
@@ -55,6 +58,9 @@ impl<'a> Harness<'a> {
         hub.run_verb("servers.add", &json!({"spec": server_spec(home, false)}));
         hub.wait_until_synced("probe");
         hub.set_approval_timeout(APPROVAL_TIMEOUT);
+        // This rule names no server, so that a change of the server does not suspend it.
+        let task_rule = json!({"effect": "allow", "conditions": [{"pointer": "/starts_task", "is": {"equals": true}}]});
+        hub.run_verb("policy.save", &json!({ "rule": task_rule }));
         let tokens: Vec<String> = (0..CLIENTS)
             .map(|number| hub.add_client(&client_name(number)))
             .collect();
@@ -154,12 +160,79 @@ impl<'a> Harness<'a> {
                 self.hub().run_verb("servers.sync", &json!({"id": "probe"}));
             }
             Step::Kill => {
+                // A crash may lose the last records of requests that are only recorded.
+                self.hub().run_verb("calls.list", &json!({}));
                 self.hub.take().expect("a hub runs").stop(Signal::SIGKILL);
                 self.home.assert_no_survivors();
                 self.hub = Some(Hub::serve(self.home));
                 self.connect();
             }
+            Step::Request { client, request } => {
+                let (method, params) = request_json(*request);
+                let answer = self.clients[*client].request(method, params);
+                assert_reply(&answer, world.reply(*request), ANY_RESULT);
+            }
+            Step::ForbidKind { kind, forbidden } => {
+                let kind = match kind {
+                    Kind::Prompts => "prompts",
+                    Kind::Resources => "resources",
+                };
+                let scope = json!({"server": "probe", "kind": kind});
+                let rule = json!({"server": "probe", "kind": kind, "effect": "deny"});
+                if *forbidden {
+                    self.hub().run_verb("policy.set", &rule);
+                } else {
+                    self.hub().run_verb("policy.remove", &scope);
+                }
+            }
+            Step::StartTask { client } => {
+                let call = r#"{"name":"probe__now","arguments":{"starts_task":true},"task":{}}"#;
+                let answer = self.clients[*client].request("tools/call", call);
+                assert_reply(&answer, world.task_start(), "task-1");
+            }
+            Step::FetchTask {
+                client,
+                is_released,
+            } => self.fetch_task(*client, *is_released, world.task_result(*client)),
+            Step::Hold { held } => {
+                let scope = json!({"server": "probe", "tool": "now"});
+                if *held {
+                    let rule = json!({"server": "probe", "tool": "now", "result": "hold"});
+                    self.hub().run_verb("policy.save", &json!({ "rule": rule }));
+                } else {
+                    self.hub().run_verb("policy.remove", &scope);
+                }
+            }
         }
+    }
+
+    /// Fetches the result of a task, and decides about it if it is held.
+    fn fetch_task(&self, client: usize, is_released: bool, reply: Reply) {
+        let second = self.clients[client].second_handle();
+        let fetching =
+            thread::spawn(move || second.request("tasks/result", r#"{"taskId":"task-1"}"#));
+        if reply != Reply::Held {
+            let answer = fetching.join().expect("the request ends");
+            return assert_reply(&answer, reply, "the token is");
+        }
+        let approval = wait_until("the result is held", || {
+            let mut pending = self.list_pending().into_iter();
+            pending.find(|approval| approval["result"].is_string())
+        });
+        let verdict = if is_released {
+            Verdict::Once
+        } else {
+            Verdict::Deny
+        };
+        let (status, text) = decide(&self.hub().url, &approval, verdict);
+        assert_eq!(status, 200, "{text}");
+        let answer = fetching.join().expect("the request ends");
+        assert_eq!(
+            (answer.raw.contains("the token is"), answer.is_error()),
+            (is_released, !is_released),
+            "{}",
+            answer.raw
+        );
     }
 
     fn call(&mut self, world: &World, client: usize, arguments: usize) {
@@ -280,9 +353,68 @@ impl<'a> Harness<'a> {
                 .unwrap_or_else(|| panic!("{arguments} ran without a decision"));
             *remaining -= 1;
         }
+        self.assert_others_recorded();
         let report = self.hub().run_verb("audit.verify", &json!({}));
         assert_eq!(report["broken"], Value::Null, "{report}");
     }
+}
+
+impl Harness<'_> {
+    /// Checks that each request that reached the server has a record of its decision.
+    fn assert_others_recorded(&self) {
+        let calls = self.hub().run_verb("calls.list", &json!({"limit": 1000}));
+        let calls = calls.as_array().expect("a list");
+        for method in [
+            "prompts/get",
+            "resources/read",
+            "resources/subscribe",
+            "completion/complete",
+            "tasks/result",
+        ] {
+            let received = received_lines(self.home)
+                .iter()
+                .filter(|line| line.contains(&format!("\"{method}\"")))
+                .count();
+            let allowed = calls
+                .iter()
+                .filter(|call| call["method"] == method && call["decision"] == "allowed")
+                .count();
+            assert!(
+                received <= allowed,
+                "{received} requests {method} reached the server, {allowed} are recorded"
+            );
+        }
+    }
+}
+
+/// What every answer with a result contains.
+const ANY_RESULT: &str = "\"result\"";
+
+fn request_json(request: Request) -> (&'static str, &'static str) {
+    match request {
+        Request::Prompt => ("prompts/get", r#"{"name":"probe__greet"}"#),
+        Request::PromptCompletion => (
+            "completion/complete",
+            r#"{"ref":{"type":"ref/prompt","name":"probe__greet"},"argument":{"name":"who","value":"x"}}"#,
+        ),
+        Request::Resource => ("resources/read", r#"{"uri":"probe://a"}"#),
+        Request::Subscription => ("resources/subscribe", r#"{"uri":"probe://a"}"#),
+    }
+}
+
+/// Checks the answer to a request that is not held. `content` is what an answer contains.
+#[track_caller]
+fn assert_reply(answer: &Answer, reply: Reply, content: &str) {
+    let expected = match reply {
+        Reply::Answered => content,
+        Reply::Refused(text) => text,
+        Reply::Held => unreachable!("a held answer is decided first"),
+    };
+    assert!(
+        answer.raw.contains(expected),
+        "expected {reply:?}: {}",
+        answer.raw
+    );
 }
 
 /// Decides a call exactly as it was shown. Returns the status and the body.
@@ -326,6 +458,7 @@ fn server_spec(home: &Home, is_changed: bool) -> Value {
     ]
     .map(paths::path_text);
     let arguments = [
+        "--guarded",
         "--record",
         &record_file,
         "--describe-from",
@@ -358,7 +491,9 @@ fn received_arguments(home: &Home) -> Vec<String> {
         !lines.iter().any(|line| line.contains("\"undecided\"")),
         "a call ran without a recorded decision: {lines:?}"
     );
-    let calls = lines.iter().filter(|line| line.contains("\"tools/call\""));
+    let calls = lines
+        .iter()
+        .filter(|line| line.contains("\"tools/call\"") && !line.contains("starts_task"));
     let read_arguments = |line: &String| {
         let take_member = |text: &str, key: &str| {
             let mut members: BTreeMap<String, Box<RawValue>> =

@@ -6,7 +6,7 @@ mod guarded;
 mod tasks;
 
 use drawbridge_model::{
-    call::{Decision, Outcome},
+    call::{Call, Decision, Outcome},
     capability::CapabilityKind,
     ids::ServerId,
     policy::RequestKind,
@@ -139,21 +139,26 @@ impl Pipeline {
                     tool = next;
                 }
                 Ok(Reply::Result(result)) => {
-                    return Ok(match self.release(&permitted, result, handle).await {
-                        Ok(result) => {
-                            let outcome = if is_error(&result) {
-                                Outcome::ServerError
-                            } else {
-                                Outcome::Ok
-                            };
-                            permitted.record_outcome(outcome, String::new());
-                            result
-                        }
-                        Err(refusal) => {
-                            permitted.record_outcome(Outcome::Withheld, refusal.to_string());
-                            error_result(&refusal.to_string())
-                        }
-                    });
+                    return Ok(
+                        match self
+                            .release(permitted.request(), permitted.record(), result, handle)
+                            .await
+                        {
+                            Ok(result) => {
+                                let outcome = if is_error(&result) {
+                                    Outcome::ServerError
+                                } else {
+                                    Outcome::Ok
+                                };
+                                permitted.record_outcome(outcome, String::new());
+                                result
+                            }
+                            Err(refusal) => {
+                                permitted.record_outcome(Outcome::Withheld, refusal.to_string());
+                                error_result(&refusal.to_string())
+                            }
+                        },
+                    );
                 }
                 Ok(Reply::Error(error)) => return finish_failed_call(permitted, Ok(error)),
                 Err(error) => return finish_failed_call(permitted, Err(error)),
@@ -162,17 +167,17 @@ impl Pipeline {
     }
 
     /// Returns the result of a permitted request for the client, as the rules for results demand. The
-    /// requests to the client in it are decided like any others.
+    /// requests to the client in it are decided like any others. `call` is the record of the request.
     async fn release(
         &self,
-        permitted: &Permitted,
+        request: &GuardedRequest,
+        call: &Call,
         result: Json,
         handle: &ClientHandle,
     ) -> Result<Json, Refusal> {
-        let request = permitted.request();
         let result = self
             .gate
-            .release_result(request, permitted.record(), result, Some(handle))
+            .release_result(request, call, result, Some(handle))
             .await?;
         self.client_requests
             .admit_in_result(&request.server, &result, handle)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::{
-    prelude::{Just, Strategy},
+    prelude::{Just, Strategy, any},
     sample::select,
     strategy::{BoxedStrategy, Union},
 };
@@ -60,6 +60,64 @@ pub(crate) enum Step {
     ChangeServer,
     /// The hub is killed with `kill -9`, and another one is started.
     Kill,
+    /// A client sends a request that is no call of a tool.
+    Request {
+        client: usize,
+        request: Request,
+    },
+    /// A rule that denies a kind of requests is added or removed.
+    ForbidKind {
+        kind: Kind,
+        forbidden: bool,
+    },
+    /// A client starts a task with a call that a rule allows.
+    StartTask {
+        client: usize,
+    },
+    /// A client fetches the result of its task. If the result is held, a person decides.
+    FetchTask {
+        client: usize,
+        is_released: bool,
+    },
+    /// A rule that holds the results of the tasks is added or removed.
+    Hold {
+        held: bool,
+    },
+}
+
+/// A request that is no call of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    Prompt,
+    PromptCompletion,
+    Resource,
+    Subscription,
+}
+
+/// A kind of requests other than calls of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Prompts,
+    Resources,
+}
+
+impl Request {
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Prompt | Self::PromptCompletion => Kind::Prompts,
+            Self::Resource | Self::Subscription => Kind::Resources,
+        }
+    }
+}
+
+/// The answer to a request that is no call of a tool, or to one about a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reply {
+    Answered,
+    /// A person has to release the answer first.
+    Held,
+    /// The request is refused with this text.
+    Refused(&'static str),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +186,11 @@ pub(crate) struct World {
     /// The current definition of the tool, and the current spec of the server.
     pub(crate) current: Binding,
     unanswered: [usize; CLIENTS],
+    are_prompts_forbidden: bool,
+    are_resources_forbidden: bool,
+    is_held: bool,
+    /// The binding of the call that started the task of each client.
+    tasks: [Option<Binding>; CLIENTS],
     /// Whether the run has waited for the timeout already; waiting is slow, so once is enough.
     has_waited: bool,
 }
@@ -274,6 +337,50 @@ impl World {
         self.unanswered = Default::default();
         self.allows
             .retain(|allow| allow.verdict != Verdict::Session);
+        self.tasks = Default::default();
+    }
+
+    fn is_kind_forbidden(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Prompts => self.are_prompts_forbidden,
+            Kind::Resources => self.are_resources_forbidden,
+        }
+    }
+
+    /// Returns the answer to a request that is no call of a tool.
+    pub(crate) fn reply(&self, request: Request) -> Reply {
+        if self.is_paused {
+            Reply::Refused("All calls are paused")
+        } else if self.is_kind_forbidden(request.kind()) {
+            Reply::Refused("The policy denied this request")
+        } else {
+            Reply::Answered
+        }
+    }
+
+    /// Returns the answer to a call that starts a task.
+    pub(crate) fn task_start(&self) -> Reply {
+        if self.is_paused {
+            Reply::Refused("All calls are paused")
+        } else {
+            Reply::Answered
+        }
+    }
+
+    /// Returns the answer to a request for the result of a client's task.
+    pub(crate) fn task_result(&self, client: usize) -> Reply {
+        let Some(binding) = self.tasks[client] else {
+            return Reply::Refused("Unknown task");
+        };
+        if self.is_paused {
+            Reply::Refused("All calls are paused")
+        } else if binding.is_server_changed != self.current.is_server_changed {
+            Reply::Refused("changed after the call was approved")
+        } else if self.is_held {
+            Reply::Held
+        } else {
+            Reply::Answered
+        }
     }
 
     fn unapproved_missed_calls(&self) -> Vec<usize> {
@@ -321,6 +428,36 @@ impl ReferenceStateMachine for World {
             (1, Just(Step::ChangeServer).boxed()),
             (1, Just(Step::Kill).boxed()),
         ];
+        let client = || 0..CLIENTS;
+        const REQUESTS: [Request; 4] = [
+            Request::Prompt,
+            Request::PromptCompletion,
+            Request::Resource,
+            Request::Subscription,
+        ];
+        let request = (client(), select(&REQUESTS[..]))
+            .prop_map(|(client, request)| Step::Request { client, request });
+        let fetch = (client(), any::<bool>()).prop_map(|(client, is_released)| Step::FetchTask {
+            client,
+            is_released,
+        });
+        let (world_kinds, held) = (world.clone(), world.is_held);
+        let forbid = select(vec![Kind::Prompts, Kind::Resources]).prop_map(move |kind| {
+            let forbidden = !world_kinds.is_kind_forbidden(kind);
+            Step::ForbidKind { kind, forbidden }
+        });
+        steps.extend([
+            (6, request.boxed()),
+            (2, forbid.boxed()),
+            (
+                3,
+                client()
+                    .prop_map(|client| Step::StartTask { client })
+                    .boxed(),
+            ),
+            (4, fetch.boxed()),
+            (2, Just(Step::Hold { held: !held }).boxed()),
+        ]);
         let pending: Vec<usize> = world.pending.keys().copied().collect();
         if !pending.is_empty() {
             let select_pending = || select(pending.clone());
@@ -372,7 +509,12 @@ impl ReferenceStateMachine for World {
             | Step::Resume
             | Step::ChangeDefinition
             | Step::ChangeServer
-            | Step::Kill => true,
+            | Step::Kill
+            | Step::Request { .. }
+            | Step::ForbidKind { .. }
+            | Step::StartTask { .. }
+            | Step::FetchTask { .. }
+            | Step::Hold { .. } => true,
         }
     }
 
@@ -411,6 +553,27 @@ impl ReferenceStateMachine for World {
             Step::ChangeDefinition => world.current.is_definition_changed ^= true,
             Step::ChangeServer => world.current.is_server_changed ^= true,
             Step::Kill => world.kill_hub(),
+            Step::Request { .. } => {}
+            Step::ForbidKind {
+                kind: Kind::Prompts,
+                forbidden,
+            } => world.are_prompts_forbidden = forbidden,
+            Step::ForbidKind {
+                kind: Kind::Resources,
+                forbidden,
+            } => world.are_resources_forbidden = forbidden,
+            Step::StartTask { client } => {
+                if world.task_start() == Reply::Answered {
+                    world.tasks[client] = Some(world.current);
+                }
+            }
+            Step::FetchTask { client, .. } => {
+                // A person is present.
+                if world.task_result(client) == Reply::Held {
+                    world.unanswered = Default::default();
+                }
+            }
+            Step::Hold { held } => world.is_held = held,
         }
         world
     }

@@ -164,7 +164,10 @@ impl Pipeline {
             return Err(abort(permitted));
         };
         match sent {
-            Ok(Reply::Result(result)) => match self.release(&permitted, result, handle).await {
+            Ok(Reply::Result(result)) => match self
+                .release(permitted.request(), permitted.record(), result, handle)
+                .await
+            {
                 Ok(result) => {
                     permitted.record_outcome(Outcome::Ok, String::new());
                     Ok(result)

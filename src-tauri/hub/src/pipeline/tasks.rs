@@ -19,7 +19,7 @@ use super::{
     guarded::{abort, fail, fail_to_send},
 };
 use crate::{
-    policy::{GuardedRequest, PermittedRequest, Refusal},
+    policy::{GuardedRequest, PermittedRequest},
     router::string_member,
 };
 
@@ -109,12 +109,10 @@ impl Pipeline {
             Some(Err(error)) => return Err(fail_to_send(permitted, &error)),
             None => return Err(abort(permitted)),
         };
-        let released = if carries_result(method, &result) {
-            self.release_task_result(started_by, result, handle).await
-        } else {
-            Ok(result)
-        };
-        match released {
+        match self
+            .release(&started_by.request, &started_by.call, result, handle)
+            .await
+        {
             Ok(result) => {
                 permitted.record_outcome(Outcome::Ok, String::new());
                 Ok(result)
@@ -129,26 +127,6 @@ impl Pipeline {
                 }
             }
         }
-    }
-
-    async fn release_task_result(
-        &self,
-        started_by: &PermittedRequest,
-        result: Json,
-        handle: &ClientHandle,
-    ) -> Result<Json, Refusal> {
-        let PermittedRequest { request, call } = started_by;
-        let result = self
-            .gate
-            .release_result(request, call, result, Some(handle))
-            .await?;
-        self.client_requests
-            .admit_in_result(&request.server, &result, handle)
-            .await?;
-        handle
-            .session()
-            .record_issued_uris(&request.server.id, &result);
-        Ok(result)
     }
 
     /// Forwards a server's notification about a resource or a task to the clients that it concerns,
@@ -187,12 +165,4 @@ impl Pipeline {
             }
         }
     }
-}
-
-/// Returns whether an answer about a task may contain the result of the call: always that of
-/// `tasks/result`, and that of `tasks/get` in the modern era.
-fn carries_result(method: GuardedMethod, answer: &Json) -> bool {
-    method == GuardedMethod::GetTaskResult
-        || json::mentions(answer, "result")
-        || json::mentions(answer, "inputRequests")
 }

@@ -8,7 +8,7 @@ use drawbridge_model::{
     event::Events,
     ids::{CallId, ClientName, Timestamp},
     policy::{Effect, RequestKind, ResultEffect, Rule, RuleSpec},
-    protocol::ProgressToken,
+    protocol::{ProgressToken, tasks},
     random,
     spec::RegisteredServer,
 };
@@ -510,6 +510,10 @@ impl Gate {
         };
         if effect == ResultEffect::Mask {
             return Ok(self.mask_result(result));
+        }
+        // The result of a task is held when the client fetches it.
+        if tasks::is_status_only(&result) {
+            return Ok(result);
         }
         let withheld = |reason| Refusal::Withheld { rule, reason };
         if result.get().len() > MAX_SHOWN {

@@ -52,9 +52,63 @@ pub fn created_task_id(result: &Json) -> Option<String> {
     RawObject::parse(&task).ok()?.get_string("taskId")
 }
 
+/// Returns whether an answer only describes a task: it contains neither the result of the call nor
+/// anything else that a server could return instead.
+pub fn is_status_only(answer: &Json) -> bool {
+    const STATUS: [&str; 10] = [
+        "taskId",
+        "status",
+        "statusMessage",
+        "createdAt",
+        "lastUpdatedAt",
+        "ttl",
+        "ttlMs",
+        "pollInterval",
+        "pollIntervalMs",
+        "resultType",
+    ];
+    let describes_task = |object: &RawObject<'_>, more: &[&str]| {
+        object
+            .keys()
+            .all(|key| STATUS.contains(&key) || more.contains(&key))
+    };
+    let Ok(answer) = RawObject::parse(answer) else {
+        return false;
+    };
+    let task = answer.get("task").map(RawObject::parse).transpose();
+    describes_task(&answer, &["task", "_meta"])
+        && task.is_ok_and(|task| task.is_none_or(|task| describes_task(&task, &["_meta"])))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_status_is_a_status() {
+        for (text, expected) in [
+            (
+                r#"{"task":{"taskId":"a","status":"working","ttl":null}}"#,
+                true,
+            ),
+            (
+                r#"{"resultType":"task","taskId":"b","status":"working"}"#,
+                true,
+            ),
+            (
+                r#"{"taskId":"b","status":"completed","result":{"content":[]}}"#,
+                false,
+            ),
+            (
+                r#"{"task":{"taskId":"a","status":"working"},"content":[]}"#,
+                false,
+            ),
+            (r#"{"task":{"taskId":"a","structuredContent":{}}}"#, false),
+            (r#"{"content":[]}"#, false),
+        ] {
+            assert_eq!(is_status_only(&Json::new(text)), expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_created_task_is_found_in_both_formats_only() {
