@@ -7,7 +7,7 @@ use drawbridge_tests::{
     Home, Hub,
     clients::{Client, Endpoint, Sdk},
     http::{Request, Url},
-    mcp::{Events, REVISION},
+    mcp::{Events, McpClient, REVISION},
     paths,
     wait::some_if,
     wait_until,
@@ -316,4 +316,72 @@ fn a_real_client_lists_and_calls_over_http_sse() {
         &json!({"a": 1}),
     );
     assert_eq!(call.wait_for_result().text, r#"{"a":1}"#);
+}
+
+/// Begins a call that reports its progress, and returns its events and the connection.
+fn begin_long_call(client: &McpClient) -> Events {
+    let call = json!({"jsonrpc": "2.0", "id": "long", "method": "tools/call", "params": {
+        "name": "everything__trigger-long-running-operation",
+        "arguments": {"duration": 2, "steps": 4}, "_meta": {"progressToken": "p"}
+    }});
+    Events::new(client.post(&call).expect("send the call"))
+}
+
+#[test]
+fn a_client_whose_connection_broke_resumes_its_call() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let everything = paths::path_text(paths::npm_file(
+        "@modelcontextprotocol/server-everything/dist/index.js",
+    ));
+    hub.add_server("everything", &[], &["node", &everything]);
+    hub.wait_until_synced("everything");
+    hub.set_policy("everything", "allow");
+    let client = hub.connect_client("desk");
+    let mut stream = begin_long_call(&client);
+    let first = stream.next().expect("progress");
+    assert!(!first.id.is_empty(), "an event has an id: {first:?}");
+    drop(stream);
+    let rest: Vec<_> = client.listen(Some(&first.id)).collect();
+    let answer = rest.last().expect("the answer").message();
+    assert_eq!(
+        (&answer["id"], &answer["error"]),
+        (&json!("long"), &Value::Null),
+        "{answer}"
+    );
+    let progress = |message: &Value| message["params"]["progress"].as_u64();
+    let seen: Vec<_> = std::iter::once(&first)
+        .chain(&rest)
+        .filter_map(|event| progress(&event.message()))
+        .collect();
+    assert_eq!(seen, [1, 2, 3, 4], "no progress is lost or repeated");
+    wait_until("the call has ended well", || {
+        let calls = home.cli(&["calls", "list", "--json"]).expect_json();
+        some_if(calls[0]["outcome"] == "ok")
+    });
+    let again = client.resume_status(&first.id);
+    assert_eq!(again, 400, "an ended answer cannot be resumed");
+}
+
+#[test]
+fn only_its_own_session_resumes_a_call() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let everything = paths::path_text(paths::npm_file(
+        "@modelcontextprotocol/server-everything/dist/index.js",
+    ));
+    hub.add_server("everything", &[], &["node", &everything]);
+    hub.wait_until_synced("everything");
+    hub.set_policy("everything", "allow");
+    let client = hub.connect_client("desk");
+    let mut stream = begin_long_call(&client);
+    let id = stream.next().expect("progress").id;
+    drop(stream);
+    let stranger = hub.connect_client("other");
+    assert_eq!(stranger.resume_status(&id), 400);
+    client.end_session();
+    wait_until("the end of the session cancels the call", || {
+        let calls = home.cli(&["calls", "list", "--json"]).expect_json();
+        some_if(calls[0]["outcome"] == "cancelled")
+    });
 }

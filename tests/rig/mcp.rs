@@ -331,6 +331,17 @@ impl McpClient {
         )
     }
 
+    /// Returns the status of the response to a request for the events after `last_event_id`.
+    #[track_caller]
+    pub fn resume_status(&self, last_event_id: &str) -> u16 {
+        let headers = [
+            ("Accept", "text/event-stream"),
+            ("Last-Event-ID", last_event_id),
+        ];
+        let response = self.send("GET", &headers, "");
+        response.unwrap_or_else(|e| panic!("resume: {e}")).status
+    }
+
     /// Ends the session.
     #[track_caller]
     pub fn end_session(&self) {

@@ -1,5 +1,6 @@
 //! The Model Context Protocol towards clients.
 
+mod answer_stream;
 mod batch;
 pub(crate) mod events;
 mod exchange;

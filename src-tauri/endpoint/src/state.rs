@@ -3,6 +3,7 @@
 mod login_attempts;
 mod session_streams;
 mod sse_streams;
+mod suspended_answers;
 
 use std::sync::Arc;
 
@@ -10,10 +11,12 @@ use drawbridge_hub::Hub;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use sse_streams::Outlet;
+pub(crate) use suspended_answers::ResumeRequest;
 
 use login_attempts::LoginAttempts;
 use session_streams::SessionStreams;
 use sse_streams::SseStreams;
+use suspended_answers::SuspendedAnswers;
 
 /// The state that the handlers of a listener share.
 pub(crate) struct ListenerState {
@@ -21,6 +24,7 @@ pub(crate) struct ListenerState {
     pub(crate) kind: ListenerKind,
     pub(crate) session_streams: SessionStreams,
     pub(crate) sse_streams: SseStreams,
+    pub(crate) suspended_answers: SuspendedAnswers,
     pub(crate) logins: LoginAttempts,
     /// Cancelled when the endpoint stops.
     pub(crate) stopping: CancellationToken,
@@ -40,6 +44,7 @@ impl ListenerState {
             kind,
             session_streams: SessionStreams::default(),
             sse_streams: SseStreams::default(),
+            suspended_answers: SuspendedAnswers::default(),
             logins: LoginAttempts::default(),
             stopping,
         }

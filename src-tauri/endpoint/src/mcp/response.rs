@@ -38,6 +38,13 @@ impl ResponseMessages {
         }
     }
 
+    /// Returns the first message.
+    pub(crate) async fn first(&mut self) -> Bytes {
+        self.next()
+            .await
+            .expect("the answer itself is always a message")
+    }
+
     /// Returns the next message. The answer is the last one.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
@@ -66,12 +73,10 @@ impl ResponseMessages {
     }
 }
 
-/// Returns the response: a JSON body for a single message, otherwise a stream.
+/// Returns the response: a JSON body for a single message, otherwise a stream that ends with its
+/// connection.
 pub(super) async fn respond(mut messages: ResponseMessages) -> Response {
-    let first = messages
-        .next()
-        .await
-        .expect("the answer itself is always a message");
+    let first = messages.first().await;
     if messages.is_finished() {
         return json_response(first);
     }

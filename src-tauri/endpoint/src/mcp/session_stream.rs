@@ -1,6 +1,9 @@
 //! `GET /mcp`: the stream of a session's messages that belong to no request.
 //!
-//! A session has one such stream, and a new stream replaces the old one. Events have ids, and the
+//! With the `Last-Event-ID` of an answer whose connection broke, the stream is the rest of that
+//! answer; see [`answer_stream`](super::answer_stream).
+//!
+//! A session has one stream of its own, and a new stream replaces the old one. Events have ids, and the
 //! last ones are kept, so that a client whose connection broke can resume after its
 //! `Last-Event-ID`.
 
@@ -11,6 +14,7 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri},
 };
 use drawbridge_jsonrpc::headers::LAST_EVENT_ID;
+use drawbridge_sessions::ClientSession;
 use futures_util::StreamExt;
 
 use super::{
@@ -39,7 +43,11 @@ pub(crate) async fn get(
     }
     check_version(&headers)?;
     let session = caller.find_session(&state, &headers, None)?;
-    let last_event_id = header_text(&headers, &LAST_EVENT_ID).and_then(|id| id.parse().ok());
+    let last_event_id = header_text(&headers, &LAST_EVENT_ID);
+    if let Some((number, index)) = last_event_id.as_deref().and_then(parse_answer_event_id) {
+        return resume_answer(&state, &session, number, index).await;
+    }
+    let last_event_id = last_event_id.and_then(|id| id.parse().ok());
     let (stopping, ended) = (state.stopping.clone(), session.ended.clone());
     let messages = state.session_streams.open(session, last_event_id);
     let messages = messages
@@ -48,4 +56,25 @@ pub(crate) async fn get(
     Ok(events::sse_response(messages.map(|(id, message)| {
         events::message_event(&message).id(id.to_string())
     })))
+}
+
+/// Parses the id of an event in an answer: the number of its stream and its index.
+fn parse_answer_event_id(id: &str) -> Option<(u64, u64)> {
+    let (number, index) = id.split_once('-')?;
+    Some((number.parse().ok()?, index.parse().ok()?))
+}
+
+async fn resume_answer(
+    state: &ListenerState,
+    session: &ClientSession,
+    number: u64,
+    index: u64,
+) -> McpResult {
+    let resumed = state
+        .suspended_answers
+        .resume(number, index, &session.id)
+        .await;
+    let message =
+        "this answer cannot be resumed: its request has ended, or its last messages are lost";
+    Ok(resumed.ok_or_else(|| Refusal::bad_request(message))?)
 }

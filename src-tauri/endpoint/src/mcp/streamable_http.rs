@@ -3,8 +3,9 @@
 //! event stream. [`session_stream`](super::session_stream) is the stream of messages that belong to
 //! no request.
 //!
-//! If a client disconnects, the handler's future or the response's body is dropped, which cancels
-//! the call.
+//! If a client disconnects before the stream has begun, the handler's future is dropped, which
+//! cancels the call. Once the stream has begun, its client can resume: see
+//! [`answer_stream`](super::answer_stream).
 
 use std::sync::Arc;
 
@@ -20,10 +21,12 @@ use drawbridge_jsonrpc::{
     headers::SESSION_ID,
 };
 use drawbridge_model::protocol::handshake;
+use drawbridge_sessions::ClientSession;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{
+    answer_stream::AnswerStream,
     batch,
     exchange::Exchange,
     request::{
@@ -37,7 +40,7 @@ use crate::{
     body,
     error_response::Refusal,
     headers::{accepts_events, accepts_json},
-    state::ListenerState,
+    state::{ListenerKind, ListenerState},
 };
 
 /// `POST /mcp`: handles one message or a batch.
@@ -77,7 +80,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
             let session = caller.find_session(&state, &headers, Some(id))?;
             let exchange = Exchange::begin(&state, &session, id, &method, params)?;
             if accepts_events(&headers) {
-                return Ok(run_exchange(exchange).await);
+                return Ok(run_exchange(state, session, exchange).await);
             }
             Ok(json_response(exchange.answer(None).await))
         }
@@ -132,11 +135,20 @@ async fn initialize(
 
 /// Runs a request. The answer is a JSON body if it is the only message, and otherwise the last
 /// event of a stream.
-async fn run_exchange(exchange: Exchange) -> Response {
+async fn run_exchange(
+    state: Arc<ListenerState>,
+    session: Arc<ClientSession>,
+    exchange: Exchange,
+) -> Response {
     let (sender, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
-    respond(ResponseMessages::new(
-        messages,
-        exchange.answer(Some(sender)),
-    ))
-    .await
+    let mut messages = ResponseMessages::new(messages, exchange.answer(Some(sender)));
+    // A connection over the local socket breaks only when its program ends.
+    if state.kind == ListenerKind::Local {
+        return respond(messages).await;
+    }
+    let first = messages.first().await;
+    if messages.is_finished() {
+        return json_response(first);
+    }
+    AnswerStream::respond(state, session, first, messages)
 }

@@ -1,0 +1,161 @@
+//! The event stream that answers a POST. Its events have ids. If the connection breaks, the call goes
+//! on for a while, and the client can resume with `Last-Event-ID`.
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use axum::response::{Response, sse::Event};
+use bytes::Bytes;
+use drawbridge_sessions::ClientSession;
+use futures_util::{Stream, StreamExt, stream};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep_until},
+};
+
+use super::{events, response::ResponseMessages};
+use crate::state::{ListenerState, ResumeRequest};
+
+/// How long a call goes on after its connection broke.
+const RESUME_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most bytes that are kept of messages that were sent, because they may have been lost.
+const MAX_SENT_BYTES: usize = 64 * 1024;
+/// The most bytes of messages that wait for a client that may resume. If there are more, the call is
+/// cancelled.
+const MAX_UNSENT_BYTES: usize = 1024 * 1024;
+
+/// The messages of an answer, each with the index of its event.
+pub(crate) struct AnswerStream {
+    state: Arc<ListenerState>,
+    session: Arc<ClientSession>,
+    number: u64,
+    /// `None` once the last message is taken.
+    messages: Option<ResponseMessages>,
+    /// The latest messages, for a client that resumes.
+    kept: VecDeque<(u64, Bytes)>,
+    kept_bytes: usize,
+    last_index: u64,
+}
+
+/// An answer that is being sent. If it is dropped before its end, the connection broke, and the
+/// answer is suspended.
+struct Sending(Option<AnswerStream>);
+
+impl AnswerStream {
+    /// Returns the response for messages of which `first` is taken already.
+    pub(super) fn respond(
+        state: Arc<ListenerState>,
+        session: Arc<ClientSession>,
+        first: Bytes,
+        messages: ResponseMessages,
+    ) -> Response {
+        let mut answer = Self {
+            number: state.suspended_answers.next_number(),
+            state,
+            session,
+            messages: Some(messages),
+            kept: VecDeque::new(),
+            kept_bytes: 0,
+            last_index: 0,
+        };
+        let first = answer.keep(first, MAX_SENT_BYTES);
+        let first = answer.event(&first);
+        events::sse_response(stream::iter([first]).chain(answer.into_events()))
+    }
+
+    /// Returns the response that goes on after the event with this index, or `None` if events after
+    /// it are lost.
+    fn resume(self, last_index: u64) -> Option<Response> {
+        let oldest = self
+            .kept
+            .front()
+            .map_or(self.last_index + 1, |(index, _)| *index);
+        if !(oldest..=self.last_index + 1).contains(&(last_index + 1)) {
+            return None;
+        }
+        let is_missed = |(index, _): &&(u64, Bytes)| *index > last_index;
+        let missed = self.kept.iter().filter(is_missed);
+        let missed: Vec<_> = missed.map(|message| self.event(message)).collect();
+        Some(events::sse_response(
+            stream::iter(missed).chain(self.into_events()),
+        ))
+    }
+
+    fn into_events(self) -> impl Stream<Item = Event> + Send {
+        stream::unfold(Sending(Some(self)), |mut sending| async {
+            let answer = sending.0.as_mut()?;
+            let message = answer.next(MAX_SENT_BYTES).await;
+            let event = message.map(|message| answer.event(&message));
+            if event.is_none() {
+                // Everything was sent.
+                sending.0 = None;
+            }
+            event.map(|event| (event, sending))
+        })
+    }
+
+    /// Returns the next message with its index, and keeps a copy.
+    async fn next(&mut self, max_kept: usize) -> Option<(u64, Bytes)> {
+        let message = self.messages.as_mut()?.next().await;
+        if message.is_none() {
+            self.messages = None;
+        }
+        message.map(|message| self.keep(message, max_kept))
+    }
+
+    fn keep(&mut self, message: Bytes, max_kept: usize) -> (u64, Bytes) {
+        self.last_index += 1;
+        self.kept_bytes += message.len();
+        self.kept.push_back((self.last_index, message.clone()));
+        while self.kept_bytes > max_kept
+            && let Some((_, dropped)) = self.kept.pop_front()
+        {
+            self.kept_bytes -= dropped.len();
+        }
+        (self.last_index, message)
+    }
+
+    fn event(&self, (index, message): &(u64, Bytes)) -> Event {
+        events::message_event(message).id(format!("{}-{index}", self.number))
+    }
+
+    /// Keeps the call going until the client resumes, the time is up, too much waits for the client,
+    /// or the session ends. In all cases but the first, the call is cancelled.
+    async fn wait_for_client(mut self, mut resumed: oneshot::Receiver<ResumeRequest>) {
+        let deadline = Instant::now() + RESUME_TIMEOUT;
+        let (ended, stopping) = (self.session.ended.clone(), self.state.stopping.clone());
+        let mut unsent_bytes = 0;
+        while unsent_bytes <= MAX_UNSENT_BYTES {
+            let has_more = self.messages.is_some();
+            tokio::select! {
+                biased;
+                request = &mut resumed => {
+                    if let Ok(ResumeRequest { last_index, response }) = request {
+                        let _ = response.send(self.resume(last_index));
+                    }
+                    return;
+                }
+                () = sleep_until(deadline) => break,
+                () = ended.cancelled() => break,
+                () = stopping.cancelled() => break,
+                message = self.next(MAX_SENT_BYTES + MAX_UNSENT_BYTES), if has_more => {
+                    unsent_bytes += message.map_or(0, |(_, message)| message.len());
+                }
+            }
+        }
+        self.state.suspended_answers.remove(self.number);
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        let Some(answer) = self.0.take() else { return };
+        let suspended_answers = &answer.state.suspended_answers;
+        let runtime = tokio::runtime::Handle::try_current();
+        if let (Ok(runtime), Some(resumed)) = (
+            runtime,
+            suspended_answers.suspend(answer.number, &answer.session.id),
+        ) {
+            runtime.spawn(answer.wait_for_client(resumed));
+        }
+    }
+}
