@@ -62,7 +62,7 @@ const MIN_TTL: Duration = Duration::from_secs(10);
 /// The time after a failed sync in which the server is not read again.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: tools that a server adds this soon after its first sync count as accepted
-/// together with the server.
+/// together with the server. Tools that it changes do not.
 const GRACE_PERIOD: Duration = Duration::from_secs(60);
 /// The maximum number of servers that are read at once. Many programs that start at the same time
 /// take longer than the same programs a few at a time.
@@ -212,19 +212,24 @@ impl ServerCopy {
             failed_at: None,
             ..self.clone()
         };
-        let is_unread = self.row.last_synced_at.is_none() && self.accepted.is_empty();
-        if is_unread || self.identity != server.identity {
+        let is_first_reading = self.identity != server.identity
+            || (self.row.last_synced_at.is_none() && self.accepted.is_empty());
+        if is_first_reading {
             copy.grace_period_end = Some(Instant::now() + GRACE_PERIOD);
         }
-        let in_grace_period = copy
+        let accepts_all = is_first_reading || server.spec.definitions == DefinitionPolicy::Trust;
+        let accepts_additions = copy
             .grace_period_end
             .is_some_and(|end| Instant::now() < end);
-        if in_grace_period || server.spec.definitions == DefinitionPolicy::Trust {
-            for tool in copy
-                .offered
-                .get(&CapabilityKind::Tools)
-                .into_iter()
-                .flatten()
+        for tool in copy
+            .offered
+            .get(&CapabilityKind::Tools)
+            .into_iter()
+            .flatten()
+        {
+            if accepts_all
+                || (accepts_additions
+                    && copy.accepted.acceptance_state(tool) == AcceptanceState::New)
             {
                 copy.accepted.insert(&tool.name, &tool.digest);
             }

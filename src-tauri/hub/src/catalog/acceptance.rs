@@ -3,8 +3,8 @@
 //!
 //! Accepting a server accepts its tools as they are at its first sync, and those that it adds in
 //! the minute after that (some servers list more tools only after they have identified their
-//! client). Tools that it adds or changes later wait for a person, unless its spec marks the server
-//! as trusted.
+//! client). Tools that it changes, and those that it adds later, wait for a person, unless its spec
+//! marks the server as trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -100,15 +100,18 @@ mod acceptance {
         fn every_listed_tool_was_accepted(steps in prop::collection::vec(step(), 1..40)) {
             let server = Arc::new(server());
             let mut copy = ServerCopy::empty(server.id.clone());
-            let mut accepted = BTreeSet::new();
+            let (mut accepted, mut accepted_names) = (BTreeSet::new(), BTreeSet::new());
             let (mut is_first_read, mut in_grace_period) = (true, true);
             for step in steps {
                 match step {
                     Step::Read(tools) => {
                         let mut names = BTreeSet::new();
                         let tools: Vec<_> = tools.into_iter().filter(|(name, _)| names.insert(*name)).map(tool).collect();
-                        if is_first_read || in_grace_period {
-                            accepted.extend(tools.iter().map(|tool| tool.digest.clone()));
+                        for tool in &tools {
+                            if is_first_read || (in_grace_period && !accepted_names.contains(&tool.name)) {
+                                accepted.insert(tool.digest.clone());
+                                accepted_names.insert(tool.name.clone());
+                            }
                         }
                         is_first_read = false;
                         copy = copy.after_sync(&server, synced_row(), Offered::from([(CapabilityKind::Tools, tools)]));
@@ -119,6 +122,7 @@ mod acceptance {
                             copy.accepted.insert(&tool.name, &tool.digest);
                             copy.recompute_visible();
                             accepted.insert(tool.digest.clone());
+                            accepted_names.insert(tool.name.clone());
                         }
                     }
                     Step::Restart if !is_first_read => {
@@ -170,6 +174,38 @@ mod acceptance {
         assert!(changed.visible[&CapabilityKind::Tools].is_empty());
         let reverted = changed.after_sync(&server, synced_row(), offers(&[(1, 1)]));
         assert_eq!(reverted.visible[&CapabilityKind::Tools].len(), 1);
+    }
+
+    #[test]
+    fn the_grace_period_accepts_additions_but_no_changes() {
+        let server = server();
+        let offers = |tools: &[(u8, u8)]| {
+            Offered::from([(
+                CapabilityKind::Tools,
+                tools.iter().copied().map(tool).collect(),
+            )])
+        };
+        let first = ServerCopy::empty(server.id.clone()).after_sync(
+            &server,
+            synced_row(),
+            offers(&[(1, 1)]),
+        );
+        let copy = first.after_sync(&server, synced_row(), offers(&[(1, 2), (2, 1)]));
+        let states: Vec<_> = copy
+            .tools()
+            .iter()
+            .map(|tool| copy.acceptance_state(tool))
+            .collect();
+        assert_eq!(
+            states,
+            [AcceptanceState::Changed, AcceptanceState::Accepted]
+        );
+        let removed = copy.after_sync(&server, synced_row(), offers(&[]));
+        let returned = removed.after_sync(&server, synced_row(), offers(&[(1, 2)]));
+        assert!(
+            returned.visible[&CapabilityKind::Tools].is_empty(),
+            "a tool that was away for a while is no addition"
+        );
     }
 
     #[test]
