@@ -112,8 +112,8 @@ struct PayloadFixture<'a> {
 impl<'a> PayloadFixture<'a> {
     #[track_caller]
     fn new(desktop: &'a DesktopSession) -> Self {
-        // The restart of the hub ends the grace period, in which changes would be accepted with the
-        // server.
+        // The restart of the hub ends the grace period, in which additions would be accepted with
+        // the server.
         let first_hub = Hub::serve(desktop);
         for name in ["loud", "changing"] {
             write_script(desktop, name, &server_script("as it was"));
@@ -194,9 +194,9 @@ impl<'a> PayloadFixture<'a> {
         write_script(self.desktop, "changing", &script);
         self.desktop.cli(&["servers", "sync", "changing"]);
         let count_unaccepted = || {
-            self.hub.show_server("changing")["unaccepted_tools"]
-                .as_u64()
-                .unwrap_or_default()
+            self.hub.show_server("changing")["unaccepted"]
+                .as_array()
+                .map_or(0, Vec::len)
         };
         wait_until("the changed tools wait for acceptance", || {
             some_if(count_unaccepted() >= 200)
@@ -287,7 +287,7 @@ fn visit_servers() -> Vec<Value> {
     let mut steps = Vec::new();
     for (server, part) in [
         ("loud", "tool-row"),
-        ("changing", "waiting-tool"),
+        ("changing", "waiting-definition"),
         ("failing", "server-reason"),
         ("dropped", "server-accept"),
         ("linked", "server-accept"),
@@ -304,7 +304,7 @@ fn visit_servers() -> Vec<Value> {
             steps.push(json!({"do": "click_all", "part": "tool-history", "most": 10}));
         }
         if server == "changing" {
-            steps.push(wait_until_enabled("accept-tools"));
+            steps.push(wait_until_enabled("accept-definitions"));
         }
         steps.extend(check_plain_text(&format!("the server {server}")));
     }

@@ -393,7 +393,7 @@ fn an_allow_is_suspended_until_a_change_is_accepted() {
                 == 1,
         )
     });
-    home.cli(&["servers", "accept-tools", "probe"])
+    home.cli(&["servers", "accept-definitions", "probe"])
         .expect_success();
     assert_eq!(
         home.cli(&["policy", "list", "--json"]).expect_json()["rules"][0]["suspended"],
@@ -440,7 +440,7 @@ fn clients_can_keep_the_accepted_definition_and_each_call_needs_approval() {
     );
     home.cli(&["approvals", "approve", id]).expect_success();
     assert_eq!(call.join().expect("the call ends").text(), r#"{"n":1}"#);
-    home.cli(&["servers", "accept-tools", "probe"])
+    home.cli(&["servers", "accept-definitions", "probe"])
         .expect_success();
     assert!(
         !client.call("probe__echo", "{}").is_error(),

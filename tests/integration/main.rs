@@ -1,5 +1,6 @@
 //! Drawbridge as users run it, without a window: the binary, the files, the protocol.
 
+mod acceptance;
 mod approvals;
 mod arguments;
 mod audit;

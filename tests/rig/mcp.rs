@@ -26,6 +26,7 @@ pub struct McpClient {
     url: Url,
     token: String,
     session: Option<String>,
+    instructions: Option<String>,
     next_id: AtomicU64,
 }
 
@@ -178,6 +179,7 @@ impl McpClient {
             url: Url::parse(url),
             token: token.to_owned(),
             session: None,
+            instructions: None,
             next_id: AtomicU64::new(1),
         };
         let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -195,11 +197,12 @@ impl McpClient {
             "initialize was answered with {status}: {}",
             answer.raw
         );
+        let result = answer.result();
         assert_eq!(
-            answer.result()["protocolVersion"],
-            REVISION,
+            result["protocolVersion"], REVISION,
             "the hub knows the revision"
         );
+        client.instructions = result["instructions"].as_str().map(str::to_owned);
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let response = client
             .post(&initialized)
@@ -214,6 +217,11 @@ impl McpClient {
     /// Returns the session id that the hub assigned.
     pub fn session_id(&self) -> Option<&str> {
         self.session.as_deref()
+    }
+
+    /// Returns the instructions in the answer to `initialize`.
+    pub fn instructions(&self) -> Option<&str> {
+        self.instructions.as_deref()
     }
 
     /// Sends a request and waits for its response. `params` is JSON text that is sent unchanged.
@@ -258,6 +266,7 @@ impl McpClient {
             url,
             token,
             session,
+            instructions: self.instructions.clone(),
             next_id: AtomicU64::new(next_id),
         }
     }

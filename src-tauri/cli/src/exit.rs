@@ -65,8 +65,10 @@ pub(crate) enum Failure {
     EmptySecret,
     #[error("the server was not added: '{label}' needs more inputs")]
     MissingInputs { label: String },
-    #[error("'{server}' has no new or changed tool '{tool}'")]
-    NoToolToAccept { server: ServerId, tool: String },
+    #[error(
+        "'{server}' has no new or changed definition named '{name}'; see `drawbridge servers show {server}`"
+    )]
+    NothingToAccept { server: ServerId, name: String },
     #[error("the call failed; see the text above")]
     ToolFailed,
 }

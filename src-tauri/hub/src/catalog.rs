@@ -1,4 +1,4 @@
-//! The catalog: everything that all servers offer. The catalog keeps a copy of each server's lists,
+//! The catalog: everything that all servers offer and say about themselves. The catalog keeps a copy of each server's lists,
 //! also in the store, and merges the copies into one immutable snapshot. Readers of the snapshot
 //! never wait.
 
@@ -6,22 +6,24 @@ mod acceptance;
 mod coercion;
 pub mod deferred;
 mod definition;
+mod instructions;
 mod merge;
 mod profiles;
 mod schema;
 mod search;
 mod sync;
 mod unlisted_resources;
+mod withheld;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use arc_swap::ArcSwap;
 use drawbridge_model::{
-    acceptance::AcceptanceState,
+    acceptance::{AcceptanceState, DefinitionId, DefinitionKind},
     audit::AuditKind,
     capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
     clock,
@@ -36,7 +38,10 @@ use drawbridge_store::{
     Store, StoreError,
     logs::Logs,
     settings::Settings,
-    table::{definition::OfferedDefinition, server::ServerRow},
+    table::{
+        definition::{AcceptedBy, OfferedDefinition},
+        server::ServerRow,
+    },
 };
 use drawbridge_upstream::{DirtySet, ListChanges, Pool, package_name};
 use futures_util::future::join_all;
@@ -52,17 +57,18 @@ pub use merge::{CatalogEntry, CatalogView, Exclusion, Offered, Snapshot};
 pub use profiles::{ProfileError, Profiles};
 pub use schema::ArgumentsMismatch;
 pub use sync::{SyncError, read_list};
+pub use withheld::Withheld;
 
 use crate::registry::Registry;
-use acceptance::AcceptedDefinitions;
+use acceptance::{AcceptedDefinitions, Definitions, definition_id, list_definitions};
 
 /// The minimum time between two reads of a server, even if the server states a shorter time to
 /// live.
 const MIN_TTL: Duration = Duration::from_secs(10);
 /// The time after a failed sync in which the server is not read again.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
-/// The grace period: tools that a server adds this soon after its first sync count as accepted
-/// together with the server. Tools that it changes do not.
+/// The grace period: definitions that a server adds this soon after its first sync count as accepted
+/// together with the server. Definitions that it changes do not.
 const GRACE_PERIOD: Duration = Duration::from_secs(60);
 /// The maximum number of servers that are read at once. Many programs that start at the same time
 /// take longer than the same programs a few at a time.
@@ -73,7 +79,8 @@ const FIRST_READ_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// A read that takes longer frees its slot for another server, and continues without a slot.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The maximum number of excluded entries that are logged for one new snapshot.
+/// The maximum number of excluded entries that are logged for one new snapshot, and of new and
+/// changed definitions that are reported for one sync.
 const MAX_LOGGED: usize = 100;
 
 /// The kinds whose exposed lists have changed.
@@ -102,13 +109,15 @@ pub struct Catalog {
 pub struct ServerCopy {
     pub row: ServerRow,
     pub offered: Offered,
+    /// What the server says about itself. All of it needs acceptance.
+    definitions: Definitions,
     accepted: AcceptedDefinitions,
-    /// The newest accepted definition of each tool.
-    last_accepted: BTreeMap<String, Arc<Definition>>,
-    /// The offered definitions without new and changed tools.
+    /// The newest accepted definitions, by kind and name.
+    last_accepted: BTreeMap<DefinitionKind, BTreeMap<String, Arc<Definition>>>,
+    /// The offered definitions without new and changed ones.
     visible: Offered,
-    /// The offered definitions without new tools, and with the last accepted definition of each
-    /// changed tool.
+    /// The offered definitions without new ones, and with the last accepted definition in place of
+    /// each changed one.
     visible_retained: Offered,
     /// The end of the grace period, in which additions count as accepted together with the server.
     grace_period_end: Option<Instant>,
@@ -130,6 +139,7 @@ impl ServerCopy {
         Self {
             row: ServerRow::new(id),
             offered: Offered::new(),
+            definitions: Definitions::new(),
             accepted: AcceptedDefinitions::default(),
             last_accepted: BTreeMap::new(),
             visible: Offered::new(),
@@ -150,54 +160,106 @@ impl ServerCopy {
     }
 
     /// Returns the acceptance state of a tool's definition.
-    pub fn acceptance_state(&self, tool: &Definition) -> AcceptanceState {
-        self.accepted.acceptance_state(tool)
+    pub fn tool_acceptance(&self, tool: &Definition) -> AcceptanceState {
+        self.accepted.acceptance_state(DefinitionKind::Tool, tool)
+    }
+
+    /// Returns what the server says about itself, by kind.
+    pub fn definitions(&self) -> impl Iterator<Item = (DefinitionKind, &Arc<Definition>)> {
+        self.definitions
+            .iter()
+            .flat_map(|(kind, definitions)| definitions.iter().map(|one| (*kind, one)))
+    }
+
+    /// Returns the new and changed definitions, which wait for a person.
+    pub fn unaccepted(&self) -> impl Iterator<Item = (AcceptanceState, DefinitionId)> {
+        self.definitions().filter_map(|(kind, definition)| {
+            let state = self.accepted.acceptance_state(kind, definition);
+            (state != AcceptanceState::Accepted).then(|| (state, definition_id(kind, definition)))
+        })
     }
 
     /// Recomputes the definitions that clients may see.
     fn recompute_visible(&mut self) {
-        self.visible.clone_from(&self.offered);
-        self.visible_retained.clone_from(&self.offered);
-        let Some(tools) = self.offered.get(&CapabilityKind::Tools) else {
-            return;
-        };
-        let accepted: Vec<_> = tools
-            .iter()
-            .filter(|tool| self.accepted.contains(tool))
-            .cloned()
-            .collect();
-        self.last_accepted.extend(
-            accepted
+        for (kind, definitions) in &self.definitions {
+            let accepted = definitions
                 .iter()
-                .map(|tool| (tool.name.clone(), tool.clone())),
-        );
-        let retained = |tool: &Arc<Definition>| match self.accepted.acceptance_state(tool) {
-            AcceptanceState::Accepted => Some(tool.clone()),
-            AcceptanceState::Changed => Some(Arc::new(
-                self.last_accepted.get(&tool.name)?.retained_for(tool),
-            )),
-            AcceptanceState::New => None,
+                .filter(|definition| self.accepted.contains(*kind, definition))
+                .map(|definition| (definition.name.clone(), definition.clone()));
+            self.last_accepted
+                .entry(*kind)
+                .or_default()
+                .extend(accepted);
+        }
+        self.visible = self.visible_offered(false);
+        self.visible_retained = self.visible_offered(true);
+    }
+
+    fn visible_offered(&self, retains_changed: bool) -> Offered {
+        let texts: HashMap<&str, &Arc<Definition>> = self
+            .definitions
+            .get(&DefinitionKind::Resource)
+            .into_iter()
+            .flatten()
+            .map(|texts| (texts.name.as_str(), texts))
+            .collect();
+        let visible_resource = |resource: &Arc<Definition>| {
+            let Some(offered) = texts
+                .get(resource.name.as_str())
+                .filter(|texts| !self.accepted.contains(DefinitionKind::Resource, texts))
+            else {
+                return Some(resource.clone());
+            };
+            let texts = self.visible_version(DefinitionKind::Resource, offered, retains_changed);
+            resource.with_resource_texts(texts.as_deref()).map(Arc::new)
         };
-        self.visible_retained.insert(
-            CapabilityKind::Tools,
-            tools.iter().filter_map(retained).collect(),
-        );
-        self.visible.insert(CapabilityKind::Tools, accepted);
+        let visible = |kind: CapabilityKind, definition: &Arc<Definition>| match kind {
+            CapabilityKind::Resources => visible_resource(definition),
+            CapabilityKind::Tools | CapabilityKind::Prompts | CapabilityKind::Templates => {
+                self.visible_version(kind.into(), definition, retains_changed)
+            }
+        };
+        self.offered
+            .iter()
+            .map(|(kind, offered)| {
+                let definitions = offered.iter().filter_map(|one| visible(*kind, one));
+                (*kind, definitions.collect())
+            })
+            .collect()
+    }
+
+    /// Returns the definition that clients see while the server offers `offered`.
+    fn visible_version(
+        &self,
+        kind: DefinitionKind,
+        offered: &Arc<Definition>,
+        retains_changed: bool,
+    ) -> Option<Arc<Definition>> {
+        match self.accepted.acceptance_state(kind, offered) {
+            AcceptanceState::Accepted => Some(offered.clone()),
+            AcceptanceState::Changed if retains_changed => {
+                let accepted = self.last_accepted.get(&kind)?.get(&offered.name)?;
+                Some(Arc::new(accepted.retained_for(offered)))
+            }
+            AcceptanceState::Changed | AcceptanceState::New => None,
+        }
     }
 
     /// Returns the definitions of this server that clients may see.
     fn visible(&self, server: &RegisteredServer) -> &Offered {
-        match server.spec.definitions {
-            DefinitionPolicy::Keep => &self.visible_retained,
-            DefinitionPolicy::Ask | DefinitionPolicy::Trust => &self.visible,
+        if retains_changed(server) {
+            &self.visible_retained
+        } else {
+            &self.visible
         }
     }
 
-    /// Returns whether clients may see a definition of the tool with this name.
-    fn shows_tool(&self, server: &RegisteredServer, name: &str) -> bool {
-        self.visible(server)
-            .get(&CapabilityKind::Tools)
-            .is_some_and(|tools| tools.iter().any(|tool| tool.name == name))
+    /// Returns the instructions of this server that clients may see.
+    fn visible_instructions(&self, server: &RegisteredServer) -> Option<String> {
+        let kind = DefinitionKind::Instructions;
+        let offered = self.definitions.get(&kind)?.first()?;
+        self.visible_version(kind, offered, retains_changed(server))
+            .map(|instructions| instructions.description.clone())
     }
 
     /// Returns the copy after a sync.
@@ -206,6 +268,7 @@ impl ServerCopy {
             definition::reuse_previous(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
         }
         let mut copy = Self {
+            definitions: list_definitions(&offered, row.instructions.as_deref()),
             row,
             offered,
             identity: server.identity.clone(),
@@ -221,17 +284,12 @@ impl ServerCopy {
         let accepts_additions = copy
             .grace_period_end
             .is_some_and(|end| Instant::now() < end);
-        for tool in copy
-            .offered
-            .get(&CapabilityKind::Tools)
-            .into_iter()
-            .flatten()
-        {
-            if accepts_all
-                || (accepts_additions
-                    && copy.accepted.acceptance_state(tool) == AcceptanceState::New)
-            {
-                copy.accepted.insert(&tool.name, &tool.digest);
+        for (kind, definitions) in &copy.definitions {
+            for definition in definitions {
+                let state = copy.accepted.acceptance_state(*kind, definition);
+                if accepts_all || (accepts_additions && state == AcceptanceState::New) {
+                    copy.accepted.insert(definition_id(*kind, definition));
+                }
             }
         }
         copy.recompute_visible();
@@ -402,41 +460,6 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the instructions that the servers within a client's scope give to models. Returns
-    /// `None` if no server gives any.
-    pub fn instructions(&self, scope: &ClientScope) -> Option<String> {
-        let copies = self.lock();
-        let specs = self.registry.specs();
-        let texts = specs
-            .servers
-            .values()
-            .filter(|server| self.registry.may_run(server))
-            .filter_map(|server| {
-                let copy = copies
-                    .get(&server.id)
-                    .filter(|copy| copy.identity == server.identity)?;
-                Some((
-                    server,
-                    copy.row
-                        .instructions
-                        .as_deref()
-                        .filter(|text| !text.trim().is_empty())?,
-                ))
-            });
-        match scope {
-            ClientScope::One(id) => texts
-                .into_iter()
-                .find(|(server, _)| server.id == *id)
-                .map(|(_, text)| text.to_owned()),
-            ClientScope::All => {
-                let all: Vec<_> = texts
-                    .map(|(server, text)| format!("# {}\n{text}", server.id))
-                    .collect();
-                (!all.is_empty()).then(|| all.join("\n\n"))
-            }
-        }
-    }
-
     /// Starts to read the servers whose copies are missing or old. Called before the hub answers
     /// from the catalog. Waits only for servers that are read for the first time, until
     /// [`FIRST_READ_TIMEOUT`] after the read of each began.
@@ -599,7 +622,7 @@ impl Catalog {
             server_name: Some(hello.server_info.name),
             server_version: Some(hello.server_info.version),
             protocol_version: Some(hello.protocol_version),
-            instructions: hello.instructions,
+            instructions: hello.instructions.map(instructions::limit_length),
             ttl_ms,
             offers_resources: Some(hello.capabilities.may_offer(CapabilityKind::Resources)),
             excluded: self.mask_secrets(excluded),
@@ -607,8 +630,8 @@ impl Catalog {
         };
         let before = self.copy(id);
         let after = before.after_sync(&server, row, offered);
-        self.store_sync(&after).await?;
-        report_changed_tools(&server, &before, &after, &self.store);
+        self.store_sync(&server, &after).await?;
+        report_unaccepted(&server, &before, &after, &self.store);
         log_excluded(
             self.pool.connector().logs(),
             id,
@@ -648,60 +671,63 @@ impl Catalog {
     }
 
     /// Writes the result of a sync to the store.
-    async fn store_sync(&self, copy: &ServerCopy) -> Result<(), StoreError> {
+    async fn store_sync(
+        &self,
+        server: &RegisteredServer,
+        copy: &ServerCopy,
+    ) -> Result<(), StoreError> {
         let texts = |definitions: &'_ Vec<Arc<Definition>>| {
             definitions
                 .iter()
                 .map(|definition| definition.raw.get().to_owned())
                 .collect()
         };
-        let definitions = copy
+        let offered = copy
             .offered
             .iter()
             .map(|(kind, definitions)| (*kind, texts(definitions)))
             .collect();
-        let offered_tool = |tool: &Arc<Definition>| OfferedDefinition {
-            name: tool.name.clone(),
-            digest: tool.digest.clone(),
-            definition: tool.raw.get().to_owned(),
-            accepted: copy.accepted.contains(tool),
+        let accepted_by = match server.spec.definitions {
+            DefinitionPolicy::Trust => AcceptedBy::Trust,
+            DefinitionPolicy::Ask | DefinitionPolicy::Keep => AcceptedBy::Person,
         };
-        self.store
-            .record_sync(
-                &copy.row,
-                &definitions,
-                &copy.tools().iter().map(offered_tool).collect::<Vec<_>>(),
-            )
-            .await
+        let version = |(kind, definition): (DefinitionKind, &Arc<Definition>)| {
+            let is_accepted = copy.accepted.contains(kind, definition);
+            OfferedDefinition {
+                id: definition_id(kind, definition),
+                definition: definition.raw.get().to_owned(),
+                accepted_by: is_accepted.then_some(accepted_by),
+            }
+        };
+        let versions: Vec<_> = copy.definitions().map(version).collect();
+        self.store.record_sync(&copy.row, &offered, &versions).await
     }
 
-    /// Accepts the definitions of tools with these names and digests, as a person decided. Accepts
-    /// either all of them or none.
+    /// Accepts these definitions, as a person decided. Accepts either all of them or none.
     ///
     /// # Errors
     /// Returns an error if the server no longer offers one of the definitions, or if the store
     /// cannot be written.
-    pub async fn accept_tools(
+    pub async fn accept_definitions(
         &self,
         id: &ServerId,
-        tools: &[(String, String)],
+        definitions: &[DefinitionId],
     ) -> Result<(), AcceptError> {
         let lock = self.sync_lock(id);
         let _one_at_a_time = lock.lock().await;
         let copy = self.copy(id);
-        let offers = |(name, digest): &(String, String)| {
-            copy.tools()
-                .iter()
-                .any(|tool| tool.name == *name && tool.digest == *digest)
-        };
-        if let Some((name, _)) = tools.iter().find(|tool| !offers(tool)) {
-            return Err(AcceptError::NoLongerOffered(name.clone()));
+        let offered: HashSet<_> = copy
+            .definitions()
+            .map(|(kind, definition)| definition_id(kind, definition))
+            .collect();
+        if let Some(gone) = definitions.iter().find(|one| !offered.contains(one)) {
+            return Err(AcceptError::NoLongerOffered(gone.name.clone()));
         }
-        self.store.accept_definitions(id, tools).await?;
+        self.store.accept_definitions(id, definitions).await?;
         self.update_copy_and_rebuild(id, |copy| {
-            tools
+            definitions
                 .iter()
-                .for_each(|(name, digest)| copy.accepted.insert(name, digest));
+                .for_each(|one| copy.accepted.insert(one.clone()));
             copy.recompute_visible();
         });
         Ok(())
@@ -756,7 +782,7 @@ struct StaleServer {
     is_first_read: bool,
 }
 
-/// The reason why a tool's definition was not accepted.
+/// The reason why a definition was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
     #[error("the server no longer offers '{0}' as it was shown; check it again")]
@@ -766,7 +792,7 @@ pub enum AcceptError {
 }
 
 /// Loads the copy of a server from the store.
-async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreError> {
+async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, StoreError> {
     let parse_all = |kind, texts: Vec<String>| {
         texts
             .into_iter()
@@ -774,41 +800,60 @@ async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreErr
             .map(Arc::new)
             .collect()
     };
+    row.instructions = row.instructions.map(instructions::limit_length);
     let stored = store.capabilities(&row.id).await?;
     let offered: Offered = stored
         .into_iter()
         .map(|(kind, texts)| (kind, parse_all(kind, texts)))
         .collect();
+    let definitions = list_definitions(&offered, row.instructions.as_deref());
     let versions = store.definitions(&row.id).await?;
     let mut accepted = AcceptedDefinitions::default();
-    versions
+    let mut last_accepted = BTreeMap::<_, BTreeMap<_, _>>::new();
+    // Oldest first, so that the newest version replaces the older ones.
+    for version in versions
         .iter()
+        .rev()
         .filter(|version| version.accepted_at.is_some())
-        .for_each(|version| accepted.insert(&version.name, &version.digest));
-    if versions.is_empty() {
-        // An early version of Drawbridge, which let a person accept only whole servers, wrote this
-        // row. The tools count as accepted with their server.
-        offered
-            .get(&CapabilityKind::Tools)
+    {
+        accepted.insert(DefinitionId {
+            kind: version.kind,
+            name: version.name.clone(),
+            digest: version.digest.clone(),
+        });
+        if let Ok(definition) = Definition::parse_stored(version.kind, version.definition.clone()) {
+            last_accepted
+                .entry(version.kind)
+                .or_default()
+                .insert(definition.name.clone(), Arc::new(definition));
+        }
+    }
+    // A sync records versions of each kind that the server offers. If there are none, an earlier
+    // version of Drawbridge, which did not accept this kind separately, wrote the copy: the
+    // definitions count as accepted with their server.
+    let recorded_kinds: HashSet<_> = versions.iter().map(|version| version.kind).collect();
+    let unrecorded: Vec<_> = definitions
+        .iter()
+        .filter(|(kind, _)| !recorded_kinds.contains(kind))
+        .flat_map(|(kind, definitions)| definitions.iter().map(|one| (*kind, one)))
+        .map(|(kind, definition)| OfferedDefinition {
+            id: definition_id(kind, definition),
+            definition: definition.raw.get().to_owned(),
+            accepted_by: Some(AcceptedBy::Person),
+        })
+        .collect();
+    if !unrecorded.is_empty() {
+        store.record_definitions(&row.id, &unrecorded).await?;
+        unrecorded
             .into_iter()
-            .flatten()
-            .for_each(|tool| accepted.insert(&tool.name, &tool.digest));
+            .for_each(|version| accepted.insert(version.id));
     }
     let identity = row.synced_identity.clone().unwrap_or_default();
     let id = row.id.clone();
-    // Oldest first, so that the newest version of a tool replaces the older ones.
-    let accepted_versions = versions
-        .into_iter()
-        .rev()
-        .filter(|version| version.accepted_at.is_some());
-    let last_accepted = accepted_versions
-        .filter_map(|version| Definition::parse(CapabilityKind::Tools, version.definition).ok());
-    let last_accepted = last_accepted
-        .map(|tool| (tool.name.clone(), Arc::new(tool)))
-        .collect();
     let mut copy = ServerCopy {
         row,
         offered,
+        definitions,
         accepted,
         last_accepted,
         identity,
@@ -818,8 +863,13 @@ async fn load_copy(store: &Store, row: ServerRow) -> Result<ServerCopy, StoreErr
     Ok(copy)
 }
 
-/// Reports the tools that a sync has added or changed and that nobody has accepted yet.
-fn report_changed_tools(
+/// Returns true if clients still see the accepted definition of what the server has changed.
+fn retains_changed(server: &RegisteredServer) -> bool {
+    server.spec.definitions == DefinitionPolicy::Keep
+}
+
+/// Reports the definitions that a sync has added or changed and that nobody has accepted yet.
+fn report_unaccepted(
     server: &RegisteredServer,
     before: &ServerCopy,
     after: &ServerCopy,
@@ -827,32 +877,38 @@ fn report_changed_tools(
 ) {
     let id = &server.id;
     tracing::info!("server {id}: {} tools read", after.tools().len());
-    let was_offered = |tool: &Definition| {
-        before
-            .tools()
-            .iter()
-            .any(|offered| offered.digest == tool.digest)
-    };
-    for tool in after
-        .tools()
-        .iter()
-        .filter(|tool| !after.accepted.contains(tool) && !was_offered(tool))
-    {
-        let what = if after.acceptance_state(tool) == AcceptanceState::New {
-            "is new"
+    let were_offered: HashSet<_> = before
+        .definitions()
+        .map(|(kind, definition)| definition_id(kind, definition))
+        .collect();
+    let unaccepted: Vec<_> = after
+        .unaccepted()
+        .filter(|(_, definition)| !were_offered.contains(definition))
+        .collect();
+    for (state, DefinitionId { kind, name, digest }) in unaccepted.iter().take(MAX_LOGGED) {
+        let what = if *state == AcceptanceState::New {
+            "new"
         } else {
-            "has changed"
+            "changed"
         };
-        let consequence = if after.shows_tool(server, &tool.name) {
-            "clients see its accepted definition until you accept the new one"
+        let consequence = if *state == AcceptanceState::Changed && retains_changed(server) {
+            "clients see the accepted definition until you accept this one"
         } else {
             "clients do not see it until you accept it"
         };
-        tracing::warn!(
-            "server {id}: the tool '{}' {what}; {consequence}",
-            tool.name
-        );
-        let note = json!({ "server": id, "tool": tool.name, "digest": tool.digest, "what": what });
+        let noun = kind.noun();
+        tracing::warn!("server {id}: {what} {noun} '{name}'; {consequence}");
+        let note =
+            json!({ "server": id, "kind": kind, "name": name, "digest": digest, "what": what });
+        store.append_audit(AuditKind::DefinitionChanged, &note);
+    }
+    if let Some(more) = unaccepted
+        .len()
+        .checked_sub(MAX_LOGGED)
+        .filter(|more| *more > 0)
+    {
+        tracing::warn!("server {id}: {more} more new or changed definitions");
+        let note = json!({ "server": id, "more": more });
         store.append_audit(AuditKind::DefinitionChanged, &note);
     }
 }

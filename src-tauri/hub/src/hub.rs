@@ -414,8 +414,8 @@ impl Hub {
     }
 
     /// Returns the servers' instructions for a client with this scope.
-    pub fn instructions(&self, scope: &ClientScope) -> Option<String> {
-        self.catalog.instructions(scope)
+    pub fn instructions(&self, client: &ClientName, scope: &ClientScope) -> Option<String> {
+        self.catalog.instructions(client, scope, |_| true)
     }
 
     /// Returns whether the server exists and may run.

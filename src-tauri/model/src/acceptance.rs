@@ -1,18 +1,70 @@
-//! Whether a person has accepted a server or a tool's definition.
+//! Whether a person has accepted a server, or what it says about itself.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a person has accepted the current definition of a tool, or the current identity of a
-/// server (its command or URL).
+use super::capability::CapabilityKind;
+
+/// Whether a person has accepted a current definition of a server, or its current identity (its
+/// command or URL).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum AcceptanceState {
     Accepted,
-    /// Never accepted: a new server is not started, and a tool that was added after its server was
-    /// accepted is hidden.
+    /// Never accepted: a new server is not started, and a definition that was added after its server
+    /// was accepted is hidden.
     New,
     /// Differs from what was accepted: a changed server is not started, and a changed definition is
     /// hidden until it is accepted, unless the spec says otherwise.
     Changed,
+}
+
+/// The kind of a definition that a person accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum DefinitionKind {
+    /// The text for models that a server sends when it is connected.
+    Instructions,
+    Tool,
+    Prompt,
+    Template,
+    /// The name, the title and the description of a resource.
+    Resource,
+}
+
+impl DefinitionKind {
+    /// Returns the noun for one definition of this kind.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions",
+            Self::Tool => CapabilityKind::Tools.noun(),
+            Self::Prompt => CapabilityKind::Prompts.noun(),
+            Self::Template => CapabilityKind::Templates.noun(),
+            Self::Resource => CapabilityKind::Resources.noun(),
+        }
+    }
+}
+
+impl From<CapabilityKind> for DefinitionKind {
+    fn from(kind: CapabilityKind) -> Self {
+        match kind {
+            CapabilityKind::Tools => Self::Tool,
+            CapabilityKind::Prompts => Self::Prompt,
+            CapabilityKind::Templates => Self::Template,
+            CapabilityKind::Resources => Self::Resource,
+        }
+    }
+}
+
+/// Names one version of a server's definition.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct DefinitionId {
+    pub kind: DefinitionKind,
+    /// The server's own name of a tool or a prompt, the URI of a resource, the URI template, or
+    /// `instructions`.
+    pub name: String,
+    /// The SHA-256 of the definition, in hex.
+    pub digest: String,
 }

@@ -18,8 +18,8 @@ pub enum AuditKind {
     Ended,
     PolicyChanged,
     ServerAccepted,
-    /// A server offers a new tool, or a tool with another definition than the accepted one. The
-    /// definition is hidden until it is accepted, unless the spec says otherwise.
+    /// A server offers a new definition, or another one than the accepted one. The definition is
+    /// hidden until it is accepted, unless the spec says otherwise.
     DefinitionChanged,
     DefinitionAccepted,
     /// All calls were paused.

@@ -95,17 +95,17 @@ pub enum Visibility {
     Deferred,
 }
 
-/// The handling of tools that a server adds or changes after a person has accepted it.
+/// The handling of definitions that a server adds or changes after a person has accepted it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum DefinitionPolicy {
-    /// A tool is neither listed nor callable until a person has accepted it.
+    /// Clients do not see a definition until a person has accepted it.
     #[default]
     Ask,
-    /// New tools are handled as with `ask`. Of a changed tool clients still see the accepted
-    /// definition, and each call is asked about with the difference, until a person accepts the
-    /// offered definition.
+    /// New definitions are handled as with `ask`. Clients still see the accepted version of a
+    /// changed one, and each call of a changed tool is asked about with the difference, until a
+    /// person accepts the offered version.
     Keep,
     /// Every definition is accepted at once. For servers of the user's own.
     Trust,

@@ -52,6 +52,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "guarded_methods",
         include_str!("migrations/0011_guarded_methods.sql"),
     ),
+    (
+        12,
+        "definition_kinds",
+        include_str!("migrations/0012_definition_kinds.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

@@ -9,7 +9,7 @@
 //! | `setting` | the user's settings |
 //! | `client` | clients, with the HMACs of their tokens |
 //! | `server`, `capability` | the accepted identity of each server, and the catalog's copy of it |
-//! | `definition` | the versions of each tool's definition, and when they were accepted |
+//! | `definition` | the versions of everything that a server says about itself, and when they were accepted |
 //! | `profile`, `client_profile` | which servers and tools a client sees |
 //! | `rule` | the rules of the policy |
 //! | `call` | every call with its decision and outcome; written by the [`journal`] |

@@ -1,6 +1,12 @@
 // Written by `cargo xtask bindings` from src-tauri/hub/src/api. Do not edit.
 
 /**
+ * `servers.accept_definitions`: accepts new or changed definitions of a server, as the person saw
+ * them.
+ */
+export type AcceptDefinitions = { id: ServerId, definitions: Array<DefinitionId>, };
+
+/**
  * `servers.accept`: accepts the present identity of a server, so that it may start.
  */
 export type AcceptServer = { id: ServerId, 
@@ -10,14 +16,8 @@ export type AcceptServer = { id: ServerId,
 identity: string, };
 
 /**
- * `servers.accept_tools`: accepts new or changed definitions of a server's tools, as the person
- * saw them.
- */
-export type AcceptTools = { id: ServerId, tools: Array<ShownTool>, };
-
-/**
- * Whether a person has accepted the current definition of a tool, or the current identity of a
- * server (its command or URL).
+ * Whether a person has accepted a current definition of a server, or its current identity (its
+ * command or URL).
  */
 export type AcceptanceState = "accepted" | "new" | "changed";
 
@@ -501,16 +501,35 @@ export type Decision = "allowed" | "denied" | "timed_out" | "no_screen" | "pause
 export type DefaultEffects = { tools: Effect, prompts: Effect, resources: Effect, sampling: Effect, elicitation: Effect, roots: Effect, };
 
 /**
- * The handling of tools that a server adds or changes after a person has accepted it.
+ * Names one version of a server's definition.
+ */
+export type DefinitionId = { kind: DefinitionKind, 
+/**
+ * The server's own name of a tool or a prompt, the URI of a resource, the URI template, or
+ * `instructions`.
+ */
+name: string, 
+/**
+ * The SHA-256 of the definition, in hex.
+ */
+digest: string, };
+
+/**
+ * The kind of a definition that a person accepts.
+ */
+export type DefinitionKind = "instructions" | "tool" | "prompt" | "template" | "resource";
+
+/**
+ * The handling of definitions that a server adds or changes after a person has accepted it.
  */
 export type DefinitionPolicy = "ask" | "keep" | "trust";
 
 /**
- * A version of a tool's definition.
+ * A version of a definition.
  */
 export type DefinitionVersion = { 
 /**
- * The SHA-256 of the definition as the server sent it, in hex.
+ * The SHA-256 of the definition, in hex.
  */
 digest: string, first_seen_at: Timestamp, 
 /**
@@ -1474,7 +1493,7 @@ stale: boolean,
  */
 server_name: string | null, server_version: string | null, protocol_version: string | null, 
 /**
- * The instructions for a model that the server sent at `initialize`.
+ * The instructions for a model that the server sent when it was connected, at most 16 KiB.
  */
 instructions: string | null, tools: Array<ToolView>, 
 /**
@@ -1483,9 +1502,9 @@ instructions: string | null, tools: Array<ToolView>,
  */
 tokens: number, 
 /**
- * How many tools have a new or changed definition that a person has not accepted yet.
+ * The new and changed definitions that a person has not accepted yet.
  */
-unaccepted_tools: number, 
+unaccepted: Array<UnacceptedDefinition>, 
 /**
  * Entries excluded from the server's lists, each with its reason. Tools that the person's
  * `allowed_tools` excludes are not among them.
@@ -1586,6 +1605,16 @@ export type ShowCall = { id: CallId, };
 export type ShowCapabilities = { id: ServerId, };
 
 /**
+ * `servers.definition_history`: the versions of a definition, newest first.
+ */
+export type ShowDefinitionHistory = { id: ServerId, kind: DefinitionKind, 
+/**
+ * The server's own name of a tool or a prompt, the URI of a resource, the URI template, or
+ * `instructions`.
+ */
+name: string, };
+
+/**
  * `drawbridge.show`: whether all calls are paused.
  */
 export type ShowDrawbridge = Record<symbol, never>;
@@ -1615,28 +1644,10 @@ export type ShowServer = { id: ServerId, };
 export type ShowSettings = Record<symbol, never>;
 
 /**
- * `servers.tool_history`: the versions of a tool's definition, newest first.
- */
-export type ShowToolHistory = { id: ServerId, 
-/**
- * The server's own name of the tool.
- */
-tool: string, };
-
-/**
  * `servers.usage`: the usage of each local server that runs. To follow the usage, repeat the
  * request every second or two.
  */
 export type ShowUsage = Record<symbol, never>;
-
-/**
- * A definition of a tool, as a person saw it.
- */
-export type ShownTool = { 
-/**
- * The server's own name of the tool.
- */
-name: string, digest: string, };
 
 /**
  * An attempt to sign in to a server. A server has at most one.
@@ -1819,6 +1830,24 @@ reason: string, };
 export type TransportKind = "stdio" | "http" | "sse";
 
 /**
+ * A definition that waits for a person.
+ */
+export type UnacceptedDefinition = { 
+/**
+ * `new` or `changed`.
+ */
+acceptance: AcceptanceState, kind: DefinitionKind, 
+/**
+ * The server's own name of a tool or a prompt, the URI of a resource, the URI template, or
+ * `instructions`.
+ */
+name: string, 
+/**
+ * The SHA-256 of the definition, in hex.
+ */
+digest: string, };
+
+/**
  * `servers.update`: replaces a server's spec. The new spec is accepted unless `pending` is set.
  */
 export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValues, 
@@ -1926,12 +1955,13 @@ export interface Verbs {
   "secrets.remove": { params: RemoveSecret; answer: Done };
   "secrets.set": { params: SetSecret; answer: Done };
   "servers.accept": { params: AcceptServer; answer: ServerView };
-  "servers.accept_tools": { params: AcceptTools; answer: ServerView };
+  "servers.accept_definitions": { params: AcceptDefinitions; answer: ServerView };
   "servers.add": { params: AddServer; answer: ServerView };
   "servers.await_sign_in": { params: AwaitSignIn; answer: SignIn };
   "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
   "servers.capabilities": { params: ShowCapabilities; answer: CapabilitiesView };
   "servers.check_runtimes": { params: CheckRuntimes; answer: Array<RuntimeStatus> };
+  "servers.definition_history": { params: ShowDefinitionHistory; answer: Array<DefinitionVersion> };
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.fill_manifest": { params: FillManifest; answer: FilledManifest };
   "servers.list": { params: ListServers; answer: ServersView };
@@ -1944,7 +1974,6 @@ export interface Verbs {
   "servers.sign_in": { params: SignInServer; answer: SignIn };
   "servers.sign_out": { params: SignOutServer; answer: ServerView };
   "servers.sync": { params: SyncServer; answer: ServerView };
-  "servers.tool_history": { params: ShowToolHistory; answer: Array<DefinitionVersion> };
   "servers.update": { params: UpdateServer; answer: ServerView };
   "servers.usage": { params: ShowUsage; answer: Array<ServerUsage> };
   "servers.verify": { params: VerifyServer; answer: VerifiedView };

@@ -54,11 +54,11 @@ describe("two texts", () => {
 
 it("a new definition is shown field by field, without its name", () => {
   expect(
-    listAsAdded({ name: "t", description: "reads", title: null, inputSchema: {} }).map(
+    listAsAdded({ name: "t", description: "reads", title: null, inputSchema: {} }, "name").map(
       (c) => c.field,
     ),
   ).toEqual(["/description", "/inputSchema"]);
-  expect(listAsAdded("odd")).toEqual([]);
+  expect(listAsAdded("odd", "name")).toEqual([]);
 });
 
 describe("two definitions as texts", () => {

@@ -73,11 +73,11 @@ export function splitCommonEnds({ before, after }: ValueTexts): Split {
   };
 }
 
-/** Lists the fields of a definition except its name, each as an added field. */
-export function listAsAdded(definition: unknown): Change[] {
+/** Lists the fields of a definition except the one in its heading, each as an added field. */
+export function listAsAdded(definition: unknown, heading: string): Change[] {
   if (typeof definition !== "object" || definition === null) return [];
   return Object.entries(definition)
-    .filter(([key, value]) => key !== "name" && value !== null)
+    .filter(([key, value]) => key !== heading && value !== null)
     .map(([key, value]) => ({
       field: `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`,
       before: null,

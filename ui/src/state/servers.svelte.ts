@@ -2,6 +2,8 @@
 
 import type {
   BrokenSpec,
+  DefinitionId,
+  DefinitionKind,
   DefinitionVersion,
   Effect,
   Event,
@@ -15,7 +17,6 @@ import type {
   SecretValues,
   ServerSpec,
   ServerView,
-  ShownTool,
   ToolView,
   VerifiedView,
 } from "../ipc";
@@ -85,14 +86,14 @@ export class Servers {
     return this.replace(await this.ipc.call("servers.accept", { id, identity }));
   }
 
-  /** Returns the versions of a tool's definition, newest first. */
-  toolHistory(id: string, tool: string): Promise<DefinitionVersion[]> {
-    return this.ipc.call("servers.tool_history", { id, tool });
+  /** Returns the versions of a definition, newest first. */
+  definitionHistory(id: string, kind: DefinitionKind, name: string): Promise<DefinitionVersion[]> {
+    return this.ipc.call("servers.definition_history", { id, kind, name });
   }
 
   /** Accepts definitions as they were shown. A later change is not accepted. */
-  async acceptTools(id: string, tools: ShownTool[]): Promise<ServerView> {
-    return this.replace(await this.ipc.call("servers.accept_tools", { id, tools }));
+  async acceptDefinitions(id: string, definitions: DefinitionId[]): Promise<ServerView> {
+    return this.replace(await this.ipc.call("servers.accept_definitions", { id, definitions }));
   }
 
   async act(id: string, verb: "servers.sync" | "servers.restart"): Promise<ServerView> {
@@ -153,7 +154,7 @@ export class Servers {
 
 function needsPerson(server: ServerView): boolean {
   return (
-    server.unaccepted_tools > 0 ||
+    server.unaccepted.length > 0 ||
     ["error", "needs_acceptance", "needs_secret", "needs_sign_in"].includes(server.state)
   );
 }

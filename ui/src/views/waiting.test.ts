@@ -1,23 +1,31 @@
 import { screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
-import { OFFERED_DELETE_DIGEST, OFFERED_MERGE_DIGEST } from "../ipc/fake/definitions";
+import {
+  OFFERED_DELETE_DIGEST,
+  OFFERED_INSTRUCTIONS_DIGEST,
+  OFFERED_MERGE_DIGEST,
+} from "../ipc/fake/definitions";
 import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
 
-const tools = () => screen.getAllByTestId("waiting-tool");
+const definitions = (kind: string) =>
+  screen
+    .queryAllByTestId("waiting-definition")
+    .filter((definition) => definition.dataset["kind"] === kind);
+const tools = () => definitions("tool");
 const toolRow = (name: string) =>
   screen.getAllByTestId("tool-row").find((row) => row.dataset["tool"] === name) as HTMLElement;
 
-describe("tools that need acceptance", () => {
+describe("definitions that need acceptance", () => {
   it("show the differences field by field, with hidden characters revealed", async () => {
     await open("#/servers/github");
-    expect(screen.getByTestId("waiting-tools").textContent).toContain(
-      "2 tools are new or changed since you accepted this server",
+    expect(screen.getByTestId("waiting-definitions").textContent).toContain(
+      "3 definitions are new or changed since you accepted this server",
     );
     const [merge, removal] = tools() as [HTMLElement, HTMLElement];
-    expect(merge.dataset).toMatchObject({ tool: "merge_pull_request", acceptance: "changed" });
+    expect(merge.dataset).toMatchObject({ name: "merge_pull_request", acceptance: "changed" });
     const description = merge.querySelector('[data-field="/description"]') as HTMLElement;
     expect(description.textContent).toContain("Before Merge a pull request.");
     expect(description.querySelector('[data-hidden="U+200B"]')).toBeTruthy();
@@ -28,48 +36,70 @@ describe("tools that need acceptance", () => {
     expect(removal.querySelector('[data-field="/description"]')?.textContent).toContain(
       "Delete a repository with all that is in it.",
     );
-    expect(screen.getAllByText("2 tools need acceptance")).toHaveLength(1);
+    expect(screen.getAllByText("3 definitions need acceptance")).toHaveLength(1);
     expect(within(toolRow("merge_pull_request")).getByTestId("tool-hidden").textContent).toContain(
       "changed since you accepted it",
     );
   });
 
+  it("include the instructions, with what was added to them", async () => {
+    const hub = await open("#/servers/github");
+    const [instructions] = definitions("instructions") as [HTMLElement];
+    expect(within(instructions).getByRole("heading").textContent.trim()).toBe("Instructions");
+    expect(
+      instructions.querySelector('[data-field="/instructions"] .after mark')?.textContent,
+    ).toContain("# Server filesystem");
+    await advanceTime(600);
+    await user.click(within(instructions).getByTestId("accept-definition"));
+    await advanceTime(1);
+    expect(listParams(hub, "servers.accept_definitions").at(-1)?.definitions).toEqual([
+      { kind: "instructions", name: "instructions", digest: OFFERED_INSTRUCTIONS_DIGEST },
+    ]);
+    expect(definitions("instructions")).toHaveLength(0);
+    expect(tools()).toHaveLength(2);
+  });
+
   it("cannot be accepted by an accidental click, and are accepted as they were shown", async () => {
     const hub = await open("#/servers/github");
-    await user.click(screen.getByTestId("accept-tools"));
-    expect(listParams(hub, "servers.accept_tools")).toEqual([]);
+    await user.click(screen.getByTestId("accept-definitions"));
+    expect(listParams(hub, "servers.accept_definitions")).toEqual([]);
     await advanceTime(600);
-    await user.click(screen.getByTestId("accept-tools"));
+    await user.click(screen.getByTestId("accept-definitions"));
     await advanceTime(1);
-    expect(listParams(hub, "servers.accept_tools")).toEqual([
+    expect(listParams(hub, "servers.accept_definitions")).toEqual([
       {
         id: "github",
-        tools: [
-          { name: "merge_pull_request", digest: OFFERED_MERGE_DIGEST },
-          { name: "delete_repository", digest: OFFERED_DELETE_DIGEST },
+        definitions: [
+          {
+            kind: "instructions",
+            name: "instructions",
+            digest: OFFERED_INSTRUCTIONS_DIGEST,
+          },
+          { kind: "tool", name: "merge_pull_request", digest: OFFERED_MERGE_DIGEST },
+          { kind: "tool", name: "delete_repository", digest: OFFERED_DELETE_DIGEST },
         ],
       },
     ]);
-    expect(screen.queryByTestId("waiting-tools")).toBeNull();
+    expect(screen.queryByTestId("waiting-definitions")).toBeNull();
   });
 
   it("are accepted one by one, and a failure is shown", async () => {
     const hub = await open("#/servers/github");
     await advanceTime(600);
     hub.failures.set(
-      "servers.accept_tools",
+      "servers.accept_definitions",
       new IpcError("conflict", "It changed again since it was shown."),
     );
-    await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-tool"));
+    await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-definition"));
     await advanceTime(1);
     expect(screen.getByTestId("server-error").textContent).toBe(
       "It changed again since it was shown.",
     );
-    await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-tool"));
+    await user.click(within(tools()[1] as HTMLElement).getByTestId("accept-definition"));
     await advanceTime(1);
-    expect(listParams(hub, "servers.accept_tools").at(-1)).toEqual({
+    expect(listParams(hub, "servers.accept_definitions").at(-1)).toEqual({
       id: "github",
-      tools: [{ name: "delete_repository", digest: OFFERED_DELETE_DIGEST }],
+      definitions: [{ kind: "tool", name: "delete_repository", digest: OFFERED_DELETE_DIGEST }],
     });
     expect(tools()).toHaveLength(1);
   });
@@ -77,47 +107,49 @@ describe("tools that need acceptance", () => {
   it("cannot be accepted at once after they changed on the screen", async () => {
     const hub = await open("#/servers/github");
     await advanceTime(600);
-    const tool = hub.servers
-      .find((s) => s.id === "github")
-      ?.tools.find((t) => t.name === "delete_repository");
-    Object.assign(tool ?? {}, { digest: "f0".repeat(32), description: "Delete everything." });
+    const github = hub.servers.find((s) => s.id === "github");
+    const change = { digest: "f0".repeat(32), description: "Delete everything." };
+    for (const one of [...(github?.tools ?? []), ...(github?.unaccepted ?? [])])
+      if (one.name === "delete_repository") Object.assign(one, change);
     hub.emit({ kind: "server_changed", id: "github" });
     await advanceTime(10);
     expect(tools()[1]?.textContent).toContain("Delete everything.");
-    await user.click(screen.getByTestId("accept-tools"));
-    expect(listParams(hub, "servers.accept_tools")).toEqual([]);
+    await user.click(screen.getByTestId("accept-definitions"));
+    expect(listParams(hub, "servers.accept_definitions")).toEqual([]);
     await advanceTime(600);
-    await user.click(screen.getByTestId("accept-tools"));
+    await user.click(screen.getByTestId("accept-definitions"));
     await advanceTime(1);
-    expect(listParams(hub, "servers.accept_tools")[0]?.tools[1]?.digest).toBe("f0".repeat(32));
+    expect(listParams(hub, "servers.accept_definitions")[0]?.definitions[2]?.digest).toBe(
+      "f0".repeat(32),
+    );
   });
 
   it("are not accepted if their differences could not be read", async () => {
     const hub = await open("#/servers/github", (fake) =>
       fake.failures.set(
-        "servers.tool_history",
+        "servers.definition_history",
         new IpcError("internal", "The store cannot be read."),
       ),
     );
     await advanceTime(600);
-    expect(tools()[0]?.textContent).toContain("The store cannot be read.");
-    await user.click(screen.getByTestId("accept-tools"));
+    expect(definitions("instructions")[0]?.textContent).toContain("The store cannot be read.");
+    await user.click(screen.getByTestId("accept-definitions"));
     await advanceTime(1);
-    expect(listParams(hub, "servers.accept_tools")[0]?.tools.map((tool) => tool.name)).toEqual([
-      "delete_repository",
-    ]);
+    expect(
+      listParams(hub, "servers.accept_definitions")[0]?.definitions.map(({ name }) => name),
+    ).toEqual(["merge_pull_request", "delete_repository"]);
   });
 });
 
 describe("a tool's history", () => {
   it("lists its versions when it is opened", async () => {
     const hub = await open("#/servers/github");
-    const before = listParams(hub, "servers.tool_history").length;
+    const before = listParams(hub, "servers.definition_history").length;
     const row = toolRow("merge_pull_request");
     await user.click(within(row).getAllByRole("button")[0] as HTMLElement);
     await user.click(within(row).getByTestId("tool-history"));
     await advanceTime(1);
-    expect(listParams(hub, "servers.tool_history")).toHaveLength(before + 1);
+    expect(listParams(hub, "servers.definition_history")).toHaveLength(before + 1);
     const versions = within(row).getAllByTestId("tool-version");
     expect(versions).toHaveLength(2);
     expect(versions[0]?.textContent).toContain("offered now");

@@ -1,6 +1,7 @@
 //! `drawbridge servers`: manages servers and shows their states.
 
 mod add;
+mod definitions;
 mod manifests;
 mod sign_in;
 mod view;
@@ -9,9 +10,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use drawbridge_hub::api::servers::{
-    AcceptServer, AcceptTools, CheckRuntimes, EnableServer, ListPresets, ListServers, ReadManifest,
-    RemoveServer, RestartServer, SecretValues, ServerView, ShowServer, ShowToolHistory, ShowUsage,
-    SignOutServer, SyncServer, UpdateServer, VerifyServer,
+    AcceptDefinitions, AcceptServer, CheckRuntimes, EnableServer, ListPresets, ListServers,
+    ReadManifest, RemoveServer, RestartServer, SecretValues, ServerView, ShowDefinitionHistory,
+    ShowServer, ShowUsage, SignOutServer, SyncServer, UpdateServer, VerifyServer,
 };
 use drawbridge_model::ids::ServerId;
 
@@ -67,19 +68,27 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Show the versions of a tool's definition and their differences
+    /// Show the versions of a definition and their differences
     History {
         /// The server's id, as shown by `servers list`
         id: String,
-        /// The tool's name
-        tool: String,
+        /// The name of a tool or a prompt, the URI of a resource, a URI template, or `instructions`
+        name: String,
+        /// The kind of the definition
+        #[arg(long, value_enum, default_value = "tool")]
+        kind: definitions::Kind,
     },
-    /// Accept new or changed tools of a server
-    AcceptTools {
+    /// Accept new or changed definitions of a server: instructions, tools, prompts, templates and
+    /// texts of resources
+    #[command(alias = "accept-tools")]
+    AcceptDefinitions {
         /// The server's id, as shown by `servers list`
         id: String,
-        /// The names of the tools [default: all new and changed ones]
-        tools: Vec<String>,
+        /// The names of the definitions [default: all new and changed ones]
+        names: Vec<String>,
+        /// Only definitions of this kind
+        #[arg(long, value_enum)]
+        kind: Option<definitions::Kind>,
     },
     /// Show processes, memory and CPU usage of the local servers that are running
     Usage,
@@ -185,25 +194,24 @@ impl Servers {
                     })
                     .await
             }
-            Self::History { id, tool } => {
+            Self::History { id, name, kind } => {
+                let verb = ShowDefinitionHistory {
+                    id: ServerId::new(id),
+                    kind: kind.into(),
+                    name,
+                };
                 context
-                    .run_and_print(
-                        ShowToolHistory {
-                            id: ServerId::new(id),
-                            tool,
-                        },
-                        |versions| view::format_history(versions),
-                    )
+                    .run_and_print(verb, |versions| definitions::format_history(versions))
                     .await
             }
-            Self::AcceptTools { id, tools } => {
+            Self::AcceptDefinitions { id, names, kind } => {
                 let id = ServerId::new(id);
                 let server = context.run(ShowServer { id: id.clone() }).await?;
-                let tools = view::find_tools_to_accept(&server, &tools)?;
+                let definitions = definitions::find_unaccepted(&server, &names, kind)?;
                 context
-                    .run_and_print(AcceptTools { id, tools }, |server| {
+                    .run_and_print(AcceptDefinitions { id, definitions }, |server| {
                         let id = escape(server.id.as_str());
-                        format!("Tools of server '{id}' accepted.")
+                        format!("Definitions of server '{id}' accepted.")
                     })
                     .await
             }

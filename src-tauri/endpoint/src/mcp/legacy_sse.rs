@@ -117,8 +117,8 @@ async fn initialize(
         Ok(hello) => hello,
         Err(error) => return outlet.send(encode::encode_error(Some(id), &error)),
     };
-    let result =
-        handshake::initialize_result(&hello, state.hub.instructions(&ClientScope::All).as_deref());
+    let instructions = state.hub.instructions(&outlet.client, &ClientScope::All);
+    let result = handshake::initialize_result(&hello, instructions.as_deref());
     let session = state
         .hub
         .open_session(outlet.client.clone(), hello, ClientScope::All)

@@ -124,7 +124,8 @@ async fn initialize(
         Ok(hello) => hello,
         Err(error) => return Ok(json_response(encode::encode_error(Some(id), &error))),
     };
-    let result = handshake::initialize_result(&hello, state.hub.instructions(&scope).as_deref());
+    let instructions = state.hub.instructions(&client, &scope);
+    let result = handshake::initialize_result(&hello, instructions.as_deref());
     let session = state.hub.open_session(client, hello, scope).await;
     let name = header::HeaderValue::from_str(session.id.as_str())
         .expect("a session id consists of visible ASCII characters");

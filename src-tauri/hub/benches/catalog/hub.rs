@@ -13,12 +13,20 @@ use drawbridge_hub::{
     api::{ErrorCode, Verb, servers::ListServers, tools::ListTools},
 };
 use drawbridge_model::{
-    capability::CapabilityKind, clock, server::SyncStatus, spec::RegisteredServer,
+    acceptance::{DefinitionId, DefinitionKind},
+    capability::CapabilityKind,
+    clock,
+    server::SyncStatus,
+    spec::RegisteredServer,
 };
 use drawbridge_store::{
     Store,
     secrets::{InMemory, Secrets},
-    table::{capability::Definitions, definition::OfferedDefinition, server::ServerRow},
+    table::{
+        capability::Definitions,
+        definition::{AcceptedBy, OfferedDefinition},
+        server::ServerRow,
+    },
 };
 use serde_json::json;
 
@@ -117,10 +125,13 @@ async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
         let offered_definitions: Vec<_> = offered[&CapabilityKind::Tools]
             .iter()
             .map(|tool| OfferedDefinition {
-                name: tool.name.clone(),
-                digest: tool.digest.clone(),
+                id: DefinitionId {
+                    kind: DefinitionKind::Tool,
+                    name: tool.name.clone(),
+                    digest: tool.digest.clone(),
+                },
                 definition: tool.raw.get().to_owned(),
-                accepted: true,
+                accepted_by: Some(AcceptedBy::Person),
             })
             .collect();
         let definitions = Definitions::from([(CapabilityKind::Tools, server.tools.clone())]);

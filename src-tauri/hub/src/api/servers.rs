@@ -22,7 +22,9 @@ use drawbridge_model::{
 };
 
 pub use capabilities::{CapabilitiesView, ShowCapabilities};
-pub use definitions::{AcceptTools, DefinitionVersion, FieldChange, ShowToolHistory, ShownTool};
+pub use definitions::{
+    AcceptDefinitions, DefinitionVersion, FieldChange, ShowDefinitionHistory, UnacceptedDefinition,
+};
 pub use manifests::{
     CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource,
     ManifestView, PresetView, ReadManifest,
@@ -89,14 +91,14 @@ pub struct ServerView {
     pub server_name: Option<String>,
     pub server_version: Option<String>,
     pub protocol_version: Option<String>,
-    /// The instructions for a model that the server sent at `initialize`.
+    /// The instructions for a model that the server sent when it was connected, at most 16 KiB.
     pub instructions: Option<String>,
     pub tools: Vec<ToolView>,
     /// About how many tokens a model spends on the server's tools, counting only those that clients
     /// see.
     pub tokens: u32,
-    /// How many tools have a new or changed definition that a person has not accepted yet.
-    pub unaccepted_tools: u32,
+    /// The new and changed definitions that a person has not accepted yet.
+    pub unaccepted: Vec<UnacceptedDefinition>,
     /// Entries excluded from the server's lists, each with its reason. Tools that the person's
     /// `allowed_tools` excludes are not among them.
     pub excluded: ExcludedEntries,

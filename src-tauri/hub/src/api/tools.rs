@@ -183,7 +183,7 @@ pub(super) fn server_tools(
         .map(|entry| (entry.definition.name.as_str(), &**entry))
         .collect();
     let view = |tool: &Arc<Definition>| {
-        let (acceptance, plain) = (copy.acceptance_state(tool), tool_view(hub, server, tool));
+        let (acceptance, plain) = (copy.tool_acceptance(tool), tool_view(hub, server, tool));
         match exposed
             .get(tool.name.as_str())
             .filter(|entry| entry.definition.decision_digest() == tool.digest)

@@ -1,34 +1,95 @@
-//! The definitions of a server's tools that a person has accepted. Other definitions are neither
-//! listed nor callable.
+//! What a server says about itself, and what of it a person has accepted: the instructions, tools,
+//! prompts and templates, and the texts of resources. Clients see nothing else of it.
 //!
-//! Accepting a server accepts its tools as they are at its first sync, and those that it adds in
-//! the minute after that (some servers list more tools only after they have identified their
-//! client). Tools that it changes, and those that it adds later, wait for a person, unless its spec
-//! marks the server as trusted.
+//! Accepting a server accepts everything that it says at its first sync, and what it adds in the
+//! minute after that (some servers list more tools only after they have identified their client).
+//! What it changes, and what it adds later, waits for a person, unless its spec marks the server as
+//! trusted.
+//!
+//! Resources come and go all the time, so they are listed without acceptance. Only their names,
+//! titles and descriptions wait, because models read them. A name that the URI contains says nothing
+//! new.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use drawbridge_model::acceptance::AcceptanceState;
+use drawbridge_model::{
+    acceptance::{AcceptanceState, DefinitionId, DefinitionKind},
+    capability::CapabilityKind,
+};
 
-use super::Definition;
+use super::{Definition, Offered};
 
-/// The accepted definitions of a server: their digests, by the tools' own names.
+/// Everything that a server says about itself and a person accepts, by kind.
+pub(super) type Definitions = BTreeMap<DefinitionKind, Vec<Arc<Definition>>>;
+
+/// Returns the definitions that a person accepts, from what a server offers.
+pub(super) fn list_definitions(offered: &Offered, instructions: Option<&str>) -> Definitions {
+    let mut definitions: Definitions = offered
+        .iter()
+        .map(|(kind, offered)| {
+            let definitions = match kind {
+                CapabilityKind::Resources => offered
+                    .iter()
+                    .filter_map(|resource| resource.resource_texts())
+                    .map(Arc::new)
+                    .collect(),
+                CapabilityKind::Tools | CapabilityKind::Prompts | CapabilityKind::Templates => {
+                    offered.clone()
+                }
+            };
+            (DefinitionKind::from(*kind), definitions)
+        })
+        .collect();
+    let instructions = instructions.filter(|text| !text.trim().is_empty());
+    definitions.insert(
+        DefinitionKind::Instructions,
+        instructions
+            .map(|text| Arc::new(Definition::of_instructions(text)))
+            .into_iter()
+            .collect(),
+    );
+    definitions
+}
+
+/// Returns the id of a definition.
+pub(super) fn definition_id(kind: DefinitionKind, definition: &Definition) -> DefinitionId {
+    DefinitionId {
+        kind,
+        name: definition.name.clone(),
+        digest: definition.digest.clone(),
+    }
+}
+
+/// The accepted definitions of a server: their digests, by kind and by the server's own names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct AcceptedDefinitions(BTreeMap<String, BTreeSet<String>>);
+pub(super) struct AcceptedDefinitions(BTreeMap<DefinitionKind, BTreeMap<String, BTreeSet<String>>>);
 
 impl AcceptedDefinitions {
-    pub(super) fn insert(&mut self, name: &str, digest: &str) {
+    pub(super) fn insert(&mut self, id: DefinitionId) {
         self.0
-            .entry(name.to_owned())
+            .entry(id.kind)
             .or_default()
-            .insert(digest.to_owned());
+            .entry(id.name)
+            .or_default()
+            .insert(id.digest);
     }
 
-    /// Returns the acceptance state of a tool. A definition that was accepted earlier is accepted
-    /// again if it returns.
-    pub(super) fn acceptance_state(&self, tool: &Definition) -> AcceptanceState {
-        match self.0.get(&tool.name) {
-            Some(digests) if digests.contains(&tool.digest) => AcceptanceState::Accepted,
+    /// Returns the acceptance state of a definition. A definition that was accepted earlier is
+    /// accepted again if it returns.
+    pub(super) fn acceptance_state(
+        &self,
+        kind: DefinitionKind,
+        definition: &Definition,
+    ) -> AcceptanceState {
+        match self
+            .0
+            .get(&kind)
+            .and_then(|names| names.get(&definition.name))
+        {
+            Some(digests) if digests.contains(&definition.digest) => AcceptanceState::Accepted,
             Some(_) => AcceptanceState::Changed,
             None => AcceptanceState::New,
         }
@@ -38,7 +99,7 @@ impl AcceptedDefinitions {
         self.0.is_empty()
     }
 
-    pub(super) fn contains(&self, tool: &Definition) -> bool {
-        self.acceptance_state(tool) == AcceptanceState::Accepted
+    pub(super) fn contains(&self, kind: DefinitionKind, definition: &Definition) -> bool {
+        self.acceptance_state(kind, definition) == AcceptanceState::Accepted
     }
 }

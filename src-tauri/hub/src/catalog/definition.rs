@@ -1,5 +1,5 @@
 //! The definition of a tool, prompt, resource or template: as the server sent it, and the fields
-//! that Drawbridge reads from it.
+//! that Drawbridge reads from it. A server's instructions are a definition too, with one field.
 
 use std::{
     collections::HashMap,
@@ -10,6 +10,7 @@ use std::{
 
 use drawbridge_jsonrpc::json::{self, RawObject};
 use drawbridge_model::{
+    acceptance::DefinitionKind,
     capability::CapabilityKind,
     digest,
     protocol::headers::{self, HeaderParam, HeaderParamError},
@@ -17,6 +18,7 @@ use drawbridge_model::{
     tool::Annotations,
 };
 use jsonschema::Validator;
+use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
@@ -29,6 +31,9 @@ const MAX_BYTES: usize = 256 * 1024;
 /// of its own.
 const SHORT_CHECK: (u32, Duration) = (10_000, Duration::from_millis(20));
 const LONG_CHECK: (u32, Duration) = (5_000_000, Duration::from_secs(1));
+
+/// The name of the definition that holds a server's instructions, and of its member.
+const INSTRUCTIONS: &str = "instructions";
 
 /// Lets one long check run at a time.
 static LONG_CHECKS: Semaphore = Semaphore::const_new(1);
@@ -123,6 +128,91 @@ impl Definition {
             input_schema,
             annotations: annotations.unwrap_or_default(),
         })
+    }
+
+    /// Returns the instructions of a server as a definition.
+    pub(super) fn of_instructions(text: &str) -> Self {
+        let raw = json::to_raw(&serde_json::json!({ INSTRUCTIONS: text }));
+        Self {
+            digest: digest::sha256(raw.get().as_bytes()),
+            raw,
+            offered: None,
+            name: INSTRUCTIONS.to_owned(),
+            title: None,
+            description: text.to_owned(),
+            input_schema: serde_json::Value::Null,
+            annotations: Annotations::default(),
+            header_params: Ok(Vec::new()),
+            name_range: 0..0,
+            validator: OnceLock::new(),
+        }
+    }
+
+    /// Reads a stored definition of any kind.
+    ///
+    /// # Errors
+    /// Returns an error if the definition is malformed.
+    pub(super) fn parse_stored(
+        kind: DefinitionKind,
+        text: String,
+    ) -> Result<Self, DefinitionError> {
+        let kind = match kind {
+            DefinitionKind::Tool => CapabilityKind::Tools,
+            DefinitionKind::Prompt => CapabilityKind::Prompts,
+            DefinitionKind::Template => CapabilityKind::Templates,
+            DefinitionKind::Resource => CapabilityKind::Resources,
+            DefinitionKind::Instructions => {
+                let raw = RawValue::from_string(text).map_err(DefinitionError::Malformed)?;
+                let object = RawObject::parse(&raw).map_err(DefinitionError::Malformed)?;
+                let text = object.get_string(INSTRUCTIONS);
+                return text
+                    .map(|text| Self::of_instructions(&text))
+                    .ok_or(DefinitionError::NoName(INSTRUCTIONS));
+            }
+        };
+        Self::parse(kind, text)
+    }
+
+    /// Returns the name, the title and the description of a resource as a definition. Returns `None`
+    /// if they say nothing that its URI does not say.
+    pub(super) fn resource_texts(&self) -> Option<Self> {
+        let resource = RawObject::parse(&self.raw).ok()?;
+        let uri = percent_decode_str(&self.name).decode_utf8_lossy();
+        let is_in_uri = |name: String| self.name.contains(&name) || uri.contains(&name);
+        let has_plain_name =
+            resource.get("name").is_none() || resource.get_string("name").is_some_and(is_in_uri);
+        if self.title.is_none() && self.description.is_empty() && has_plain_name {
+            return None;
+        }
+        let mut texts = RawObject::default();
+        for member in ["uri", "name", "title", "description"] {
+            if let Some(value) = resource.get(member) {
+                texts.set(member, value.to_owned());
+            }
+        }
+        Self::parse(CapabilityKind::Resources, texts.to_raw().get().to_owned()).ok()
+    }
+
+    /// Returns this resource with other texts. Without texts, it has no title and no description,
+    /// and its URI is its name.
+    pub(super) fn with_resource_texts(&self, texts: Option<&Self>) -> Option<Self> {
+        let mut resource = RawObject::parse(&self.raw).ok()?;
+        resource.remove("title");
+        resource.remove("description");
+        resource.set("name", json::raw(json::quote(&self.name)));
+        if let Some(texts) = texts {
+            let texts = RawObject::parse(&texts.raw).ok()?;
+            for member in ["name", "title", "description"] {
+                if let Some(value) = texts.get(member) {
+                    resource.set(member, value.to_owned());
+                }
+            }
+        }
+        Self::parse(
+            CapabilityKind::Resources,
+            resource.to_raw().get().to_owned(),
+        )
+        .ok()
     }
 
     /// Returns the name in a definition that may be malformed otherwise.

@@ -227,11 +227,8 @@ impl CatalogView {
 
     /// Returns the part of the view that the profile permits, under the same names.
     fn filtered(&self, profile: &Profile) -> Self {
-        let permits = |kind, entry: &CatalogEntry| match kind {
-            CapabilityKind::Tools => profile.has_tool(&entry.server.id, &entry.definition.name),
-            CapabilityKind::Prompts | CapabilityKind::Resources | CapabilityKind::Templates => {
-                profile.has_server(&entry.server.id)
-            }
+        let permits = |kind, entry: &CatalogEntry| {
+            is_in_profile(profile, kind, &entry.server.id, &entry.definition.name)
         };
         let kinds = CapabilityKind::ALL.map(|kind| {
             let entries = self
@@ -394,7 +391,7 @@ impl List {
                 .map(move |definition| (server, definition))
         });
         for (server, definition) in offered {
-            match choose_name(kind, naming, server, definition, &list.by_name) {
+            match choose_name(kind, naming, server, &definition.name, &list.by_name) {
                 Ok(exposed_name) => {
                     let (server, definition) = (server.clone(), definition.clone());
                     let entry = Arc::new(CatalogEntry {
@@ -429,6 +426,44 @@ impl List {
     }
 }
 
+/// Returns true if a profile contains an entry of a server.
+pub(super) fn is_in_profile(
+    profile: &Profile,
+    kind: CapabilityKind,
+    server: &ServerId,
+    name: &str,
+) -> bool {
+    match kind {
+        CapabilityKind::Tools => profile.has_tool(server, name),
+        CapabilityKind::Prompts | CapabilityKind::Resources | CapabilityKind::Templates => {
+            profile.has_server(server)
+        }
+    }
+}
+
+/// Returns true if clients with this scope may see an entry of a server under an exposed name.
+/// Another entry may have that name.
+pub(super) fn may_be_exposed_as(
+    kind: CapabilityKind,
+    scope: &ClientScope,
+    server: &RegisteredServer,
+    name: &str,
+    exposed_name: &str,
+) -> bool {
+    let (naming, prefix) = match scope {
+        ClientScope::One(_) => (Naming::Bare, None),
+        ClientScope::All => (Naming::WithServer, server.spec.prefix.as_deref()),
+    };
+    let is_hashed_name = || {
+        let prefix = prefix
+            .filter(|prefix| !prefix.is_empty())
+            .unwrap_or(server.id.as_str());
+        naming == Naming::WithServer && names::hashed_name(prefix, &server.id, name) == exposed_name
+    };
+    choose_name(kind, naming, server, name, &HashMap::new())
+        .is_ok_and(|preferred| preferred == exposed_name || is_hashed_name())
+}
+
 /// Returns the exposed name.
 ///
 /// # Errors
@@ -437,10 +472,10 @@ fn choose_name(
     kind: CapabilityKind,
     naming: Naming,
     server: &RegisteredServer,
-    definition: &Definition,
+    name: &str,
     taken: &HashMap<String, Arc<CatalogEntry>>,
 ) -> Result<String, String> {
-    let (id, name) = (&server.id, &definition.name);
+    let id = &server.id;
     if kind == CapabilityKind::Tools && !server.spec.allows_tool(name) {
         return Err("not in the server's list of allowed tools".into());
     }
@@ -448,14 +483,14 @@ fn choose_name(
     // The preferred name, and the prefix for a name with a hash, if one is possible.
     let (preferred, prefix) = match (kind, naming, server.spec.prefix.as_deref()) {
         (CapabilityKind::Resources | CapabilityKind::Templates, ..) | (_, Naming::Bare, _) => {
-            (name.clone(), None)
+            (name.to_owned(), None)
         }
         (_, _, Some("")) if names::is_reserved(name) => {
             return Err(format!(
                 "'{name}' is too similar to the name of one of Drawbridge's own tools; give the server a prefix"
             ));
         }
-        (_, _, Some("")) if names::is_valid_exposed_name(name) => (name.clone(), None),
+        (_, _, Some("")) if names::is_valid_exposed_name(name) => (name.to_owned(), None),
         (_, _, Some("")) => (with_hash(id.as_str()), None),
         (_, _, prefix) => {
             let prefix = prefix.unwrap_or(id.as_str());

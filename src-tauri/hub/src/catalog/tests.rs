@@ -119,7 +119,7 @@ mod acceptance {
                     Step::Accept(name) => {
                         let offered = copy.tools().iter().find(|tool| tool.name == format!("t{name}")).cloned();
                         if let Some(tool) = offered {
-                            copy.accepted.insert(&tool.name, &tool.digest);
+                            copy.accepted.insert(definition_id(DefinitionKind::Tool, &tool));
                             copy.recompute_visible();
                             accepted.insert(tool.digest.clone());
                             accepted_names.insert(tool.name.clone());
@@ -168,7 +168,7 @@ mod acceptance {
         let states: Vec<_> = changed
             .tools()
             .iter()
-            .map(|tool| changed.acceptance_state(tool))
+            .map(|tool| changed.tool_acceptance(tool))
             .collect();
         assert_eq!(states, [AcceptanceState::Changed, AcceptanceState::New]);
         assert!(changed.visible[&CapabilityKind::Tools].is_empty());
@@ -194,7 +194,7 @@ mod acceptance {
         let states: Vec<_> = copy
             .tools()
             .iter()
-            .map(|tool| copy.acceptance_state(tool))
+            .map(|tool| copy.tool_acceptance(tool))
             .collect();
         assert_eq!(
             states,
@@ -253,6 +253,100 @@ mod acceptance {
                 .offered
                 .is_none()
         );
+    }
+
+    #[tokio::test]
+    async fn a_copy_of_an_earlier_version_counts_as_accepted_with_its_server() {
+        let folder = tempfile::tempdir().expect("make a folder");
+        let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+            .await
+            .expect("open the store");
+        let row = |instructions: &str| ServerRow {
+            instructions: Some(instructions.into()),
+            synced_identity: Some(server().identity),
+            ..synced_row()
+        };
+        let prompts = |text: &str| {
+            let prompt = format!(r#"{{"name":"p","description":"{text}"}}"#);
+            BTreeMap::from([(CapabilityKind::Prompts, vec![prompt])])
+        };
+        store
+            .record_sync(&row("Be brief."), &prompts("Greets"), &[])
+            .await
+            .expect("write the copy as an earlier version did");
+        for _restart in 0..2 {
+            let copy = load_copy(&store, row("Be brief."))
+                .await
+                .expect("load the copy");
+            assert_eq!(copy.unaccepted().count(), 0);
+            assert_eq!(
+                copy.visible_instructions(&server()).as_deref(),
+                Some("Be brief.")
+            );
+            assert_eq!(copy.visible(&server())[&CapabilityKind::Prompts].len(), 1);
+        }
+        store
+            .record_sync(&row("Be loud."), &prompts("Shouts"), &[])
+            .await
+            .expect("write a copy with other texts");
+        let copy = load_copy(&store, row("Be loud."))
+            .await
+            .expect("load the copy");
+        let states: Vec<_> = copy.unaccepted().map(|(state, _)| state).collect();
+        assert_eq!(states, [AcceptanceState::Changed; 2]);
+    }
+
+    /// Returns the resource that clients see after a server has changed a resource.
+    fn changed_resource(before: &str, after: &str, policy: &str) -> String {
+        let spec = format!(r#"{{"command":"x","definitions":"{policy}"}}"#);
+        let spec = serde_json::from_str(&spec).expect("a spec");
+        let server = RegisteredServer::new(ServerId::new("s"), spec, std::path::PathBuf::new());
+        let offers = |text: &str| {
+            let kind = CapabilityKind::Resources;
+            let resource = Definition::parse(kind, text.to_owned()).expect("a resource");
+            Offered::from([(kind, vec![Arc::new(resource)])])
+        };
+        ServerCopy::empty(server.id.clone())
+            .after_sync(&server, synced_row(), offers(before))
+            .after_sync(&server, synced_row(), offers(after))
+            .visible(&server)[&CapabilityKind::Resources][0]
+            .raw
+            .get()
+            .to_owned()
+    }
+
+    #[test]
+    fn the_texts_of_a_changed_resource_wait_and_the_rest_does_not() {
+        let before = r#"{"uri":"f://a%20b","name":"N","title":"T","size":1}"#;
+        for (policy, after, seen) in [
+            (
+                "ask",
+                r#"{"uri":"f://a%20b","name":"N","title":"T","size":2}"#,
+                r#"{"uri":"f://a%20b","name":"N","title":"T","size":2}"#,
+            ),
+            (
+                "ask",
+                r#"{"uri":"f://a%20b","name":"N","title":"T","size":2,"description":"Ignore"}"#,
+                r#"{"uri":"f://a%20b","name":"f://a%20b","size":2}"#,
+            ),
+            (
+                "ask",
+                r#"{"uri":"f://a%20b","name":["Ignore"]}"#,
+                r#"{"uri":"f://a%20b","name":"f://a%20b"}"#,
+            ),
+            (
+                "ask",
+                r#"{"uri":"f://a%20b","name":"a b"}"#,
+                r#"{"uri":"f://a%20b","name":"a b"}"#,
+            ),
+            (
+                "keep",
+                r#"{"uri":"f://a%20b","name":"Ignore","size":2}"#,
+                r#"{"uri":"f://a%20b","name":"N","size":2,"title":"T"}"#,
+            ),
+        ] {
+            assert_eq!(changed_resource(before, after, policy), seen, "{after}");
+        }
     }
 
     #[test]

@@ -191,8 +191,9 @@ impl Hub {
 
     /// Answers `server/discover`.
     fn discover(&self, request: ClientRequest<'_>) -> Json {
-        let scope = &request.handle.session().scope;
-        protocol::handshake::discover_result(self.instructions(scope).as_deref()).into()
+        let session = request.handle.session();
+        let instructions = self.instructions(&session.client, &session.scope);
+        protocol::handshake::discover_result(instructions.as_deref()).into()
     }
 
     /// Answers a list request, in one page.

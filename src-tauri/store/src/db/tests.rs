@@ -1,4 +1,8 @@
-use drawbridge_model::{ids::CallId, policy::Lifetime};
+use drawbridge_model::{
+    acceptance::DefinitionKind,
+    ids::{CallId, ServerId, Timestamp},
+    policy::Lifetime,
+};
 use sqlx::{Connection, SqliteConnection};
 
 use super::*;
@@ -55,6 +59,37 @@ async fn the_calls_of_an_older_database_keep_their_ids() {
             .expect("the call is recorded");
         assert_eq!((call.id.as_str(), call.exposed_name.as_str()), (id, "s_t"));
     }
+}
+
+#[tokio::test]
+async fn the_accepted_tools_of_an_older_database_stay_accepted() {
+    let folder = tempfile::tempdir().expect("make a folder");
+    let file = folder.path().join("drawbridge.db");
+    let mut older = create_older_database(&file, 10).await;
+    for sql in [
+        "INSERT INTO server (id, sync_status) VALUES ('s', 'SYNCED')",
+        "INSERT INTO definition VALUES ('s', 't', 'd', '{}', 5, 6)",
+        "INSERT INTO definition VALUES ('s', 't', 'e', '{}', 7, NULL)",
+    ] {
+        sqlx::query(sql).execute(&mut older).await.expect("write");
+    }
+    older.close().await.expect("close the database");
+
+    let (store, _) = Store::open(&file).await.expect("open the store");
+
+    let versions = store.definitions(&ServerId::new("s")).await;
+    let versions: Vec<_> = versions
+        .expect("read the versions")
+        .into_iter()
+        .map(|row| (row.kind, row.digest, row.accepted_at))
+        .collect();
+    assert_eq!(
+        versions,
+        [
+            (DefinitionKind::Tool, "e".into(), None),
+            (DefinitionKind::Tool, "d".into(), Some(Timestamp(6))),
+        ]
+    );
 }
 
 #[tokio::test]

@@ -39,12 +39,12 @@ impl Store {
     }
 
     /// Records a sync: the server, the definitions that replace its earlier ones, and the versions
-    /// of its tools.
+    /// of what a person accepts.
     pub async fn record_sync(
         &self,
         server: &ServerRow,
         offered: &Definitions,
-        tools: &[OfferedDefinition],
+        versions: &[OfferedDefinition],
     ) -> Result<(), StoreError> {
         let write = async {
             let mut tx = self.pool.begin().await?;
@@ -64,7 +64,7 @@ impl Store {
                         .await?;
                 }
             }
-            write_offered(&server.id, tools, &mut tx).await?;
+            write_offered(&server.id, versions, &mut tx).await?;
             tx.commit().await
         };
         write.await.context("cannot write the lists of a server")

@@ -1,22 +1,30 @@
-//! `definition`: every version of the definitions of each server's tools, and when it was accepted.
+//! `definition`: every version of what each server says about itself, and when it was accepted.
 
+use drawbridge_jsonrpc::json;
 use drawbridge_model::{
+    acceptance::{DefinitionId, DefinitionKind},
     clock,
     ids::{ServerId, Timestamp},
 };
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 
+use super::{from_enum_text, to_enum_text};
 use crate::{Store, StoreContext, StoreError};
 
-/// The number of versions of a tool that are kept. If there are more, the oldest are deleted.
+/// The number of versions of a definition, and of versions of a server in all, that are kept
+/// although no person has accepted them and the server does not offer them. If there are more, the
+/// oldest are deleted.
 const MAX_VERSIONS: u32 = 20;
+const MAX_VERSIONS_OF_SERVER: u32 = 2_000;
 
 /// A definition that a server has offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefinitionRow {
+    pub kind: DefinitionKind,
     pub name: String,
     pub digest: String,
-    /// The JSON as the server sent it.
+    /// The JSON as the server sent it. Instructions, and the texts of a resource, are written as
+    /// an object.
     pub definition: String,
     pub first_seen_at: Timestamp,
     /// `None` if the definition waits for a person.
@@ -25,10 +33,19 @@ pub struct DefinitionRow {
 
 /// A definition that a server offers now.
 pub struct OfferedDefinition {
-    pub name: String,
-    pub digest: String,
+    pub id: DefinitionId,
     pub definition: String,
-    pub accepted: bool,
+    /// Why the definition is accepted; `None` if it waits for a person.
+    pub accepted_by: Option<AcceptedBy>,
+}
+
+/// The reason why a definition is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcceptedBy {
+    /// A person accepted the definition, or its server.
+    Person,
+    /// The server's spec trusts the server.
+    Trust,
 }
 
 impl Store {
@@ -40,9 +57,10 @@ impl Store {
         digest: &str,
     ) -> Result<Option<String>, StoreError> {
         let row = sqlx::query(
-            "SELECT definition FROM definition WHERE server = ? AND name = ? AND digest = ?",
+            "SELECT definition FROM definition WHERE server = ? AND kind = ? AND name = ? AND digest = ?",
         )
         .bind(server.as_str())
+        .bind(to_enum_text(&DefinitionKind::Tool))
         .bind(name)
         .bind(digest)
         .fetch_optional(&self.pool)
@@ -51,37 +69,79 @@ impl Store {
             .context("cannot read the definition of a tool")
     }
 
-    /// Returns all versions of a server's tools, by name, newest first.
+    /// Returns all versions of a server's definitions, by kind and name, newest first.
     pub async fn definitions(&self, server: &ServerId) -> Result<Vec<DefinitionRow>, StoreError> {
-        let rows =
-            sqlx::query("SELECT * FROM definition WHERE server = ? ORDER BY name, first_seen_at DESC, rowid DESC")
-                .bind(server.as_str())
-                .fetch_all(&self.pool)
-                .await;
+        let rows = sqlx::query(
+            "SELECT * FROM definition WHERE server = ? ORDER BY kind, name, first_seen_at DESC, rowid DESC",
+        )
+        .bind(server.as_str())
+        .fetch_all(&self.pool)
+        .await;
         rows.and_then(|rows| rows.iter().map(read).collect())
             .context("cannot read the definitions of a server")
     }
 
-    /// Records that a person accepts these definitions, given by name and digest.
+    /// Returns all versions of one definition, newest first.
+    pub async fn definition_versions(
+        &self,
+        server: &ServerId,
+        kind: DefinitionKind,
+        name: &str,
+    ) -> Result<Vec<DefinitionRow>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT * FROM definition WHERE server = ? AND kind = ? AND name = ? ORDER BY first_seen_at DESC, rowid DESC",
+        )
+        .bind(server.as_str())
+        .bind(to_enum_text(&kind))
+        .bind(name)
+        .fetch_all(&self.pool)
+        .await;
+        rows.and_then(|rows| rows.iter().map(read).collect())
+            .context("cannot read the versions of a definition")
+    }
+
+    /// Records that a person accepts these definitions.
     pub async fn accept_definitions(
         &self,
         server: &ServerId,
-        tools: &[(String, String)],
+        definitions: &[DefinitionId],
     ) -> Result<(), StoreError> {
         let write = async {
             let mut tx = self.pool.begin().await?;
-            for (name, digest) in tools {
-                sqlx::query("UPDATE definition SET accepted_at = ? WHERE server = ? AND name = ? AND digest = ?")
-                    .bind(clock::now().0)
-                    .bind(server.as_str())
-                    .bind(name)
-                    .bind(digest)
-                    .execute(&mut *tx)
-                    .await?;
+            for DefinitionId { kind, name, digest } in definitions {
+                sqlx::query(
+                    "UPDATE definition SET accepted_at = ?, trusted = 0
+                     WHERE server = ? AND kind = ? AND name = ? AND digest = ?",
+                )
+                .bind(clock::now().0)
+                .bind(server.as_str())
+                .bind(to_enum_text(kind))
+                .bind(name)
+                .bind(digest)
+                .execute(&mut *tx)
+                .await?;
             }
             tx.commit().await
         };
-        write.await.context("cannot write the acceptance of tools")
+        write
+            .await
+            .context("cannot write the acceptance of definitions")
+    }
+
+    /// Records definitions that a server offers, without a sync.
+    pub async fn record_definitions(
+        &self,
+        server: &ServerId,
+        offered: &[OfferedDefinition],
+    ) -> Result<(), StoreError> {
+        let write = async {
+            let mut tx = self.pool.begin().await?;
+            write_offered(server, offered, &mut tx).await?;
+            tx.commit().await
+        };
+        write
+            .await
+            .context("cannot write the definitions of a server")
     }
 }
 
@@ -94,26 +154,40 @@ pub(super) async fn write_offered(
     let now = clock::now().0;
     for definition in offered {
         sqlx::query(
-            "INSERT INTO definition (server, name, digest, definition, first_seen_at, accepted_at) VALUES (?, ?, ?, ?, ?, ?)
-             ON CONFLICT DO UPDATE SET accepted_at = coalesce(definition.accepted_at, excluded.accepted_at)",
+            "INSERT INTO definition (server, kind, name, digest, definition, first_seen_at, accepted_at, trusted)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT DO UPDATE SET accepted_at = excluded.accepted_at, trusted = excluded.trusted
+               WHERE definition.accepted_at IS NULL",
         )
         .bind(server.as_str())
-        .bind(&definition.name)
-        .bind(&definition.digest)
+        .bind(to_enum_text(&definition.id.kind))
+        .bind(&definition.id.name)
+        .bind(&definition.id.digest)
         .bind(&definition.definition)
         .bind(now)
-        .bind(definition.accepted.then_some(now))
+        .bind(definition.accepted_by.map(|_| now))
+        .bind(definition.accepted_by == Some(AcceptedBy::Trust))
         .execute(&mut *connection)
         .await?;
     }
-    // A server may change its definitions without end.
+    // A server may change its definitions without end, but a person accepts only so many.
+    let digests: Vec<_> = offered
+        .iter()
+        .map(|definition| &definition.id.digest)
+        .collect();
     sqlx::query(
         "DELETE FROM definition WHERE server = ?1 AND rowid IN (SELECT row FROM (
-           SELECT rowid AS row, row_number() OVER (PARTITION BY name ORDER BY first_seen_at DESC, rowid DESC) AS nth
-           FROM definition WHERE server = ?1) WHERE nth > ?2)",
+           SELECT rowid AS row,
+             row_number() OVER (PARTITION BY accepted_at IS NULL, kind, name ORDER BY first_seen_at DESC, rowid DESC) AS nth,
+             row_number() OVER (PARTITION BY accepted_at IS NULL ORDER BY first_seen_at DESC, rowid DESC) AS nth_of_server
+           FROM definition WHERE server = ?1 AND (accepted_at IS NULL OR trusted)
+             AND digest NOT IN (SELECT value FROM json_each(?2)))
+           WHERE nth > ?3 OR nth_of_server > ?4)",
     )
     .bind(server.as_str())
+    .bind(json::to_raw(&digests).get())
     .bind(MAX_VERSIONS)
+    .bind(MAX_VERSIONS_OF_SERVER)
     .execute(connection)
     .await
     .map(drop)
@@ -121,6 +195,7 @@ pub(super) async fn write_offered(
 
 fn read(row: &SqliteRow) -> Result<DefinitionRow, sqlx::Error> {
     Ok(DefinitionRow {
+        kind: from_enum_text(row.try_get("kind")?)?,
         name: row.try_get("name")?,
         digest: row.try_get("digest")?,
         definition: row.try_get("definition")?,
@@ -128,3 +203,6 @@ fn read(row: &SqliteRow) -> Result<DefinitionRow, sqlx::Error> {
         accepted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(Timestamp),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,13 @@ import type {
   Transition,
 } from "../bindings";
 import { EMPTY_RULE, toRuleView } from "./policy";
-import { OFFERED_DELETE_DIGEST, OFFERED_MERGE_DIGEST, getMergeDescription } from "./definitions";
+import {
+  OFFERED_DELETE_DIGEST,
+  OFFERED_INSTRUCTIONS,
+  OFFERED_INSTRUCTIONS_DIGEST,
+  OFFERED_MERGE_DIGEST,
+  getMergeDescription,
+} from "./definitions";
 
 const MINUTE = 60_000;
 
@@ -97,7 +103,7 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
     instructions: null,
     tools: [],
     tokens: (part.tools ?? []).reduce((sum, tool) => sum + (tool.hidden ? 0 : tool.tokens), 0),
-    unaccepted_tools: 0,
+    unaccepted: [],
     excluded: { entries: [], more: 0 },
     non_jsonrpc_lines: 0,
     starts: 0,
@@ -206,7 +212,27 @@ export function servers(): ServerView[] {
       protocol_version: "2025-11-25",
       starts: 2,
       stale: true,
-      unaccepted_tools: 2,
+      instructions: OFFERED_INSTRUCTIONS,
+      unaccepted: [
+        {
+          kind: "instructions",
+          name: "instructions",
+          digest: OFFERED_INSTRUCTIONS_DIGEST,
+          acceptance: "changed",
+        },
+        {
+          kind: "tool",
+          name: "merge_pull_request",
+          digest: OFFERED_MERGE_DIGEST,
+          acceptance: "changed",
+        },
+        {
+          kind: "tool",
+          name: "delete_repository",
+          digest: OFFERED_DELETE_DIGEST,
+          acceptance: "new",
+        },
+      ],
       excluded: {
         entries: [
           {

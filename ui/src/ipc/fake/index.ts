@@ -2,6 +2,7 @@
 
 import { IpcError, type Event, type Ipc, type Verb, type Verbs } from "..";
 import type {
+  DefinitionKind,
   ApprovalRequest,
   Call,
   ClientView,
@@ -18,7 +19,7 @@ import type {
   SignInState,
 } from "../bindings";
 import * as data from "./data";
-import { listVersions } from "./definitions";
+import { listInstructionsVersions, listVersions } from "./definitions";
 import { fillManifest, PRESETS, readManifest, RUNTIMES } from "./manifests";
 import * as policy from "./policy";
 import * as profiles from "./profiles";
@@ -441,23 +442,26 @@ export class FakeHub implements Ipc {
     "secrets.remove": () => ({}),
     "secrets.set": () => ({}),
     "servers.accept": ({ id }) => this.start(this.server(id), { acceptance: "accepted" }),
-    "servers.accept_tools": ({ id, tools }) => {
+    "servers.accept_definitions": ({ id, definitions }) => {
       const view = this.server(id);
-      for (const { name, digest } of tools) {
-        const tool = requireFound(
-          view.tools.find((t) => t.name === name),
-          "tool",
+      for (const { kind, name, digest } of definitions) {
+        const waiting = requireFound(
+          view.unaccepted.find((one) => one.kind === kind && one.name === name),
+          "definition",
           name,
         );
-        if (tool.digest !== digest)
+        if (waiting.digest !== digest)
           throw new IpcError(
             "conflict",
             `${name} changed again since it was shown. Nothing was accepted.`,
           );
-        Object.assign(tool, { acceptance: "accepted", hidden: "" });
       }
+      const isAccepted = (of: DefinitionKind, name: string) =>
+        definitions.some((one) => one.kind === of && one.name === name);
+      for (const tool of view.tools.filter(({ name }) => isAccepted("tool", name)))
+        Object.assign(tool, { acceptance: "accepted", hidden: "" });
       return this.update(id, {
-        unaccepted_tools: view.tools.filter((t) => t.acceptance !== "accepted").length,
+        unaccepted: view.unaccepted.filter(({ kind, name }) => !isAccepted(kind, name)),
         tokens: view.tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0),
       });
     },
@@ -543,14 +547,16 @@ export class FakeHub implements Ipc {
         })),
     "servers.presets": () => PRESETS,
     "servers.read_manifest": ({ source }) => readManifest(source),
-    "servers.tool_history": ({ id, tool }) =>
-      listVersions(
-        requireFound(
-          this.server(id).tools.find((t) => t.name === tool),
-          "tool",
-          tool,
-        ),
-      ),
+    "servers.definition_history": ({ id, kind, name }) =>
+      kind === "instructions"
+        ? listInstructionsVersions()
+        : listVersions(
+            requireFound(
+              this.server(id).tools.find((t) => t.name === name),
+              kind,
+              name,
+            ),
+          ),
     "servers.list": () => ({ servers: this.servers, broken: this.empty ? [] : data.broken() }),
     "servers.read_specs": ({ text }) => readSpecs(text),
     "servers.remove": ({ id }) => {

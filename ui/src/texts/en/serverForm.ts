@@ -180,12 +180,13 @@ export const serverForm = {
         "Clients do not list the server's tools. They find them with tool_search and call them with tool_call, so the list costs no tokens.",
     },
     definitions: {
-      label: "New and changed tools",
+      label: "New and changed definitions",
       ask: "Hide until I accept them",
-      askHint: "Clients do not see a new or changed tool until you accept its definition.",
-      keep: "Hide new tools, keep accepted definitions",
+      askHint:
+        "Clients do not see a new or changed tool, prompt or instruction until you accept it.",
+      keep: "Hide new ones, keep accepted ones",
       keepHint:
-        "Clients do not see a new tool until you accept it. Of a changed tool they still see the accepted definition, and each call asks you and shows what changed.",
+        "Clients do not see a new definition until you accept it. Of a changed one they still see the accepted version, and each call of a changed tool asks you and shows what changed.",
       trust: "Accept all automatically",
       trustHint: "Drawbridge accepts every definition unread. Only for servers of your own.",
     },

@@ -2,6 +2,14 @@ import { ACCEPTANCE_STATE_LABELS } from "../../ipc/bindings";
 import { plural } from "../plural";
 import { serverForm } from "./serverForm";
 
+/** The kinds of entries of a server's lists. */
+const ENTRY_KINDS = {
+  tools: "Tool",
+  prompts: "Prompt",
+  resources: "Resource",
+  templates: "Resource template",
+};
+
 /** The list of servers and the page of one. The dialog that adds or edits a server is in `form`. */
 export const servers = {
   form: serverForm,
@@ -21,8 +29,8 @@ export const servers = {
     toolsAndTokens: (tools: number, tokens: string) => `${plural(tools, "tool")}, ${tokens} tokens`,
     total: (tools: number, tokens: string) =>
       `${plural(tools, "tool")}, ${tokens} for a client that sees all`,
-    toolsNeedAcceptance: (count: number) =>
-      count === 1 ? "1 tool needs acceptance" : `${count} tools need acceptance`,
+    definitionsNeedAcceptance: (count: number) =>
+      count === 1 ? "1 definition needs acceptance" : `${count} definitions need acceptance`,
     fixBrokenSpec: "Fix the file. Drawbridge then reads it again.",
   },
 
@@ -153,12 +161,7 @@ export const servers = {
   },
 
   excluded: {
-    kinds: {
-      tools: "Tool",
-      prompts: "Prompt",
-      resources: "Resource",
-      templates: "Resource template",
-    },
+    kinds: ENTRY_KINDS,
     more: (count: number) => `and ${count} more`,
   },
 
@@ -190,22 +193,29 @@ export const servers = {
       `first seen ${firstSeen}, accepted ${accepted}`,
   },
 
-  waitingTools: {
+  waitingDefinitions: {
     title: (count: number) =>
-      `${count === 1 ? "1 tool is" : `${count} tools are`} new or changed since you accepted this server`,
+      `${count === 1 ? "1 definition is" : `${count} definitions are`} new or changed since you accepted this server`,
     lead: (count: number) =>
       `Clients do not see ${count === 1 ? "it" : "them"} until you accept. The server wrote these texts and models will read them: check them for hidden instructions.`,
+    kinds: {
+      instructions: "Instructions",
+      tool: ENTRY_KINDS.tools,
+      prompt: ENTRY_KINDS.prompts,
+      template: ENTRY_KINDS.templates,
+      resource: ENTRY_KINDS.resources,
+    },
     acceptanceState: ACCEPTANCE_STATE_LABELS,
     accept: "Accept",
     acceptNamed: (name: string) => `Accept ${name}`,
     acceptShown: (count: number) =>
-      count > 1 ? `Accept ${count} shown tools` : "Accept shown tool",
+      count > 1 ? `Accept ${count} shown definitions` : "Accept shown definition",
     unexpected:
-      "If you did not expect this, accept nothing. Tools that you do not accept stay hidden.",
+      "If you did not expect this, accept nothing. Definitions that you do not accept stay hidden.",
     loading: "Loading the differences…",
     changedAgain:
-      "The tool changed again while Drawbridge read it. Sync the server to see its current definition.",
-    otherIsAccepted: "Wait until the other tool is accepted.",
+      "The definition changed again while Drawbridge read it. Sync the server to see the current one.",
+    otherIsAccepted: "Wait until the other definition is accepted.",
     waitForDifferences: "Wait until the differences are loaded.",
     justAppeared: "This just appeared. Read it first.",
   },

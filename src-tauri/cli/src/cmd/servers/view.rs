@@ -3,19 +3,18 @@
 use std::fmt::Write;
 
 use drawbridge_hub::api::{
-    servers::{DefinitionVersion, ServerUsage, ServerView, ServersView, ShownTool, VerifiedView},
+    servers::{ServerUsage, ServerView, ServersView, VerifiedView},
     tools::ToolView,
 };
 use drawbridge_model::{
-    acceptance::AcceptanceState, capability::ExcludedEntries, server::SyncStatus,
-    sign_in::ServerSignIn, spec::ServerSpec,
+    capability::ExcludedEntries, server::SyncStatus, sign_in::ServerSignIn, spec::ServerSpec,
 };
 
+use super::definitions;
 use crate::{
-    exit::Failure,
     table::Table,
     text::{escape, escape_lines, format_count},
-    time::{format_time, format_time_or_dash},
+    time::format_time_or_dash,
 };
 
 pub(super) fn format_servers(view: &ServersView) -> String {
@@ -45,72 +44,6 @@ pub(super) fn format_servers(view: &ServersView) -> String {
         );
     }
     lines
-}
-
-/// Returns the tools to accept: the named ones, or all that are new or changed if `names` is empty.
-///
-/// # Errors
-/// Returns an error if a named tool is unknown or already accepted.
-pub(super) fn find_tools_to_accept(
-    server: &ServerView,
-    names: &[String],
-) -> Result<Vec<ShownTool>, Failure> {
-    let unaccepted: Vec<_> = server
-        .tools
-        .iter()
-        .filter(|tool| tool.acceptance != AcceptanceState::Accepted)
-        .collect();
-    if let Some(name) = names
-        .iter()
-        .find(|name| unaccepted.iter().all(|tool| tool.name != **name))
-    {
-        return Err(Failure::NoToolToAccept {
-            server: server.id.clone(),
-            tool: name.clone(),
-        });
-    }
-    Ok(unaccepted
-        .iter()
-        .filter(|tool| names.is_empty() || names.contains(&tool.name))
-        .map(|tool| ShownTool {
-            name: tool.name.clone(),
-            digest: tool.digest.clone(),
-        })
-        .collect())
-}
-
-/// Lists the versions of a tool, newest first, each with its differences from the version accepted
-/// before.
-pub(super) fn format_history(versions: &[DefinitionVersion]) -> String {
-    let mut lines = String::new();
-    for version in versions {
-        let state = match (version.accepted_at, version.offered) {
-            (None, true) => "not accepted yet, offered now",
-            (None, false) => "never accepted",
-            (Some(_), true) => "accepted, offered now",
-            (Some(_), false) => "accepted",
-        };
-        let _ = writeln!(
-            lines,
-            "{}  {}  {state}",
-            format_time(version.first_seen_at),
-            &version.digest[..12]
-        );
-        for change in &version.changes {
-            let _ = writeln!(
-                lines,
-                "    {}\n      - {}\n      + {}",
-                escape(&change.field),
-                format_value(change.before.as_ref()),
-                format_value(change.after.as_ref())
-            );
-        }
-    }
-    lines.trim_end().to_owned()
-}
-
-fn format_value(value: Option<&serde_json::Value>) -> String {
-    value.map_or_else(|| "(none)".to_owned(), |value| escape(&value.to_string()))
 }
 
 pub(super) fn format_usage(servers: &[ServerUsage]) -> String {
@@ -199,6 +132,7 @@ pub(super) fn format_server(server: &ServerView) -> String {
         );
     }
     let _ = write!(lines, "\n{}", format_tools(&server.tools));
+    lines.push_str(&definitions::format_unaccepted(server));
     lines.push_str(&format_excluded(&server.excluded));
     lines
 }

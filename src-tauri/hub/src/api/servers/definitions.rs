@@ -1,8 +1,9 @@
-//! The definitions of a server's tools: their versions, the differences, and their acceptance.
+//! What a server says about itself: the versions, the differences, and their acceptance.
 
 use std::collections::BTreeMap;
 
 use drawbridge_model::{
+    acceptance::{AcceptanceState, DefinitionId, DefinitionKind},
     audit::AuditKind,
     ids::{ServerId, Timestamp},
 };
@@ -14,11 +15,11 @@ use crate::{
     hub::Hub,
 };
 
-/// A version of a tool's definition.
+/// A version of a definition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct DefinitionVersion {
-    /// The SHA-256 of the definition as the server sent it, in hex.
+    /// The SHA-256 of the definition, in hex.
     pub digest: String,
     pub first_seen_at: Timestamp,
     /// When a person accepted this version; null if nobody has.
@@ -46,53 +47,56 @@ pub struct FieldChange {
     pub after: Option<Value>,
 }
 
-/// `servers.tool_history`: the versions of a tool's definition, newest first.
+/// A definition that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ShowToolHistory {
-    pub id: ServerId,
-    /// The server's own name of the tool.
-    pub tool: String,
+pub struct UnacceptedDefinition {
+    #[serde(flatten)]
+    pub id: DefinitionId,
+    /// `new` or `changed`.
+    pub acceptance: AcceptanceState,
 }
 
-/// A definition of a tool, as a person saw it.
+/// `servers.definition_history`: the versions of a definition, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ShownTool {
-    /// The server's own name of the tool.
+pub struct ShowDefinitionHistory {
+    pub id: ServerId,
+    pub kind: DefinitionKind,
+    /// The server's own name of a tool or a prompt, the URI of a resource, the URI template, or
+    /// `instructions`.
     pub name: String,
-    pub digest: String,
 }
 
-/// `servers.accept_tools`: accepts new or changed definitions of a server's tools, as the person
-/// saw them.
+/// `servers.accept_definitions`: accepts new or changed definitions of a server, as the person saw
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
-pub struct AcceptTools {
+pub struct AcceptDefinitions {
     pub id: ServerId,
-    pub tools: Vec<ShownTool>,
+    pub definitions: Vec<DefinitionId>,
 }
 
-impl Verb for ShowToolHistory {
+impl Verb for ShowDefinitionHistory {
     type Answer = Vec<DefinitionVersion>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<DefinitionVersion>, ApiError> {
         hub.registry.get(&self.id)?;
         let copy = hub.catalog.copy(&self.id);
         let offered = copy
-            .tools()
-            .iter()
-            .find(|tool| tool.name == self.tool)
-            .map(|tool| tool.digest.clone());
-        let rows = hub.store.definitions(&self.id).await?;
-        let rows: Vec<_> = rows
-            .into_iter()
-            .filter(|row| row.name == self.tool)
-            .collect();
+            .definitions()
+            .find(|(kind, definition)| *kind == self.kind && definition.name == self.name)
+            .map(|(_, definition)| definition.digest.clone());
+        let rows = hub
+            .store
+            .definition_versions(&self.id, self.kind, &self.name)
+            .await?;
         if rows.is_empty() {
             return Err(ApiError::not_found(format!(
-                "'{}' has never offered a tool named '{}'",
-                self.id, self.tool
+                "'{}' has never offered a {} named '{}'",
+                self.id,
+                self.kind.noun(),
+                self.name
             )));
         }
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
@@ -118,20 +122,21 @@ impl Verb for ShowToolHistory {
     }
 }
 
-impl Verb for AcceptTools {
+impl Verb for AcceptDefinitions {
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        let tools: Vec<_> = self
-            .tools
-            .into_iter()
-            .map(|tool| (tool.name, tool.digest))
-            .collect();
-        hub.catalog.accept_tools(&self.id, &tools).await?;
-        for (tool, digest) in &tools {
-            let note = json!({ "server": self.id, "tool": tool, "digest": digest });
+        hub.catalog
+            .accept_definitions(&self.id, &self.definitions)
+            .await?;
+        let mut tools = Vec::new();
+        for DefinitionId { kind, name, digest } in self.definitions {
+            let note = json!({ "server": self.id, "kind": kind, "name": name, "digest": digest });
             hub.store.append_audit(AuditKind::DefinitionAccepted, &note);
+            if kind == DefinitionKind::Tool {
+                tools.push((name, digest));
+            }
         }
         hub.rules.bind_to_definitions(&self.id, tools).await?;
         Ok(super::view::server_view(hub, &server))

@@ -8,7 +8,7 @@ use drawbridge_model::{
 };
 use drawbridge_upstream::{SIGN_IN_REMEDY, Status, UpstreamError, state::State};
 
-use super::{BrokenSpec, ParsedSpec, ServerView};
+use super::{BrokenSpec, ParsedSpec, ServerView, UnacceptedDefinition};
 use crate::{
     api::tools::{self, ToolView},
     hub::Hub,
@@ -50,13 +50,10 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
         } else {
             tokens(&tools)
         },
-        unaccepted_tools: u32::try_from(
-            tools
-                .iter()
-                .filter(|tool| tool.acceptance != AcceptanceState::Accepted)
-                .count(),
-        )
-        .unwrap_or(u32::MAX),
+        unaccepted: copy
+            .unaccepted()
+            .map(|(acceptance, id)| UnacceptedDefinition { id, acceptance })
+            .collect(),
         tools,
         excluded: hub.catalog.excluded(&server.id),
         non_jsonrpc_lines: status.as_ref().map_or(0, |status| status.non_jsonrpc_lines),

@@ -1,0 +1,124 @@
+//! Formats what a server says about itself, and finds the definitions to accept.
+
+use std::fmt::Write;
+
+use clap::ValueEnum;
+use drawbridge_hub::api::servers::{DefinitionVersion, ServerView};
+use drawbridge_model::acceptance::{DefinitionId, DefinitionKind};
+
+use crate::{
+    exit::Failure,
+    table::Table,
+    text::{escape, format_count},
+    time::format_time,
+};
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Kind {
+    Instructions,
+    Tool,
+    Prompt,
+    Template,
+    Resource,
+}
+
+impl From<Kind> for DefinitionKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Instructions => Self::Instructions,
+            Kind::Tool => Self::Tool,
+            Kind::Prompt => Self::Prompt,
+            Kind::Template => Self::Template,
+            Kind::Resource => Self::Resource,
+        }
+    }
+}
+
+/// Returns the definitions to accept: the named ones, or all that are new or changed if `names` is
+/// empty.
+///
+/// # Errors
+/// Returns an error if a named definition is unknown or already accepted.
+pub(super) fn find_unaccepted(
+    server: &ServerView,
+    names: &[String],
+    kind: Option<Kind>,
+) -> Result<Vec<DefinitionId>, Failure> {
+    let kind = kind.map(DefinitionKind::from);
+    let unaccepted: Vec<_> = server
+        .unaccepted
+        .iter()
+        .map(|definition| &definition.id)
+        .filter(|id| kind.is_none_or(|kind| id.kind == kind))
+        .collect();
+    if let Some(name) = names
+        .iter()
+        .find(|name| unaccepted.iter().all(|id| id.name != **name))
+    {
+        return Err(Failure::NothingToAccept {
+            server: server.id.clone(),
+            name: name.clone(),
+        });
+    }
+    Ok(unaccepted
+        .into_iter()
+        .filter(|id| names.is_empty() || names.contains(&id.name))
+        .cloned()
+        .collect())
+}
+
+/// Lists the new and changed definitions, to be appended to other lines. Empty if there are none.
+pub(super) fn format_unaccepted(server: &ServerView) -> String {
+    if server.unaccepted.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(["KIND", "NAME", "ACCEPTANCE"]);
+    for definition in &server.unaccepted {
+        let id = &definition.id;
+        table.add_row([id.kind.noun(), &id.name, definition.acceptance.label()]);
+    }
+    let subject = format_count(
+        server.unaccepted.len(),
+        "definition waits",
+        "definitions wait",
+    );
+    format!(
+        "\n\n{subject} for you: see `drawbridge servers history {0} NAME --kind KIND` and `accept-definitions {0}`.\n{1}",
+        server.id,
+        table.format_or("")
+    )
+}
+
+/// Lists the versions of a definition, newest first, each with its differences from the version accepted
+/// before.
+pub(super) fn format_history(versions: &[DefinitionVersion]) -> String {
+    let mut lines = String::new();
+    for version in versions {
+        let state = match (version.accepted_at, version.offered) {
+            (None, true) => "not accepted yet, offered now",
+            (None, false) => "never accepted",
+            (Some(_), true) => "accepted, offered now",
+            (Some(_), false) => "accepted",
+        };
+        let _ = writeln!(
+            lines,
+            "{}  {}  {state}",
+            format_time(version.first_seen_at),
+            &version.digest[..12]
+        );
+        for change in &version.changes {
+            let _ = writeln!(
+                lines,
+                "    {}\n      - {}\n      + {}",
+                escape(&change.field),
+                format_value(change.before.as_ref()),
+                format_value(change.after.as_ref())
+            );
+        }
+    }
+    lines.trim_end().to_owned()
+}
+
+fn format_value(value: Option<&serde_json::Value>) -> String {
+    value.map_or_else(|| "(none)".to_owned(), |value| escape(&value.to_string()))
+}
