@@ -177,6 +177,49 @@ fn everything_that_a_server_changes_waits_for_acceptance() {
 }
 
 #[test]
+fn a_model_is_told_that_a_tool_or_a_prompt_waits_for_the_user() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let server = add_server(&hub, "one", "Be brief.");
+    add_server(&hub, "two", "Be polite.");
+    home.cli(&["servers", "set", "two", "visibility=deferred"])
+        .expect_success();
+    let client = hub.connect_client("desk");
+    assert!(!client.call("one__tool", "{}").is_error());
+    change_texts(&home, "one", FORGED);
+
+    let answer = client.call("one__tool", "{}");
+    assert!(answer.is_error(), "{}", answer.raw);
+    assert!(
+        answer.text().contains("'one' changed it") && answer.text().contains("Drawbridge"),
+        "{}",
+        answer.raw
+    );
+    assert_eq!(
+        server.received_calls("tool").len(),
+        1,
+        "the allow for the server does not cover the changed tool"
+    );
+    let refused = client.request("prompts/get", r#"{"name":"one__prompt"}"#);
+    assert_eq!(refused.error_code(), Some(-32602));
+    assert!(refused.raw.contains("'one' changed it"), "{}", refused.raw);
+
+    let alone = McpClient::connect(&format!("{}/one", hub.url), &hub.add_client("other"));
+    assert!(alone.call("tool", "{}").text().contains("changed it"));
+    let deferred = client.call("tool_call", r#"{"name":"one__tool"}"#);
+    assert!(deferred.text().contains("changed it"), "{}", deferred.raw);
+
+    home.cli(&["profiles", "set", "work", "two"])
+        .expect_success();
+    home.cli(&["clients", "profile", "desk", "work"])
+        .expect_success();
+    assert!(
+        client.call("one__tool", "{}").raw.contains("Unknown tool"),
+        "the client is told nothing about tools outside of its profile"
+    );
+}
+
+#[test]
 fn clients_can_keep_the_accepted_texts() {
     let home = Home::new();
     let hub = Hub::serve(&home);

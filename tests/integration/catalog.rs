@@ -205,9 +205,8 @@ fn a_changed_or_added_tool_waits_for_acceptance() {
             .collect::<Vec<_>>()
     };
     assert_eq!(listed_shop_tools(&client), ["shop__look"]);
-    assert_eq!(
-        client.call("shop__buy", "{}").error_code(),
-        Some(-32602),
+    assert!(
+        client.call("shop__buy", "{}").is_error(),
         "the changed tool cannot be called"
     );
     let server = hub.show_server("shop");

@@ -67,15 +67,21 @@ impl Pipeline {
     ///
     /// # Errors
     /// Returns an error if the protocol demands one: for an unknown tool, for bad params, and for
-    /// the server's own errors. A denied call, arguments that do not match the schema, and a server
-    /// that failed are results with `isError`, which a model can read.
+    /// the server's own errors. A denied call, a tool that waits for acceptance, arguments that do
+    /// not match the schema, and a server that failed are results with `isError`, which a model can
+    /// read.
     pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let mut request = parse_call(request.params)?;
         let mut tool = match self.find(handle, &mut request).await {
             Err(error) => {
-                self.record_unknown(&request, handle, &error).await?;
+                self.record_refused(&request, handle, &error.message)
+                    .await?;
                 return Err(error);
+            }
+            Ok(Found::Withheld(why)) => {
+                self.record_refused(&request, handle, &why).await?;
+                return Ok(error_result(&why));
             }
             Ok(Found::Tool(tool)) => tool,
             Ok(Found::Answer(answer)) => {
@@ -207,17 +213,16 @@ impl Pipeline {
         }
     }
 
-    /// Records a call of a tool that no server has.
-    async fn record_unknown(
+    /// Records a call of a tool that no server has, or that waits for acceptance.
+    async fn record_refused(
         &self,
         request: &CallRequest<'_>,
         handle: &ClientHandle,
-        error: &RpcError,
+        reason: &str,
     ) -> Result<(), RpcError> {
         let call = request.without_server(handle, "");
-        let reason = error.message.clone();
         self.gate
-            .record_answered(&call, Decision::Denied, reason)
+            .record_answered(&call, Decision::Denied, reason.to_owned())
             .await
             .map_err(|refusal| RpcError::new(code::INTERNAL_ERROR, refusal.to_string()))
     }
@@ -237,6 +242,13 @@ impl Pipeline {
         }
         let unknown =
             |name: &str| RpcError::new(code::INVALID_PARAMS, format!("Unknown tool: {name}"));
+        let find_withheld = |name: &str| {
+            let withheld = self.router.find_withheld(handle.session(), name)?;
+            Some(Found::Withheld(withheld.to_string()))
+        };
+        if let Some(answer) = find_withheld(&request.name) {
+            return Ok(answer);
+        }
         let view = self
             .router
             .deferring_view(handle.session())
@@ -251,10 +263,9 @@ impl Pipeline {
             },
             name @ deferred::TOOL_CALL => match deferred::parse_call(&request.arguments) {
                 Ok((name, arguments)) => {
-                    let tool = view
-                        .find(CapabilityKind::Tools, &name)
-                        .cloned()
-                        .ok_or_else(|| unknown(&name))?;
+                    let Some(tool) = view.find(CapabilityKind::Tools, &name).cloned() else {
+                        return find_withheld(&name).ok_or_else(|| unknown(&name));
+                    };
                     request.arguments = arguments_object(Some(&arguments))?;
                     request.params.set("arguments", arguments);
                     Ok(Found::Tool(tool))
@@ -271,6 +282,8 @@ enum Found {
     Tool(Arc<CatalogEntry>),
     /// The answer of one of Drawbridge's own tools.
     Answer(Json),
+    /// The tool waits for acceptance, in words for the model.
+    Withheld(String),
 }
 
 /// A `tools/call` as the client sent it.

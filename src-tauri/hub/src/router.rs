@@ -19,7 +19,7 @@ use drawbridge_upstream::{
 };
 
 use crate::{
-    catalog::{Catalog, CatalogEntry, CatalogView, deferred},
+    catalog::{Catalog, CatalogEntry, CatalogView, Withheld, deferred},
     policy::{GuardedRequest, Permitted},
     registry::Registry,
 };
@@ -89,6 +89,12 @@ impl Router {
         }
         Box::pin(self.catalog.refresh_stale()).await;
         lookup(&self.catalog.session_view(session))
+    }
+
+    /// Returns the tool that would have this exposed name if a person had accepted it.
+    pub fn find_withheld(&self, session: &ClientSession, exposed_name: &str) -> Option<Withheld> {
+        let kind = CapabilityKind::Tools;
+        self.catalog.find_withheld(session, kind, exposed_name)
     }
 
     /// Returns a server if it may run.

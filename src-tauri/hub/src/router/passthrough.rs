@@ -45,10 +45,14 @@ impl Router {
         handle: &ClientHandle,
         name: &str,
     ) -> Result<Arc<CatalogEntry>, RpcError> {
-        let unknown = || RpcError::new(code::INVALID_PARAMS, format!("Unknown prompt: {name}"));
-        self.find(handle.session(), CapabilityKind::Prompts, name)
-            .await
-            .ok_or_else(unknown)
+        let (session, kind) = (handle.session(), CapabilityKind::Prompts);
+        self.find(session, kind, name).await.ok_or_else(|| {
+            let why = match self.catalog.find_withheld(session, kind, name) {
+                Some(withheld) => withheld.to_string(),
+                None => format!("Unknown prompt: {name}"),
+            };
+            RpcError::new(code::INVALID_PARAMS, why)
+        })
     }
 
     /// Returns the server of a resource.
