@@ -191,9 +191,10 @@ impl Gate {
     /// Returns the ruling of the rules. A tool that has changed since a person accepted it is never
     /// allowed by a rule: an allow becomes an ask, and no call is counted.
     fn ruling(&self, request: &GuardedRequest) -> Ruling {
-        let is_changed = request
-            .definition()
-            .is_some_and(|definition| definition.offered.is_some());
+        let is_changed = request.kind == RequestKind::Tools
+            && request
+                .definition()
+                .is_some_and(|definition| definition.offered.is_some());
         if !is_changed {
             return self.rules.decide(&request.match_input());
         }
