@@ -281,3 +281,18 @@ fn a_client_gets_only_the_instructions_of_the_servers_in_its_profile() {
         "its profile has no server 'one'"
     );
 }
+
+#[test]
+fn a_denied_server_gives_a_client_no_instructions() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    add_server(&hub, "one", "Be brief.");
+    let (token, other) = (hub.add_client("desk"), hub.add_client("other"));
+    let instructions = |token: &str| McpClient::connect(&hub.url, token).instructions().is_some();
+    assert!(instructions(&token) && instructions(&other));
+    home.cli(&["policy", "set", "one", "deny", "--client", "desk"])
+        .expect_success();
+    assert!(!instructions(&token) && instructions(&other));
+    home.cli(&["policy", "set", "one", "deny"]).expect_success();
+    assert!(!instructions(&other));
+}

@@ -415,7 +415,11 @@ impl Hub {
 
     /// Returns the servers' instructions for a client with this scope.
     pub fn instructions(&self, client: &ClientName, scope: &ClientScope) -> Option<String> {
-        self.catalog.instructions(client, scope, |_| true)
+        let may_speak = |id: &ServerId| {
+            let server = self.registry.get(id);
+            server.is_ok_and(|server| !self.rules.denies_everything(client, &server))
+        };
+        self.catalog.instructions(client, scope, may_speak)
     }
 
     /// Returns whether the server exists and may run.

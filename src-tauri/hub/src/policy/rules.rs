@@ -45,6 +45,23 @@ pub struct MatchInput<'a> {
     pub arguments: Option<&'a RawValue>,
 }
 
+impl<'a> MatchInput<'a> {
+    /// Returns what all requests of a kind have in common that belong to this client and this
+    /// server.
+    fn of_kind(kind: RequestKind, client: &'a ClientName, server: &'a RegisteredServer) -> Self {
+        Self {
+            kind,
+            client: Some(client),
+            session: None,
+            server,
+            tool: "",
+            definition: "",
+            annotations: &Annotations::NONE,
+            arguments: None,
+        }
+    }
+}
+
 /// The effect of the rules on a call, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
@@ -134,17 +151,17 @@ impl Rules {
         client: &ClientName,
         server: &RegisteredServer,
     ) -> bool {
-        let input = MatchInput {
-            kind,
-            client: Some(client),
-            session: None,
-            server,
-            tool: "",
-            definition: "",
-            annotations: &Annotations::NONE,
-            arguments: None,
-        };
-        self.evaluate(&input).effect == Effect::Deny
+        self.evaluate(&MatchInput::of_kind(kind, client, server))
+            .effect
+            == Effect::Deny
+    }
+
+    /// Returns whether rules deny requests of every kind between this client and this server.
+    pub fn denies_everything(&self, client: &ClientName, server: &RegisteredServer) -> bool {
+        RequestKind::ALL.iter().all(|kind| {
+            let input = MatchInput::of_kind(*kind, client, server);
+            self.find_denial(&input).is_some()
+        })
     }
 
     /// Returns the ruling if a rule denies the request. The request is not counted.
