@@ -81,7 +81,7 @@ fn a_bridge_that_starts_while_the_hub_exits_gets_another_hub() {
     let spec = json!({"command": program, "args": ["--stay"], "timeouts": {"stop_ms": 7_000}});
     home.cli(&["servers", "list"]).expect_success();
     write_spec(&home, "slow", &spec.to_string());
-    home.cli(&["servers", "accept", "slow"]).expect_success();
+    home.accept_server("slow");
     home.cli(&["policy", "set", "slow", "allow"])
         .expect_success();
     let mut bridge = Bridge::open_with(&home, "editor", &["--exit-when-idle", "1"]);

@@ -357,9 +357,7 @@ fn tokens_of_one_client_are_not_used_by_another() {
     wait_until("the server waits for acceptance", || {
         some_if(hub.show_server("protected")["state"] == "needs_acceptance")
     });
-    desktop
-        .cli(&["servers", "accept", "protected"])
-        .expect_success();
+    desktop.accept_server("protected");
     wait_until("a person has to sign in again", || {
         some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });

@@ -145,7 +145,7 @@ fn a_new_spec_file_starts_nothing_until_it_is_accepted() {
         Vec::<String>::new(),
         "the new server was not started"
     );
-    home.cli(&["servers", "accept", "probe"]).expect_success();
+    home.accept_server("probe");
     hub.wait_until_synced("probe");
     assert!(
         lists_probe_tools(&client),
@@ -252,4 +252,57 @@ fn a_failed_start_shows_what_to_do() {
         lists_probe_tools(&hub.connect_client("desk")),
         "the other server is not affected"
     );
+}
+
+#[test]
+fn the_shell_accepts_only_what_it_was_told_or_what_a_person_confirmed() {
+    let home = Home::new();
+    home.cli(&["servers", "list"]).expect_success();
+    let spec = json!({"url": "http://127.0.0.1:9/mcp", "bearer_token": "${keyring:github.TOKEN}"});
+    write_spec(&home, "weather", &spec.to_string());
+
+    let shown = home.cli(&["servers", "show", "weather"]).expect_success();
+    assert!(
+        shown
+            .stdout()
+            .contains("github.TOKEN is not a secret of this server"),
+        "{}",
+        shown.stdout()
+    );
+    let refused = home.cli(&["servers", "accept", "weather"]);
+    assert_eq!(refused.exit_code(), 1);
+    assert!(
+        refused.stderr().contains("--identity"),
+        "{}",
+        refused.stderr()
+    );
+
+    let view = home
+        .cli(&["servers", "show", "weather", "--json"])
+        .expect_json();
+    let identity = view["identity"].as_str().expect("an identity");
+    let accept = ["servers", "accept", "weather", "--identity", identity];
+    let refused = home.cli(&accept);
+    assert_eq!(refused.exit_code(), 1);
+    assert!(
+        refused.stderr().contains("github.TOKEN"),
+        "{}",
+        refused.stderr()
+    );
+    home.cli(&[&accept[..], &["--grant-secret", "github.TOKEN"]].concat())
+        .expect_success();
+    let view = home
+        .cli(&["servers", "show", "weather", "--json"])
+        .expect_json();
+    assert_eq!(view["acceptance"], "accepted");
+
+    write_spec(
+        &home,
+        "weather",
+        &json!({"name": "GitHub", "url": spec["url"], "bearer_token": spec["bearer_token"]})
+            .to_string(),
+    );
+    let shown = home.cli(&["servers", "show", "weather"]).expect_success();
+    let differences = "/name\n      - (none)\n      + \"GitHub\"";
+    assert!(shown.stdout().contains(differences), "{}", shown.stdout());
 }

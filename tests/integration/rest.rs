@@ -63,8 +63,7 @@ fn a_server_added_by_a_script_starts_nothing_until_accepted() {
     );
     assert!(home.server_processes().is_empty(), "nothing was started");
 
-    home.cli(&["servers", "accept", "scripted"])
-        .expect_success();
+    home.accept_server("scripted");
     let (status, verified) = admin("POST", "/api/mcp/servers/scripted/verify", None);
     assert_eq!(
         (status, &verified["server_name"]),
@@ -96,16 +95,18 @@ fn a_server_added_by_a_script_starts_nothing_until_accepted() {
         patched["spec"]["command"], program,
         "the other fields are unchanged"
     );
-    let (status, renamed) = admin(
-        "PATCH",
-        "/registry/servers/scripted",
-        Some(&json!({"env": null, "name": "Other"})),
-    );
-    assert_eq!(
-        (status, &renamed["acceptance"]),
-        (200, &json!("accepted")),
-        "the command is the accepted one again"
-    );
+    for (patch, acceptance) in [
+        (json!({"env": null}), "accepted"),
+        (json!({"name": "Other"}), "changed"),
+        (json!({"name": "Scripted", "enabled": false}), "accepted"),
+    ] {
+        let (status, patched) = admin("PATCH", "/registry/servers/scripted", Some(&patch));
+        assert_eq!(
+            (status, &patched["acceptance"]),
+            (200, &json!(acceptance)),
+            "{patched}"
+        );
+    }
     let (status, replaced) = admin(
         "PUT",
         "/registry/servers/scripted",

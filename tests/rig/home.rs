@@ -120,6 +120,17 @@ impl Home {
         command
     }
 
+    /// Accepts a server as it is shown now.
+    #[track_caller]
+    pub fn accept_server(&self, id: &str) {
+        let shown = self.cli(&["servers", "show", id, "--json"]).expect_json();
+        let identity = shown["identity"]
+            .as_str()
+            .expect("a server has an identity");
+        self.cli(&["servers", "accept", id, "--identity", identity])
+            .expect_success();
+    }
+
     /// Runs the command line on this home's data folder.
     pub fn cli(&self, arguments: &[&str]) -> CliOutput {
         let (own_arguments, server_command) =

@@ -69,6 +69,13 @@ pub(crate) enum Failure {
         "'{server}' has no new or changed definition named '{name}'; see `drawbridge servers show {server}`"
     )]
     NothingToAccept { server: ServerId, name: String },
+    #[error(
+        "`servers accept` asks at a terminal, and there is none. Check the server with \
+         `drawbridge servers show {server}`, then accept what you saw with `--identity DIGEST`."
+    )]
+    AcceptWithoutTerminal { server: ServerId },
+    #[error("'{server}' was not accepted")]
+    NotAccepted { server: ServerId },
     #[error("the call failed; see the text above")]
     ToolFailed,
 }

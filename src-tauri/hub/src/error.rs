@@ -96,9 +96,12 @@ impl From<JournalError> for ApiError {
 impl From<RegistryError> for ApiError {
     fn from(error: RegistryError) -> Self {
         let code = match &error {
-            RegistryError::BadName | RegistryError::Spec(_) => ErrorCode::Invalid,
+            RegistryError::BadName
+            | RegistryError::NothingToGrant { .. }
+            | RegistryError::Spec(_) => ErrorCode::Invalid,
             RegistryError::Taken(_)
             | RegistryError::MayNotRun(_)
+            | RegistryError::NotGranted { .. }
             | RegistryError::Overwritten(_) => ErrorCode::Conflict,
             RegistryError::Unknown(_) => ErrorCode::NotFound,
             RegistryError::Io { .. } | RegistryError::Store(_) => ErrorCode::Unavailable,

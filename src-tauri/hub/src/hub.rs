@@ -195,6 +195,7 @@ impl Hub {
         )
         .await?;
         let connector = Connector::new(
+            Arc::new(registry.clone()),
             events.clone(),
             logs.clone(),
             secrets.clone(),

@@ -2,6 +2,7 @@
 //! program may write these files, because Drawbridge starts a server only after the user has
 //! accepted its spec.
 
+mod accepted;
 mod import;
 pub mod manifest;
 pub mod presets;
@@ -9,23 +10,28 @@ mod spec_file;
 mod watch;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use accepted::Accepted;
 use arc_swap::ArcSwap;
 use drawbridge_model::{
     acceptance::AcceptanceState,
-    clock,
+    clock, digest,
     event::{Event, Events},
     ids::{ServerId, Timestamp},
     names, protocol,
-    spec::{RegisteredServer, ServerSpec, SpecError},
+    spec::{
+        RegisteredServer, ServerSpec, SpecError,
+        changes::{self, SpecChange},
+    },
 };
-use drawbridge_store::{Store, StoreError};
-use drawbridge_upstream::DirtySet;
+use drawbridge_store::{Store, StoreError, secrets::SecretScope, table::server::AcceptedColumns};
+use drawbridge_upstream::{Acceptances, DirtySet};
 
+pub use accepted::foreign_secrets;
 pub use import::{EntryError, ImportError, ImportedServer, read_specs};
 pub use spec_file::BrokenFile;
 pub use watch::Watch;
@@ -52,6 +58,13 @@ pub enum RegistryError {
         "another program changed the spec file of '{0}' at the same moment; check it, then try again"
     )]
     Overwritten(ServerId),
+    #[error(
+        "the server '{id}' would use secrets that are not its own: {names}. If it is meant to have them, grant \
+         each of them: check its box, or add `--grant-secret NAME`"
+    )]
+    NotGranted { id: ServerId, names: String },
+    #[error("the spec of '{id}' does not refer to a secret of another server named '{name}'")]
+    NothingToGrant { id: ServerId, name: String },
     #[error("the spec is invalid: {0}")]
     Spec(#[from] SpecError),
     #[error("the spec file {file}: {source}")]
@@ -63,13 +76,6 @@ pub enum RegistryError {
     Store(#[from] StoreError),
 }
 
-/// The identity of a server that the user accepted.
-struct AcceptedIdentity {
-    identity: String,
-    /// When the server was first accepted, whatever its identity was then.
-    since: Timestamp,
-}
-
 /// The registry. Cheap to clone.
 #[derive(Clone)]
 pub struct Registry {
@@ -77,7 +83,7 @@ pub struct Registry {
     store: Store,
     events: Events,
     specs: Arc<ArcSwap<Specs>>,
-    accepted: Arc<Mutex<BTreeMap<ServerId, AcceptedIdentity>>>,
+    accepted: Arc<Mutex<BTreeMap<ServerId, Accepted>>>,
     /// Held while an acceptance is written, so that memory and store get them in the same order.
     write_lock: Arc<tokio::sync::Mutex<()>>,
     reloading: Arc<Mutex<()>>,
@@ -98,18 +104,17 @@ impl Registry {
         changes: DirtySet<ServerId>,
     ) -> Result<Self, RegistryError> {
         spec_file::create_folder(&folder)?;
-        let accepted = store.servers().await?;
-        let accepted = accepted.into_iter().filter_map(|row| {
-            let since = row.accepted_at.unwrap_or(Timestamp(0));
-            Some((
-                row.id,
-                AcceptedIdentity {
-                    identity: row.accepted_identity?,
-                    since,
-                },
-            ))
-        });
-        let accepted = accepted.collect();
+        let mut without_spec = Vec::new();
+        let mut accepted = BTreeMap::new();
+        for row in store.servers().await? {
+            let (id, has_no_spec) = (row.id.clone(), row.accepted_spec.is_none());
+            if let Some(of_server) = Accepted::from_row(row) {
+                if has_no_spec {
+                    without_spec.push(id.clone());
+                }
+                accepted.insert(id, of_server);
+            }
+        }
         let registry = Self {
             folder: Arc::new(folder),
             store,
@@ -121,7 +126,25 @@ impl Registry {
             changes,
         };
         registry.reload();
+        registry.complete_acceptances(&without_spec).await?;
         Ok(registry)
+    }
+
+    /// Records the specs of servers that were accepted when only the identity was stored, if the
+    /// identity is still the same.
+    async fn complete_acceptances(&self, ids: &[ServerId]) -> Result<(), RegistryError> {
+        for id in ids {
+            let Ok(server) = self.get(id) else { continue };
+            let is_same = self
+                .accepted()
+                .get(id)
+                .is_some_and(|accepted| accepted.identity == server.identity);
+            if is_same {
+                self.accept(&server, foreign_secrets(id, &server.spec))
+                    .await?;
+            }
+        }
+        Ok(())
     }
 
     /// Watches the folder until the returned value is dropped.
@@ -153,28 +176,43 @@ impl Registry {
     }
 
     pub fn acceptance(&self, server: &RegisteredServer) -> AcceptanceState {
-        match self
-            .accepted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.accepted()
             .get(&server.id)
-        {
-            None => AcceptanceState::New,
-            Some(accepted) if accepted.identity == server.identity => AcceptanceState::Accepted,
-            Some(_) => AcceptanceState::Changed,
-        }
+            .map_or(AcceptanceState::New, |accepted| accepted.state(server))
+    }
+
+    /// Returns how a server's spec differs from the accepted one; nothing if it was never accepted.
+    pub fn list_changes(&self, server: &RegisteredServer) -> Vec<SpecChange> {
+        let accepted = self.accepted();
+        let accepted = accepted.get(&server.id).and_then(|a| a.spec.as_ref());
+        let offered = accepted::without_literal_secrets(&server.spec);
+        accepted.map_or_else(Vec::new, |spec| changes::list_changes(spec, &offered))
+    }
+
+    /// Returns the digest of all that a person accepts of a server. In contrast to the server's
+    /// identity it covers the whole spec.
+    pub fn offered_identity(server: &RegisteredServer) -> String {
+        let spec = serde_json::to_string(&server.spec).expect("a spec can be written as JSON");
+        digest::sha256_parts(&[server.identity.as_bytes(), spec.as_bytes()])
+    }
+
+    /// Returns the secrets of others that a person granted to a server.
+    pub fn granted_secrets(&self, id: &ServerId) -> BTreeSet<String> {
+        let accepted = self.accepted();
+        accepted
+            .get(id)
+            .map(|accepted| accepted.granted_secrets.clone())
+            .unwrap_or_default()
     }
 
     /// Returns when a server was first accepted, or the latest possible time if it never was.
     pub fn accepted_since(&self, id: &ServerId) -> Timestamp {
-        let accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        accepted
+        self.accepted()
             .get(id)
             .map_or(Timestamp(i64::MAX), |accepted| accepted.since)
     }
 
-    /// Returns true if the server may be started: its spec is enabled, and its current identity is
-    /// accepted.
+    /// Returns true if the server may be started: its spec is enabled and accepted.
     pub fn may_run(&self, server: &RegisteredServer) -> bool {
         server.spec.enabled && self.acceptance(server) == AcceptanceState::Accepted
     }
@@ -215,41 +253,108 @@ impl Registry {
         id: &ServerId,
         spec: &ServerSpec,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
+        self.write_file(id, spec, None)
+    }
+
+    /// Writes a spec file atomically, and records that the user accepts it with these secrets of
+    /// others. The server keeps running in between if it may.
+    ///
+    /// # Errors
+    /// Returns an error in the cases of [`Registry::write`] and [`Registry::accept`].
+    pub async fn write_accepted(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+        granted_secrets: BTreeSet<String>,
+    ) -> Result<Arc<RegisteredServer>, RegistryError> {
+        check_grants(id, spec, &granted_secrets)?;
+        let _one_at_a_time = self.write_lock.lock().await;
+        let offered = RegisteredServer::new(id.clone(), spec.clone(), self.spec_path(id));
+        let accepted = Accepted::new(&offered, granted_secrets, self.first_accepted(id));
+        let before = self.accepted().get(id).cloned();
+        let outcome = match self.write_file(id, spec, Some(accepted.clone())) {
+            Ok(written) => self.store_accepted(id, &accepted).await.map(|()| written),
+            Err(error) => Err(error),
+        };
+        if outcome.is_err() {
+            let mut accepted = self.accepted();
+            match before {
+                Some(before) => drop(accepted.insert(id.clone(), before)),
+                None => drop(accepted.remove(id)),
+            }
+            drop(accepted);
+            self.changes.insert(id.clone());
+        }
+        outcome
+    }
+
+    /// Writes the file, and reads it. `accepted` takes effect together with the new spec.
+    fn write_file(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+        accepted: Option<Accepted>,
+    ) -> Result<Arc<RegisteredServer>, RegistryError> {
         protocol::check_spec(spec)?;
+        let reloading = self
+            .reloading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         spec_file::create_folder(&self.folder)?;
         spec_file::write(&self.spec_path(id), spec)?;
-        self.reload();
+        let mut all_accepted = self.accepted();
+        if let Some(accepted) = accepted {
+            all_accepted.insert(id.clone(), accepted);
+        }
+        self.read_specs(&reloading);
+        drop(all_accepted);
         let written = self.get(id)?;
-        if written.identity == spec.identity() {
+        if written.spec == *spec {
             Ok(written)
         } else {
             Err(RegistryError::Overwritten(id.clone()))
         }
     }
 
-    /// Records that the user accepts the current identity of the server.
+    /// Records that the user accepts the server as it is, with these secrets of others.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written.
-    pub async fn accept(&self, server: &RegisteredServer) -> Result<(), RegistryError> {
+    /// Returns an error if the spec refers to a secret of others that is not among the granted ones,
+    /// or if the store cannot be written.
+    pub async fn accept(
+        &self,
+        server: &RegisteredServer,
+        granted_secrets: BTreeSet<String>,
+    ) -> Result<(), RegistryError> {
+        check_grants(&server.id, &server.spec, &granted_secrets)?;
         let _one_at_a_time = self.write_lock.lock().await;
-        self.store
-            .accept_server(&server.id, &server.identity)
-            .await?;
-        let mut accepted = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = accepted
-            .get(&server.id)
-            .map_or_else(clock::now, |before| before.since);
-        accepted.insert(
-            server.id.clone(),
-            AcceptedIdentity {
-                identity: server.identity.clone(),
-                since,
-            },
-        );
-        drop(accepted);
+        let accepted = Accepted::new(server, granted_secrets, self.first_accepted(&server.id));
+        self.store_accepted(&server.id, &accepted).await?;
+        self.accepted().insert(server.id.clone(), accepted);
         self.notify_changed(&server.id);
         Ok(())
+    }
+
+    async fn store_accepted(
+        &self,
+        id: &ServerId,
+        accepted: &Accepted,
+    ) -> Result<(), RegistryError> {
+        let write =
+            async |columns: AcceptedColumns<'_>| self.store.accept_server(id, columns).await;
+        Ok(accepted.with_columns(write).await?)
+    }
+
+    /// Returns when the server was first accepted; now if it never was.
+    fn first_accepted(&self, id: &ServerId) -> Timestamp {
+        let accepted = self.accepted();
+        accepted
+            .get(id)
+            .map_or_else(clock::now, |accepted| accepted.since)
+    }
+
+    fn accepted(&self) -> MutexGuard<'_, BTreeMap<ServerId, Accepted>> {
+        self.accepted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Removes the spec file.
@@ -258,20 +363,22 @@ impl Registry {
     /// Returns an error if the file cannot be removed.
     pub fn remove(&self, id: &ServerId) -> Result<(), RegistryError> {
         spec_file::remove(&self.spec_path(id))?;
-        self.accepted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(id);
+        self.accepted().remove(id);
         self.reload();
         Ok(())
     }
 
     /// Reads the folder again, and returns the ids of the servers that differ from before.
     pub fn reload(&self) -> Vec<ServerId> {
-        let _one_at_a_time = self
+        let reloading = self
             .reloading
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        self.read_specs(&reloading)
+    }
+
+    /// Like [`Registry::reload`], while the caller holds the lock.
+    fn read_specs(&self, _reloading: &MutexGuard<'_, ()>) -> Vec<ServerId> {
         let old = self.specs.load_full();
         let new = spec_file::read_folder(&self.folder, &old);
         if *old == new {
@@ -294,7 +401,7 @@ impl Registry {
             .servers
             .keys()
             .chain(new.servers.keys())
-            .collect::<std::collections::BTreeSet<_>>();
+            .collect::<BTreeSet<_>>();
         let mut changed: Vec<_> = ids
             .into_iter()
             .filter(|id| old.servers.get(*id) != new.servers.get(*id))
@@ -329,6 +436,38 @@ impl Registry {
     fn notify_changed(&self, id: &ServerId) {
         self.events.publish(Event::ServerChanged { id: id.clone() });
     }
+}
+
+impl Acceptances for Registry {
+    fn secret_scope(&self, server: &ServerId) -> SecretScope {
+        SecretScope::new(server.clone(), self.granted_secrets(server))
+    }
+}
+
+/// Checks that the granted secrets are those of others to which the spec refers.
+///
+/// # Errors
+/// Returns an error if one of them is missing, or if another one is granted.
+pub fn check_grants(
+    id: &ServerId,
+    spec: &ServerSpec,
+    granted: &BTreeSet<String>,
+) -> Result<(), RegistryError> {
+    let foreign = foreign_secrets(id, spec);
+    if let Some(name) = granted.difference(&foreign).next() {
+        return Err(RegistryError::NothingToGrant {
+            id: id.clone(),
+            name: name.clone(),
+        });
+    }
+    let missing: Vec<_> = foreign.difference(granted).map(String::as_str).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(RegistryError::NotGranted {
+        id: id.clone(),
+        names: missing.join(", "),
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A server's spec: the contents of its JSON file in the registry.
 
+pub mod changes;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -519,9 +521,9 @@ impl ServerSpec {
             .is_none_or(|allowed| allowed.iter().any(|name| name == tool))
     }
 
-    /// Returns the identity: the digest of what the server would start or connect to. The user
-    /// accepts this digest. A change of other fields, such as the name or a timeout, does not need
-    /// to be accepted again.
+    /// Returns the identity: the digest of what the server would start or connect to. Sessions,
+    /// the catalog's copies and rules are bound to it. [`changes::needs_acceptance`] decides about
+    /// the other fields.
     pub fn identity(&self) -> String {
         let parts = (
             &self.command,

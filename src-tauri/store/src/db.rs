@@ -57,6 +57,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "definition_kinds",
         include_str!("migrations/0012_definition_kinds.sql"),
     ),
+    (
+        13,
+        "accepted_specs",
+        include_str!("migrations/0013_accepted_specs.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

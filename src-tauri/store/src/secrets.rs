@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::{cause::Cause, secret::KeyringStatus};
+use drawbridge_model::{cause::Cause, ids::ServerId, secret::KeyringStatus};
 use tokio::{
     sync::oneshot,
     time::{Instant, timeout},
@@ -25,7 +25,7 @@ use tokio::{
 
 pub use in_memory::InMemory;
 pub use keyring::Keyring;
-pub use reference::{format_reference, referenced_names};
+pub use reference::{SecretScope, format_reference, is_own_secret, referenced_names};
 
 /// The prefix of the names that Drawbridge uses for itself. No spec may refer to such a name, and
 /// no person can set one.
@@ -64,6 +64,9 @@ impl Drop for Secret {
 pub enum SecretError {
     #[error("The keyring holds no secret named '{0}'")]
     Missing(String),
+    /// The secret belongs to another server, and no person granted it.
+    #[error("The server may not use the secret '{name}', because nobody granted it to '{server}'")]
+    NotGranted { name: String, server: ServerId },
     #[error("The keyring is locked")]
     Locked,
     /// The keyring does not report that it is locked, and yet does not answer.
@@ -95,6 +98,11 @@ impl SecretError {
             Self::Missing(name) => {
                 format!("Set the secret: edit the server, or run `drawbridge secrets set {name}`.")
             }
+            Self::NotGranted { name, server } => format!(
+                "Grant the secret: accept the server on its screen, or with \
+                 `drawbridge servers accept {server} --grant-secret {name}`. \
+                 Or give the server a secret of its own: `{server}.NAME`."
+            ),
             Self::Locked => "Unlock the keyring (log in to your desktop session), then restart the server.".into(),
             Self::NoAnswer => {
                 "Answer the keyring's prompt if it shows one, or try again later. Then restart the server."
@@ -177,16 +185,18 @@ impl Secrets {
     /// so that the log can mask it.
     ///
     /// # Errors
-    /// Returns an error if one of the secrets is missing or cannot be read.
+    /// Returns an error if one of the secrets is outside the scope, is missing or cannot be read.
     pub async fn resolve(
         &self,
         values: &BTreeMap<String, String>,
+        scope: &SecretScope,
     ) -> Result<(BTreeMap<String, String>, Vec<Secret>), SecretError> {
         let mut resolved = BTreeMap::new();
         let mut used = Vec::new();
         for (key, text) in values {
             let mut text = text.clone();
             for name in referenced_names(&text) {
+                scope.check(&name)?;
                 let secret = if name.starts_with(RESERVED_PREFIX) {
                     None
                 } else {

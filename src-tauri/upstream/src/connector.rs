@@ -14,7 +14,7 @@ use drawbridge_model::{
 };
 use drawbridge_store::{
     logs::Logs,
-    secrets::{Secret, Secrets},
+    secrets::{Secret, SecretScope, Secrets},
 };
 use tokio::{
     sync::mpsc,
@@ -45,9 +45,16 @@ const MAX_START: Duration = Duration::from_secs(300);
 const CPU_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 const MIN_CPU_MS: u64 = 20;
 
+/// Knows what a person accepted. It is asked at each start of a server.
+pub trait Acceptances: Send + Sync {
+    /// Returns the secrets that a server may use.
+    fn secret_scope(&self, server: &ServerId) -> SecretScope;
+}
+
 /// Makes connections. Cheap to clone.
 #[derive(Clone)]
 pub struct Connector {
+    acceptances: Arc<dyn Acceptances>,
     events: Events,
     logs: Logs,
     secrets: Secrets,
@@ -70,6 +77,7 @@ pub struct Connected {
 
 impl Connector {
     pub fn new(
+        acceptances: Arc<dyn Acceptances>,
         events: Events,
         logs: Logs,
         secrets: Secrets,
@@ -77,6 +85,7 @@ impl Connector {
         guard: Guard,
     ) -> Self {
         Self {
+            acceptances,
             events,
             logs,
             secrets,
@@ -86,6 +95,15 @@ impl Connector {
             ids: RequestIds::default(),
             negotiations: NegotiationCache::default(),
             meter: UsageMeter::default(),
+        }
+    }
+
+    /// Returns a connector for a spec that was not accepted, but that a person verifies.
+    #[must_use]
+    pub fn with_acceptances(&self, acceptances: Arc<dyn Acceptances>) -> Self {
+        Self {
+            acceptances,
+            ..self.clone()
         }
     }
 
@@ -257,7 +275,7 @@ impl Connector {
     ) -> Result<Transport, UpstreamError> {
         match (&spec.command, &spec.url) {
             (Some(command), Some(url)) => {
-                let launch = self.prepare_launch(spec, command).await?;
+                let launch = self.prepare_launch(id, spec, command).await?;
                 let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
                 let served =
                     LocalHttpServer::start(id, &launch, url, time_limit, &self.guard, &self.logs)
@@ -281,7 +299,7 @@ impl Connector {
                 let command = command
                     .as_deref()
                     .expect("a checked spec has a command or a URL");
-                let launch = self.prepare_launch(spec, command).await?;
+                let launch = self.prepare_launch(id, spec, command).await?;
                 let transport = StdioTransport::start(
                     id.clone(),
                     &launch,
@@ -303,12 +321,13 @@ impl Connector {
         events: EventSender,
         negotiation: Negotiation,
     ) -> Result<Transport, UpstreamError> {
-        let (headers, used) = self.secrets.resolve(&spec.all_headers()).await?;
+        let scope = self.acceptances.secret_scope(id);
+        let (headers, used) = self.secrets.resolve(&spec.all_headers(), &scope).await?;
         self.mask_secrets(&used);
         let target = HttpTarget {
             url: url.to_owned(),
             headers,
-            bearer: self.authorizer.bearer(id, spec),
+            bearer: self.authorizer.bearer(id, spec, scope),
         };
         if negotiation == Negotiation::LegacySse {
             let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
@@ -322,10 +341,12 @@ impl Connector {
 
     async fn prepare_launch(
         &self,
+        id: &ServerId,
         spec: &ServerSpec,
         command: &str,
     ) -> Result<Launch, UpstreamError> {
-        let (env, used) = self.secrets.resolve(&spec.env).await?;
+        let scope = self.acceptances.secret_scope(id);
+        let (env, used) = self.secrets.resolve(&spec.env, &scope).await?;
         self.mask_secrets(&used);
         Ok(Launch {
             command: command.to_owned(),

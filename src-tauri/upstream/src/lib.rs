@@ -37,7 +37,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 pub use client_requests::ClientRequestGate;
-pub use connector::{Connected, Connector};
+pub use connector::{Acceptances, Connected, Connector};
 pub use dirty_set::DirtySet;
 pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
 pub use handshake::{NegotiationCache, package_name};

@@ -32,7 +32,7 @@ use drawbridge_model::{
 use drawbridge_store::{
     Store, StoreError,
     logs::Logs,
-    secrets::{SecretError, Secrets},
+    secrets::{SecretError, SecretScope, Secrets},
     settings::Settings,
 };
 use url::Url;
@@ -139,12 +139,12 @@ impl Authorizer {
 
     /// Returns the authorization for requests to a server, or `None` if the server's spec
     /// authorizes them itself or a token would cross the network in plain text.
-    pub fn bearer(&self, id: &ServerId, spec: &ServerSpec) -> Option<Bearer> {
-        Some(Bearer::new(
-            self.clone(),
-            id.clone(),
-            self.account(spec).ok()?,
-        ))
+    ///
+    /// `scope` limits the secrets that the spec's OAuth client may use.
+    pub fn bearer(&self, id: &ServerId, spec: &ServerSpec, scope: SecretScope) -> Option<Bearer> {
+        let account = self.account(spec).ok()?;
+        account.set_own_client(spec.oauth.clone(), scope);
+        Some(Bearer::new(self.clone(), id.clone(), account))
     }
 
     /// Returns whether a person is signed in to the server, or has to sign in.
@@ -169,13 +169,20 @@ impl Authorizer {
         Some(self.account(spec).ok()?.challenge()?.reason())
     }
 
-    /// Starts an attempt to sign in, or returns the attempt that is still running.
+    /// Starts an attempt to sign in, or returns the attempt that is still running. `scope` limits the
+    /// secrets that the spec's OAuth client may use.
     ///
     /// # Errors
     /// Returns an error if the server does not support a sign-in, if its authorization server
     /// breaks the rules, or if the keyring cannot be used.
-    pub async fn sign_in(&self, id: &ServerId, spec: &ServerSpec) -> Result<SignIn, OauthError> {
+    pub async fn sign_in(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+        scope: SecretScope,
+    ) -> Result<SignIn, OauthError> {
         let account = self.account(spec)?;
+        account.set_own_client(spec.oauth.clone(), scope);
         let _one_at_a_time = self.0.beginning.lock().await;
         if let Some(running) = self
             .attempt(id)
@@ -241,11 +248,8 @@ impl Authorizer {
             .unwrap_or_else(PoisonError::into_inner);
         let account = accounts
             .entry(key.clone())
-            .or_insert_with(|| Arc::new(Account::new(key)))
-            .clone();
-        drop(accounts);
-        account.set_own_client(spec.oauth.clone());
-        Ok(account)
+            .or_insert_with(|| Arc::new(Account::new(key)));
+        Ok(account.clone())
     }
 
     fn attempts(&self) -> MutexGuard<'_, BTreeMap<ServerId, Attempt>> {

@@ -102,7 +102,7 @@ fn assert_nothing_allowed_after(damage: impl FnOnce(&Home)) {
         client.call("faulty__echo", "{}").error_code().is_some(),
         "no tool can be called"
     );
-    home.cli(&["servers", "accept", "faulty"]).expect_success();
+    home.accept_server("faulty");
     hub.wait_until_synced("faulty");
     assert!(
         client.list_tools().contains(&"faulty__echo".to_owned()),
@@ -177,7 +177,7 @@ fn a_hub_with_a_damaged_catalog_cache_starts_and_refreshes() {
     hub.stop(Signal::SIGTERM);
     damage_table(&home, "capability");
     let hub = Hub::serve(&home);
-    home.cli(&["servers", "accept", "faulty"]).expect_success();
+    home.accept_server("faulty");
     home.cli(&["servers", "sync", "faulty"]).expect_success();
     let tools = hub.connect_client("desk").list_tools();
     assert!(tools.contains(&"faulty__echo".to_owned()), "{tools:?}");

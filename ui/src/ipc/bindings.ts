@@ -7,13 +7,18 @@
 export type AcceptDefinitions = { id: ServerId, definitions: Array<DefinitionId>, };
 
 /**
- * `servers.accept`: accepts the present identity of a server, so that it may start.
+ * `servers.accept`: accepts a server as it is shown now, so that it may start.
  */
 export type AcceptServer = { id: ServerId, 
 /**
  * The identity that the person saw. A server with another identity is not accepted.
  */
-identity: string, };
+identity: string, 
+/**
+ * The secrets of other servers that the server may use: all those in `foreign_secrets`, which a
+ * person grants one by one.
+ */
+grant_secrets: Array<string>, };
 
 /**
  * Whether a person has accepted a current definition of a server, or its current identity (its
@@ -39,7 +44,12 @@ export type AddServer = { spec: ServerSpec, secrets: SecretValues,
  * Whether the server has to wait for acceptance. By default a server that a person adds is
  * accepted.
  */
-pending: boolean, };
+pending: boolean, 
+/**
+ * The secrets of other servers that the server may use. All to which the spec refers have to
+ * be named, unless the server is pending.
+ */
+grant_secrets: Array<string>, };
 
 /**
  * `approvals.allow_retry`: allows an identical retry of a call that nobody decided in time. The
@@ -1452,9 +1462,20 @@ export type ServerView = { id: ServerId, name: string, spec: ServerSpec,
  */
 file: string, acceptance: AcceptanceState, 
 /**
- * The digest of what the spec starts or connects to; `servers.accept` names it.
+ * The digest of all that a person accepts: the spec and what it starts or connects to.
+ * `servers.accept` names it.
  */
-identity: string, state: ServerState, 
+identity: string, 
+/**
+ * How the spec differs from the one that a person accepted last; empty if nobody has accepted
+ * one. A change that only narrows what the server can do is listed, but need not be accepted.
+ */
+changes: Array<SpecChange>, 
+/**
+ * The secrets that the spec refers to and that are not the server's own (named `ID.*`). A
+ * person has to grant each of them.
+ */
+foreign_secrets: Array<string>, state: ServerState, 
 /**
  * Why the server is in this state, in plain words; empty if there is nothing to report.
  */
@@ -1680,6 +1701,23 @@ export type SignInState = { "kind": "waiting_for_browser" } | { "kind": "exchang
  */
 export type SignOutServer = { id: ServerId, };
 
+/**
+ * A field of a spec that differs from the accepted spec.
+ */
+export type SpecChange = { 
+/**
+ * A JSON pointer into the file, such as `/args` or `/env/TOKEN`.
+ */
+field: string, 
+/**
+ * The accepted value; null if the field was not set.
+ */
+before: unknown, 
+/**
+ * The value in the file now; null if the field is not set any more.
+ */
+after: unknown, };
+
 export type StorageHealth = { 
 /**
  * The number of clients with an open session.
@@ -1852,9 +1890,14 @@ digest: string, };
  */
 export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValues, 
 /**
- * Whether the server has to wait for acceptance if its identity differs from the accepted one.
+ * Whether the server has to wait for acceptance if the new spec widens what it can do.
  */
-pending: boolean, };
+pending: boolean, 
+/**
+ * The secrets of other servers that the server may use from now on, in addition to those that a
+ * person has granted to it before.
+ */
+grant_secrets: Array<string>, };
 
 /**
  * How closely the arguments of a call have to match the tool's schema. In any case they are sent
@@ -1908,7 +1951,16 @@ export type VerifyServer = { id: ServerId, };
  * `servers.verify_spec`: verifies a spec that is not saved. Its secrets are passed on and not
  * stored.
  */
-export type VerifySpec = { spec: ServerSpec, secrets: SecretValues, };
+export type VerifySpec = { 
+/**
+ * The server that the spec is for; null for a new one.
+ */
+id: ServerId | null, spec: ServerSpec, secrets: SecretValues, 
+/**
+ * The secrets of other servers that the spec may use, in addition to those that a person has
+ * granted to the server.
+ */
+grant_secrets: Array<string>, };
 
 /**
  * Whether the catalog view of clients lists a server's tools.

@@ -20,6 +20,7 @@ import type {
   ToolView,
   VerifiedView,
 } from "../ipc";
+import { listSpecSecrets } from "./specSecrets";
 import { Reloader } from "./reloader";
 
 export class Servers {
@@ -63,27 +64,46 @@ export class Servers {
     return this.ipc.call("servers.fill_manifest", params);
   }
 
-  verifySpec(spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
-    return this.ipc.call("servers.verify_spec", { spec, secrets });
+  /** Verifies a spec that is not saved. `id` is the server that is edited; null for a new one. */
+  verifySpec(id: string | null, spec: ServerSpec, secrets: SecretValues): Promise<VerifiedView> {
+    return this.ipc.call("servers.verify_spec", { id, spec, secrets, grant_secrets: [] });
   }
 
   verify(id: string): Promise<VerifiedView> {
     return this.ipc.call("servers.verify", { id });
   }
 
+  /**
+   * Adds a server. It is accepted, unless it would use secrets of others: a person then grants them
+   * on its page.
+   */
   async add(spec: ServerSpec, secrets: SecretValues): Promise<ServerView> {
-    return this.replace(await this.ipc.call("servers.add", { spec, secrets, pending: false }));
+    const pending = listSpecSecrets(spec).length > 0;
+    return this.replace(
+      await this.ipc.call("servers.add", { spec, secrets, pending, grant_secrets: [] }),
+    );
   }
 
-  async update(id: string, spec: ServerSpec, secrets: SecretValues): Promise<ServerView> {
+  /** Changes a server. It is accepted, unless it would use more secrets of others than before. */
+  async update(
+    { id, acceptance, foreign_secrets }: ServerView,
+    spec: ServerSpec,
+    secrets: SecretValues,
+  ): Promise<ServerView> {
+    const granted = acceptance === "accepted" ? foreign_secrets : [];
+    const pending = listSpecSecrets(spec).some(
+      (name) => !name.startsWith(`${id}.`) && !granted.includes(name),
+    );
     return this.replace(
-      await this.ipc.call("servers.update", { id, spec, secrets, pending: false }),
+      await this.ipc.call("servers.update", { id, spec, secrets, pending, grant_secrets: [] }),
     );
   }
 
   /** Accepts the server as the view shows it. A later change is not accepted. */
-  async accept({ id, identity }: ServerView): Promise<ServerView> {
-    return this.replace(await this.ipc.call("servers.accept", { id, identity }));
+  async accept({ id, identity }: ServerView, grantSecrets: string[]): Promise<ServerView> {
+    return this.replace(
+      await this.ipc.call("servers.accept", { id, identity, grant_secrets: grantSecrets }),
+    );
   }
 
   /** Returns the versions of a definition, newest first. */

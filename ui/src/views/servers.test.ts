@@ -169,10 +169,23 @@ describe("a server", () => {
     );
     expect(screen.getByTestId("server-sync").getAttribute("aria-disabled")).toBe("true");
     expect(screen.getByTestId("server-sync").getAttribute("aria-describedby")).toBeTruthy();
+    const differences = document.querySelector('[data-field="/args"]');
+    expect(differences?.textContent).toContain("1.0.0");
+    await user.click(screen.getByTestId("grant-secret"));
     await user.click(screen.getByTestId("server-accept"));
     await advanceTime(1);
-    expect(listParams("servers.accept")).toEqual([{ id: "browser", identity: "1d-browser" }]);
+    expect(listParams("servers.accept")).toEqual([
+      { id: "browser", identity: "1d-browser", grant_secrets: ["github.GITHUB_TOKEN"] },
+    ]);
     expect(screen.queryByTestId("server-accept")).toBeNull();
+  });
+
+  it("is not accepted before each secret of another server is granted", async () => {
+    await open("#/servers/browser");
+    expect(screen.getByTestId("foreign-secret").textContent).toContain("github.GITHUB_TOKEN");
+    await user.click(screen.getByTestId("server-accept"));
+    await advanceTime(1);
+    expect(listParams("servers.accept")).toEqual([]);
   });
 
   it("is removed only after a confirmation", async () => {

@@ -1,5 +1,6 @@
 //! `drawbridge servers`: manages servers and shows their states.
 
+mod accept;
 mod add;
 mod definitions;
 mod manifests;
@@ -10,9 +11,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use drawbridge_hub::api::servers::{
-    AcceptDefinitions, AcceptServer, CheckRuntimes, EnableServer, ListPresets, ListServers,
-    ReadManifest, RemoveServer, RestartServer, SecretValues, ServerView, ShowDefinitionHistory,
-    ShowServer, ShowUsage, SignOutServer, SyncServer, UpdateServer, VerifyServer,
+    AcceptDefinitions, CheckRuntimes, EnableServer, ListPresets, ListServers, ReadManifest,
+    RemoveServer, RestartServer, SecretValues, ServerView, ShowDefinitionHistory, ShowServer,
+    ShowUsage, SignOutServer, SyncServer, UpdateServer, VerifyServer,
 };
 use drawbridge_model::ids::ServerId;
 
@@ -52,6 +53,9 @@ pub(crate) enum Servers {
         /// removes the field. May be repeated.
         #[arg(value_name = "FIELD=VALUE", required = true)]
         fields: Vec<String>,
+        /// Let the server use this secret, which is not its own. May be repeated.
+        #[arg(long, value_name = "NAME")]
+        grant_secret: Vec<String>,
     },
     /// Enable a disabled server
     Enable {
@@ -63,11 +67,8 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Accept a new or changed server
-    Accept {
-        /// The server's id, as shown by `servers list`
-        id: String,
-    },
+    /// Show a new or changed server, and accept it
+    Accept(accept::AcceptArgs),
     /// Show the versions of a definition and their differences
     History {
         /// The server's id, as shown by `servers list`
@@ -165,8 +166,12 @@ impl Servers {
                     )
                     .await
             }
-            Self::Set { id, fields } => {
-                let verb = build_update(context, id, &fields).await?;
+            Self::Set {
+                id,
+                fields,
+                grant_secret,
+            } => {
+                let verb = build_update(context, id, &fields, grant_secret).await?;
                 context
                     .run_and_print(verb, |server| format_change("changed", server))
                     .await
@@ -185,15 +190,7 @@ impl Servers {
                     })
                     .await
             }
-            Self::Accept { id } => {
-                let id = ServerId::new(id);
-                let identity = context.run(ShowServer { id: id.clone() }).await?.identity;
-                context
-                    .run_and_print(AcceptServer { id, identity }, |server| {
-                        format_change("accepted", server)
-                    })
-                    .await
-            }
+            Self::Accept(accept) => accept.run(context).await,
             Self::History { id, name, kind } => {
                 let verb = ShowDefinitionHistory {
                     id: ServerId::new(id),
@@ -270,6 +267,7 @@ async fn build_update(
     context: &Context,
     id: String,
     fields: &[String],
+    grant_secrets: Vec<String>,
 ) -> Result<UpdateServer, Failure> {
     let id = ServerId::new(id);
     let spec = context.run(ShowServer { id: id.clone() }).await?.spec;
@@ -278,6 +276,7 @@ async fn build_update(
         spec: apply_fields(&spec, fields)?,
         secrets: SecretValues::default(),
         pending: false,
+        grant_secrets,
     })
 }
 

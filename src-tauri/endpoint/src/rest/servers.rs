@@ -42,6 +42,7 @@ pub(crate) async fn add(
             spec,
             secrets: SecretValues::default(),
             pending: true,
+            grant_secrets: Vec::new(),
         },
     )
     .await?;
@@ -111,6 +112,7 @@ async fn update(
             spec,
             secrets: SecretValues::default(),
             pending: true,
+            grant_secrets: Vec::new(),
         },
     )
     .await

@@ -25,7 +25,7 @@ use drawbridge_store::{
     table::{
         capability::Definitions,
         definition::{AcceptedBy, OfferedDefinition},
-        server::ServerRow,
+        server::{AcceptedColumns, ServerRow},
     },
 };
 use serde_json::json;
@@ -110,9 +110,16 @@ async fn write_data_dir(folder: &Path, generated: &[GeneratedServer]) {
         let file = folder.join("servers").join(format!("{}.json", server.id));
         fs::write(&file, serde_json::to_string(&spec).expect("a spec is JSON"))
             .expect("a spec file");
+        let spec_json = serde_json::to_string(&spec).expect("a spec is JSON");
         let identity = RegisteredServer::new(server.id.clone(), spec, file).identity;
+        let accepted = AcceptedColumns {
+            identity: &identity,
+            spec: &spec_json,
+            program: None,
+            granted_secrets: "[]",
+        };
         store
-            .accept_server(&server.id, &identity)
+            .accept_server(&server.id, accepted)
             .await
             .expect("accept the server");
         let row = ServerRow {

@@ -1,6 +1,6 @@
 //! Servers: the registry's specs, and the state of each server.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use drawbridge_model::{
     ids::{ServerId, Timestamp},
     server::{ServerState, SyncStatus, Transition},
     sign_in::{ServerSignIn, SignIn},
-    spec::ServerSpec,
+    spec::{ServerSpec, changes::SpecChange},
 };
 
 pub use capabilities::{CapabilitiesView, ShowCapabilities};
@@ -33,7 +33,10 @@ pub use sign_in::{AwaitSignIn, CancelSignIn, SignInServer, SignOutServer};
 pub use usage::{ServerUsage, ShowUsage};
 
 use super::{ApiError, Done, Verb, tools::ToolView};
-use crate::{hub::Hub, registry};
+use crate::{
+    hub::Hub,
+    registry::{self, Registry},
+};
 
 /// All servers, and the spec files that cannot be read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,8 +68,15 @@ pub struct ServerView {
     /// The path of the server's spec file.
     pub file: String,
     pub acceptance: AcceptanceState,
-    /// The digest of what the spec starts or connects to; `servers.accept` names it.
+    /// The digest of all that a person accepts: the spec and what it starts or connects to.
+    /// `servers.accept` names it.
     pub identity: String,
+    /// How the spec differs from the one that a person accepted last; empty if nobody has accepted
+    /// one. A change that only narrows what the server can do is listed, but need not be accepted.
+    pub changes: Vec<SpecChange>,
+    /// The secrets that the spec refers to and that are not the server's own (named `ID.*`). A
+    /// person has to grant each of them.
+    pub foreign_secrets: BTreeSet<String>,
     pub state: ServerState,
     /// Why the server is in this state, in plain words; empty if there is nothing to report.
     pub reason: String,
@@ -155,6 +165,10 @@ pub struct AddServer {
     /// accepted.
     #[serde(default)]
     pub pending: bool,
+    /// The secrets of other servers that the server may use. All to which the spec refers have to
+    /// be named, unless the server is pending.
+    #[serde(default)]
+    pub grant_secrets: Vec<String>,
 }
 
 /// `servers.update`: replaces a server's spec. The new spec is accepted unless `pending` is set.
@@ -165,9 +179,13 @@ pub struct UpdateServer {
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
-    /// Whether the server has to wait for acceptance if its identity differs from the accepted one.
+    /// Whether the server has to wait for acceptance if the new spec widens what it can do.
     #[serde(default)]
     pub pending: bool,
+    /// The secrets of other servers that the server may use from now on, in addition to those that a
+    /// person has granted to it before.
+    #[serde(default)]
+    pub grant_secrets: Vec<String>,
 }
 
 /// `servers.remove`: removes the spec file, its secrets, its rules and its cache, and ends its
@@ -186,13 +204,17 @@ pub struct EnableServer {
     pub enabled: bool,
 }
 
-/// `servers.accept`: accepts the present identity of a server, so that it may start.
+/// `servers.accept`: accepts a server as it is shown now, so that it may start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AcceptServer {
     pub id: ServerId,
     /// The identity that the person saw. A server with another identity is not accepted.
     pub identity: String,
+    /// The secrets of other servers that the server may use: all those in `foreign_secrets`, which a
+    /// person grants one by one.
+    #[serde(default)]
+    pub grant_secrets: Vec<String>,
 }
 
 /// `servers.verify`: connects to a saved server in a separate session, lists its tools, and ends
@@ -208,9 +230,16 @@ pub struct VerifyServer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifySpec {
+    /// The server that the spec is for; null for a new one.
+    #[serde(default)]
+    pub id: Option<ServerId>,
     pub spec: ServerSpec,
     #[serde(default)]
     pub secrets: SecretValues,
+    /// The secrets of other servers that the spec may use, in addition to those that a person has
+    /// granted to the server.
+    #[serde(default)]
+    pub grant_secrets: Vec<String>,
 }
 
 /// The result of verifying a server.
@@ -291,10 +320,8 @@ impl Verb for AddServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let id = hub.registry.new_id(&self.spec.name)?;
-        let server = lifecycle::save(hub, &id, self.spec, self.secrets).await?;
-        if !self.pending {
-            lifecycle::accept(hub, &server).await?;
-        }
+        let granted = (!self.pending).then(|| self.grant_secrets.into_iter().collect());
+        let server = lifecycle::save(hub, &id, self.spec, self.secrets, granted).await?;
         Ok(view::server_view(hub, &server))
     }
 }
@@ -304,10 +331,14 @@ impl Verb for UpdateServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         hub.registry.get(&self.id)?;
-        let server = lifecycle::save(hub, &self.id, self.spec, self.secrets).await?;
-        if !self.pending {
-            lifecycle::accept(hub, &server).await?;
-        }
+        let granted = (!self.pending).then(|| {
+            let foreign = registry::foreign_secrets(&self.id, &self.spec);
+            let mut granted = hub.registry.granted_secrets(&self.id);
+            granted.retain(|name| foreign.contains(name));
+            granted.extend(self.grant_secrets);
+            granted
+        });
+        let server = lifecycle::save(hub, &self.id, self.spec, self.secrets, granted).await?;
         Ok(view::server_view(hub, &server))
     }
 }
@@ -330,7 +361,15 @@ impl Verb for EnableServer {
             enabled: self.enabled,
             ..server.spec.clone()
         };
-        let server = hub.registry.write(&self.id, &spec)?;
+        // Nothing but this field is accepted: other changes still wait for a person.
+        let server = if hub.registry.acceptance(&server) == AcceptanceState::Accepted {
+            let granted = hub.registry.granted_secrets(&self.id);
+            hub.registry
+                .write_accepted(&self.id, &spec, granted)
+                .await?
+        } else {
+            hub.registry.write(&self.id, &spec)?
+        };
         hub.apply_spec_changes(&[self.id.clone()].into()).await;
         lifecycle::sync_in_background(hub, &server);
         Ok(view::server_view(hub, &server))
@@ -342,16 +381,13 @@ impl Verb for AcceptServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        if server.identity != self.identity {
+        if Registry::offered_identity(&server) != self.identity {
             return Err(ApiError::conflict(format!(
                 "'{}' has changed since it was shown; check it again",
                 self.id
             )));
         }
-        lifecycle::accept(hub, &server).await?;
-        hub.rules
-            .bind_to_identity(&self.id, &server.identity)
-            .await?;
+        lifecycle::accept(hub, &server, self.grant_secrets.into_iter().collect()).await?;
         Ok(view::server_view(hub, &server))
     }
 }
@@ -375,7 +411,7 @@ impl Verb for VerifySpec {
     type Answer = VerifiedView;
 
     async fn run(self, hub: &Hub) -> Result<VerifiedView, ApiError> {
-        lifecycle::verify_spec(hub, self.spec, self.secrets).await
+        lifecycle::verify_spec(hub, self.id, self.spec, self.secrets, self.grant_secrets).await
     }
 }
 

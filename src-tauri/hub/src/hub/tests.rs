@@ -50,6 +50,7 @@ impl TestHub {
             spec: self::spec(spec),
             secrets,
             pending,
+            grant_secrets: Vec::new(),
         })
         .await
         .expect("added")
@@ -197,6 +198,7 @@ async fn only_the_identity_that_was_shown_can_be_accepted() {
     let accept = AcceptServer {
         id: shown.id.clone(),
         identity: shown.identity,
+        grant_secrets: Vec::new(),
     };
     assert_eq!(code(test_hub.run(accept).await), Some(ErrorCode::Conflict));
     let now = test_hub
@@ -210,6 +212,7 @@ async fn only_the_identity_that_was_shown_can_be_accepted() {
         .run(AcceptServer {
             id: shown.id,
             identity: now.identity,
+            grant_secrets: Vec::new(),
         })
         .await
         .expect("accepted");
@@ -256,8 +259,10 @@ async fn a_missing_command_is_reported_with_a_remedy() {
     let spec = spec(r#"{"name":"a","command":"no-such-command-here"}"#);
     let error = test_hub
         .run(VerifySpec {
+            id: None,
             spec,
             secrets: SecretValues::default(),
+            grant_secrets: Vec::new(),
         })
         .await
         .expect_err("fails");

@@ -229,7 +229,7 @@ fn to_spec(name: &str, entry: Entry) -> Result<ServerSpec, EntryError> {
 }
 
 /// Returns the names that suggest a secret and have a literal value.
-fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
+pub(super) fn likely_secrets(spec: &ServerSpec) -> Vec<String> {
     const WORDS: [&str; 8] = [
         "TOKEN",
         "KEY",

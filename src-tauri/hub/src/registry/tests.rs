@@ -1,12 +1,14 @@
 use std::fs;
 
+use serde_json::json;
+
 use super::*;
 
 struct Fixture {
     registry: Registry,
     changes: DirtySet<ServerId>,
     folder: PathBuf,
-    _temp: tempfile::TempDir,
+    temp: tempfile::TempDir,
 }
 
 async fn fixture() -> Fixture {
@@ -23,7 +25,7 @@ async fn fixture() -> Fixture {
         registry,
         changes,
         folder,
-        _temp: temp,
+        temp,
     }
 }
 
@@ -46,7 +48,11 @@ async fn a_new_file_is_listed_but_may_not_run_until_it_is_accepted() {
         .expect("the server is registered");
     assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
     assert!(!fixture.registry.may_run(&server));
-    fixture.registry.accept(&server).await.expect("accepted");
+    fixture
+        .registry
+        .accept(&server, BTreeSet::new())
+        .await
+        .expect("accepted");
     assert!(fixture.registry.may_run(&server));
 }
 
@@ -57,7 +63,11 @@ async fn a_changed_command_revokes_the_acceptance() {
         .registry
         .write(&ServerId::new("a"), &spec(r#"{"command":"x"}"#))
         .expect("written");
-    fixture.registry.accept(&server).await.expect("accepted");
+    fixture
+        .registry
+        .accept(&server, BTreeSet::new())
+        .await
+        .expect("accepted");
     fs::write(fixture.folder.join("a.json"), r#"{"command":"y"}"#).expect("write");
     fixture.registry.reload();
     let server = fixture
@@ -138,4 +148,200 @@ async fn a_broken_file_keeps_the_previous_spec() {
             .expect("the server is registered"),
         server
     );
+}
+
+/// Writes a spec file as another program would, and returns the server.
+fn edit(fixture: &Fixture, text: &serde_json::Value) -> Arc<RegisteredServer> {
+    fs::write(fixture.folder.join("a.json"), text.to_string()).expect("write");
+    fixture.registry.reload();
+    fixture
+        .registry
+        .get(&ServerId::new("a"))
+        .expect("the server is registered")
+}
+
+#[tokio::test]
+async fn a_file_that_widens_an_accepted_server_asks_again() {
+    let fixture = fixture().await;
+    let accepted = json!({
+        "name": "A", "command": "x", "allowed_tools": ["read"], "enabled": true, "prefix": "p",
+        "fallback": ["b"], "isolation": "per_client", "lifecycle": "transient",
+        "visibility": "deferred", "validate": "strict", "cache_results_ms": 5,
+        "env": {"TOKEN": "${keyring:a.TOKEN}"}
+    });
+    let server = edit(&fixture, &accepted);
+    fixture
+        .registry
+        .accept(&server, BTreeSet::new())
+        .await
+        .expect("accepted");
+    assert!(fixture.registry.may_run(&server));
+    let edits = [
+        ("name", json!("github"), false),
+        ("command", json!("y"), false),
+        ("args", json!(["-x"]), false),
+        ("cwd", json!("/tmp"), false),
+        ("env", json!({"TOKEN": "${keyring:a.OTHER}"}), false),
+        ("env", json!({"TOKEN": "${keyring:github.TOKEN}"}), false),
+        ("runtime_hint", json!("npx"), false),
+        ("allowed_tools", json!(["read", "write"]), false),
+        ("allowed_tools", json!(null), false),
+        ("prefix", json!(""), false),
+        ("fallback", json!(["b", "evil"]), false),
+        ("definitions", json!("keep"), false),
+        ("definitions", json!("trust"), false),
+        ("isolation", json!("shared"), false),
+        ("lifecycle", json!("singleton"), false),
+        ("visibility", json!("visible"), false),
+        ("validate", json!("off"), false),
+        ("cache_results_ms", json!(6), false),
+        // A file may narrow a server.
+        ("allowed_tools", json!([]), true),
+        ("fallback", json!([]), true),
+        ("cache_results_ms", json!(0), true),
+        ("timeouts", json!({"call_ms": 1}), true),
+    ];
+    for (field, value, may_run) in edits {
+        let mut edited = accepted.clone();
+        edited[field] = value.clone();
+        let server = edit(&fixture, &edited);
+        assert_eq!(
+            fixture.registry.may_run(&server),
+            may_run,
+            "{field} {value}"
+        );
+        let changes = fixture.registry.list_changes(&server);
+        assert!(
+            changes
+                .iter()
+                .any(|change| change.field[1..].starts_with(field)),
+            "{field} is shown as changed: {changes:?}"
+        );
+    }
+    let server = edit(&fixture, &accepted);
+    assert!(fixture.registry.may_run(&server));
+    assert_eq!(fixture.registry.list_changes(&server), []);
+}
+
+#[tokio::test]
+async fn a_file_does_not_enable_a_server_that_a_person_disabled() {
+    let fixture = fixture().await;
+    let id = ServerId::new("a");
+    let disabled = spec(r#"{"command":"x","enabled":false}"#);
+    fixture
+        .registry
+        .write_accepted(&id, &disabled, BTreeSet::new())
+        .await
+        .expect("written");
+    let server = edit(&fixture, &json!({"command": "x"}));
+    assert_eq!(
+        fixture.registry.acceptance(&server),
+        AcceptanceState::Changed
+    );
+    assert!(!fixture.registry.may_run(&server));
+}
+
+#[tokio::test]
+async fn what_was_accepted_outlives_the_registry() {
+    let fixture = fixture().await;
+    let server = edit(
+        &fixture,
+        &json!({"command": "x", "env": {"A": "${keyring:b.KEY}", "API_KEY": "sk-canary"}}),
+    );
+    let granted = BTreeSet::from(["b.KEY".to_owned()]);
+    fixture
+        .registry
+        .accept(&server, granted.clone())
+        .await
+        .expect("accepted");
+    let store = fixture.registry.store.clone();
+    let rows = store.servers().await.expect("read");
+    let stored = rows[0]
+        .accepted_spec
+        .as_deref()
+        .expect("the spec is stored");
+    assert!(!stored.contains("sk-canary"), "{stored}");
+    let reopened = Registry::open(
+        fixture.folder.clone(),
+        store,
+        Events::new(),
+        DirtySet::default(),
+    )
+    .await
+    .expect("a registry");
+    let server = reopened.get(&ServerId::new("a")).expect("registered");
+    assert!(reopened.may_run(&server));
+    assert_eq!(reopened.granted_secrets(&server.id), granted);
+    assert_eq!(reopened.list_changes(&server), []);
+}
+
+#[tokio::test]
+async fn a_server_that_was_accepted_by_its_identity_alone_stays_accepted() {
+    let fixture = fixture().await;
+    let server = edit(
+        &fixture,
+        &json!({"name": "A", "command": "x", "env": {"A": "${keyring:b.KEY}"}}),
+    );
+    let store = fixture.registry.store.clone();
+    fixture
+        .registry
+        .accept(&server, ["b.KEY".to_owned()].into())
+        .await
+        .expect("accepted");
+    // As the previous version left it.
+    rusqlite::Connection::open(fixture.temp.path().join("test.db"))
+        .and_then(|database| {
+            database.execute_batch("UPDATE server SET accepted_spec = NULL, granted_secrets = NULL")
+        })
+        .expect("change the database");
+    let open = || {
+        Registry::open(
+            fixture.folder.clone(),
+            store.clone(),
+            Events::new(),
+            DirtySet::default(),
+        )
+    };
+    let registry = open().await.expect("a registry");
+    assert!(registry.may_run(&server));
+    assert!(registry.granted_secrets(&server.id).contains("b.KEY"));
+    edit(
+        &fixture,
+        &json!({"name": "B", "command": "x", "env": {"A": "${keyring:b.KEY}"}}),
+    );
+    let registry = open().await.expect("a registry");
+    let server = registry.get(&server.id).expect("registered");
+    assert!(!registry.may_run(&server), "the new name was not accepted");
+}
+
+#[tokio::test]
+async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
+    let fixture = fixture().await;
+    let server = edit(
+        &fixture,
+        &json!({"url": "https://evil.example/mcp", "bearer_token": "${keyring:github.TOKEN}",
+            "headers": {"X-Key": "${keyring:a.KEY}"}}),
+    );
+    let refused = fixture.registry.accept(&server, BTreeSet::new()).await;
+    assert!(
+        matches!(&refused, Err(RegistryError::NotGranted { names, .. }) if names == "github.TOKEN"),
+        "{refused:?}"
+    );
+    assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
+    let scope = fixture.registry.secret_scope(&server.id);
+    assert!(scope.check("github.TOKEN").is_err());
+    assert!(scope.check("a.KEY").is_ok());
+    let other = BTreeSet::from(["github.TOKEN".to_owned(), "slack.TOKEN".to_owned()]);
+    let refused = fixture.registry.accept(&server, other).await;
+    assert!(
+        matches!(&refused, Err(RegistryError::NothingToGrant { name, .. }) if name == "slack.TOKEN"),
+        "{refused:?}"
+    );
+    fixture
+        .registry
+        .accept(&server, ["github.TOKEN".to_owned()].into())
+        .await
+        .expect("accepted");
+    let scope = fixture.registry.secret_scope(&server.id);
+    assert!(scope.check("github.TOKEN").is_ok());
 }

@@ -1,4 +1,10 @@
-//! `${keyring:NAME}`: the reference of a spec to a secret.
+//! `${keyring:NAME}`: the reference of a spec to a secret, and the secrets that a server may use.
+
+use std::collections::BTreeSet;
+
+use drawbridge_model::ids::ServerId;
+
+use super::SecretError;
 
 const OPEN: &str = "${keyring:";
 
@@ -14,6 +20,40 @@ pub fn referenced_names(text: &str) -> Vec<String> {
         .filter_map(|rest| rest.split_once('}'))
         .map(|(name, _)| name.to_owned())
         .collect()
+}
+
+/// Returns whether a secret is the server's own: its name is `<server id>.*`.
+pub fn is_own_secret(server: &ServerId, name: &str) -> bool {
+    name.strip_prefix(server.as_str())
+        .is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The secrets that a server may use: its own, and others that a person granted to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SecretScope {
+    server: ServerId,
+    granted: BTreeSet<String>,
+}
+
+impl SecretScope {
+    pub fn new(server: ServerId, granted: BTreeSet<String>) -> Self {
+        Self { server, granted }
+    }
+
+    /// Checks that the server may use a secret.
+    ///
+    /// # Errors
+    /// Returns an error if the secret is another server's and was not granted.
+    pub fn check(&self, name: &str) -> Result<(), SecretError> {
+        if is_own_secret(&self.server, name) || self.granted.contains(name) {
+            Ok(())
+        } else {
+            Err(SecretError::NotGranted {
+                name: name.to_owned(),
+                server: self.server.clone(),
+            })
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 
 #[tokio::test]
@@ -11,13 +13,37 @@ async fn references_are_replaced_and_a_missing_one_is_named() {
         "A".to_owned(),
         format!("Bearer {}", format_reference("s.KEY")),
     )]);
-    let (resolved, used) = secrets.resolve(&env).await.expect("resolved");
+    let scope = SecretScope::new(ServerId::new("s"), BTreeSet::new());
+    let (resolved, used) = secrets.resolve(&env, &scope).await.expect("resolved");
     assert_eq!((resolved["A"].as_str(), used.len()), ("Bearer value", 1));
     env.insert("B".into(), format_reference("s.OTHER"));
     assert_eq!(
-        secrets.resolve(&env).await.err(),
+        secrets.resolve(&env, &scope).await.err(),
         Some(SecretError::Missing("s.OTHER".into()))
     );
+}
+
+#[tokio::test]
+async fn a_secret_of_another_server_is_resolved_only_if_it_was_granted() {
+    let secrets = Secrets::new(InMemory::default());
+    for name in ["github.TOKEN", "s.KEY", "s2.KEY"] {
+        let value = Secret::new(name.to_uppercase());
+        secrets.set(name, value).await.expect("set the secret");
+    }
+    let server = ServerId::new("s");
+    let granted = SecretScope::new(server.clone(), ["github.TOKEN".to_owned()].into());
+    let own = SecretScope::new(server, BTreeSet::new());
+    for (scope, name, is_allowed) in [
+        (&own, "s.KEY", true),
+        (&own, "github.TOKEN", false),
+        (&own, "s2.KEY", false),
+        (&granted, "github.TOKEN", true),
+        (&granted, "s2.KEY", false),
+    ] {
+        let env = BTreeMap::from([("A".to_owned(), format_reference(name))]);
+        let resolved = secrets.resolve(&env, scope).await;
+        assert_eq!(resolved.is_ok(), is_allowed, "{name}");
+    }
 }
 
 /// A keyring whose prompt nobody answers.

@@ -18,6 +18,12 @@ pub struct ServerRow {
     pub id: ServerId,
     /// The identity that the user accepted: the digest of what the spec starts or connects to.
     pub accepted_identity: Option<String>,
+    /// The accepted spec as JSON. `None` if it was accepted before this column existed.
+    pub accepted_spec: Option<String>,
+    /// The accepted program as JSON. `None` if it is not known yet.
+    pub accepted_program: Option<String>,
+    /// The other servers' secrets that a person granted to the server, as JSON.
+    pub granted_secrets: Option<String>,
     /// When the server was first accepted.
     pub accepted_at: Option<Timestamp>,
     pub sync_status: SyncStatus,
@@ -37,12 +43,24 @@ pub struct ServerRow {
     pub excluded: ExcludedEntries,
 }
 
+/// What a person accepted of a server. The texts are JSON.
+#[derive(Debug, Clone, Copy)]
+pub struct AcceptedColumns<'a> {
+    pub identity: &'a str,
+    pub spec: &'a str,
+    pub program: Option<&'a str>,
+    pub granted_secrets: &'a str,
+}
+
 impl ServerRow {
     /// Returns a server about which nothing is known yet.
     pub fn new(id: ServerId) -> Self {
         Self {
             id,
             accepted_identity: None,
+            accepted_spec: None,
+            accepted_program: None,
+            granted_secrets: None,
             accepted_at: None,
             sync_status: SyncStatus::NeverSynced,
             last_synced_at: None,
@@ -67,15 +85,25 @@ impl Store {
             .context("cannot read the servers")
     }
 
-    /// Records that the user accepted this identity of a server.
-    pub async fn accept_server(&self, id: &ServerId, identity: &str) -> Result<(), StoreError> {
+    /// Records what the user accepted of a server.
+    pub async fn accept_server(
+        &self,
+        id: &ServerId,
+        accepted: AcceptedColumns<'_>,
+    ) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO server (id, accepted_identity, accepted_at) VALUES (?, ?, ?)
+            "INSERT INTO server (id, accepted_identity, accepted_spec, accepted_program, granted_secrets, accepted_at)
+             VALUES (?, ?, ?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET accepted_identity = excluded.accepted_identity,
+               accepted_spec = excluded.accepted_spec, accepted_program = excluded.accepted_program,
+               granted_secrets = excluded.granted_secrets,
                accepted_at = coalesce(server.accepted_at, excluded.accepted_at)",
         )
         .bind(id.as_str())
-        .bind(identity)
+        .bind(accepted.identity)
+        .bind(accepted.spec)
+        .bind(accepted.program)
+        .bind(accepted.granted_secrets)
         .bind(clock::now().0)
         .execute(&self.pool)
         .await
@@ -98,6 +126,9 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
     Ok(ServerRow {
         id: ServerId::new(row.try_get::<String, _>("id")?),
         accepted_identity: row.try_get("accepted_identity")?,
+        accepted_spec: row.try_get("accepted_spec")?,
+        accepted_program: row.try_get("accepted_program")?,
+        granted_secrets: row.try_get("granted_secrets")?,
         accepted_at: row.try_get::<Option<i64>, _>("accepted_at")?.map(Timestamp),
         sync_status: from_enum_text(row.try_get("sync_status")?)?,
         last_synced_at: row

@@ -7,7 +7,7 @@ use std::{
 };
 
 use drawbridge_model::{clock, spec::OauthClient};
-use drawbridge_store::secrets::{Secret, SecretError};
+use drawbridge_store::secrets::{Secret, SecretError, SecretScope};
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore, OAuthClientConfig,
     StoredCredentials,
@@ -24,8 +24,9 @@ use super::{
 /// A server and a client. Servers with the same URL and the same client share one account.
 pub(super) struct Account {
     pub(super) key: AccountKey,
-    /// The client that a person registered, as in the current spec.
-    own_client: Mutex<Option<OauthClient>>,
+    /// The client that a person registered, as in the accepted spec, and the secrets that the spec's
+    /// server may use.
+    own_client: Mutex<Option<(OauthClient, SecretScope)>>,
     challenge: Mutex<Option<Challenge>>,
     /// As in the [`Grant`].
     signed_in_scopes: Mutex<BTreeSet<String>>,
@@ -94,12 +95,14 @@ impl Account {
         }
     }
 
-    pub(super) fn set_own_client(&self, client: Option<OauthClient>) {
-        *lock(&self.own_client) = client;
+    pub(super) fn set_own_client(&self, client: Option<OauthClient>, scope: SecretScope) {
+        *lock(&self.own_client) = client.map(|client| (client, scope));
     }
 
     pub(super) fn own_client(&self) -> Option<OauthClient> {
-        lock(&self.own_client).clone()
+        lock(&self.own_client)
+            .as_ref()
+            .map(|(client, _)| client.clone())
     }
 
     /// Returns the client to use at the authorization server: the one that a person registered,
@@ -109,7 +112,8 @@ impl Account {
         authorizer: &Authorizer,
         registered: &Registration,
     ) -> Result<Registration, SecretError> {
-        let Some(own_client) = self.own_client() else {
+        let own_client = lock(&self.own_client).clone();
+        let Some((own_client, scope)) = own_client else {
             return Ok(registered.clone());
         };
         let secret_refs = own_client
@@ -117,7 +121,7 @@ impl Account {
             .map(|secret| (String::new(), secret))
             .into_iter()
             .collect();
-        let (mut resolved, _) = authorizer.0.tokens.0.resolve(&secret_refs).await?;
+        let (mut resolved, _) = authorizer.0.tokens.0.resolve(&secret_refs, &scope).await?;
         let client_secret = resolved.remove("");
         if let Some(secret) = &client_secret {
             authorizer.0.logs.add_secret(&Secret::new(secret.clone()));

@@ -68,6 +68,9 @@ pub(crate) struct AddArgs {
     /// Add the server, but do not accept it; it does not start until you do
     #[arg(long)]
     pending: bool,
+    /// Let the server use this secret, which is not its own. May be repeated.
+    #[arg(long, value_name = "NAME", conflicts_with = "pending")]
+    grant_secret: Vec<String>,
     /// The command that starts a local server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -162,6 +165,7 @@ impl AddArgs {
             spec,
             secrets,
             pending: self.pending,
+            grant_secrets: self.grant_secret,
         }
     }
 }

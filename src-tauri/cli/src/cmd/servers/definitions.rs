@@ -119,6 +119,6 @@ pub(super) fn format_history(versions: &[DefinitionVersion]) -> String {
     lines.trim_end().to_owned()
 }
 
-fn format_value(value: Option<&serde_json::Value>) -> String {
+pub(super) fn format_value(value: Option<&serde_json::Value>) -> String {
     value.map_or_else(|| "(none)".to_owned(), |value| escape(&value.to_string()))
 }

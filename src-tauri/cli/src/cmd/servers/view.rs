@@ -9,8 +9,9 @@ use drawbridge_hub::api::{
 use drawbridge_model::{
     capability::ExcludedEntries, server::SyncStatus, sign_in::ServerSignIn, spec::ServerSpec,
 };
+use serde_json::json;
 
-use super::definitions;
+use super::definitions::{self, format_value};
 use crate::{
     table::Table,
     text::{escape, escape_lines, format_count},
@@ -81,7 +82,8 @@ pub(super) fn format_server(server: &ServerView) -> String {
     line("name", &server.name);
     line("state", &format_state(server));
     line("acceptance", server.acceptance.label());
-    describe_spec(&server.spec, &mut line);
+    line("identity", &server.identity);
+    describe_spec(server, &mut line);
     line("file", &server.file);
     match &server.authorization {
         ServerSignIn::None => {}
@@ -131,6 +133,7 @@ pub(super) fn format_server(server: &ServerView) -> String {
             escape_lines(instructions)
         );
     }
+    lines.push_str(&format_changes(server));
     let _ = write!(lines, "\n{}", format_tools(&server.tools));
     lines.push_str(&definitions::format_unaccepted(server));
     lines.push_str(&format_excluded(&server.excluded));
@@ -178,37 +181,141 @@ pub(super) fn format_excluded(excluded: &ExcludedEntries) -> String {
     )
 }
 
-fn describe_spec(spec: &ServerSpec, line: &mut impl FnMut(&str, &str)) {
-    if let Some(command) = &spec.command {
+/// Returns all that a person accepts of a server: its spec, and the differences from the accepted
+/// one.
+pub(super) fn format_offer(server: &ServerView) -> String {
+    let mut lines = String::new();
+    let mut line = |key: &str, value: &str| {
+        let _ = writeln!(lines, "{key:12} {}", escape(value));
+    };
+    line("id", server.id.as_str());
+    line("name", &server.name);
+    describe_spec(server, &mut line);
+    lines.push_str(&format_changes(server));
+    lines.trim_end().to_owned()
+}
+
+/// Lists the differences from the accepted spec. Empty if there are none.
+fn format_changes(server: &ServerView) -> String {
+    if server.changes.is_empty() {
+        return String::new();
+    }
+    let mut lines = "\nDifferences from the spec that you accepted:\n".to_owned();
+    for change in &server.changes {
+        let _ = writeln!(
+            lines,
+            "    {}\n      - {}\n      + {}",
+            escape(&change.field),
+            format_value(change.before.as_ref()),
+            format_value(change.after.as_ref())
+        );
+    }
+    lines
+}
+
+/// Writes each field that a person accepts, except the name.
+fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
+    // Each field is named, so that a new one cannot be forgotten here.
+    let ServerSpec {
+        name: _,
+        command,
+        args,
+        env,
+        cwd,
+        url,
+        headers,
+        bearer_token,
+        oauth,
+        transport,
+        protocol_version,
+        runtime_hint,
+        enabled,
+        lifecycle,
+        isolation,
+        timeouts,
+        retries,
+        visibility,
+        definitions,
+        validate,
+        allowed_tools,
+        prefix,
+        fallback,
+        cache_ttl_ms,
+        cache_results_ms,
+        other: _,
+    } = &server.spec;
+    if let Some(command) = command {
         line("command", command);
     }
-    for argument in &spec.args {
+    for argument in args {
         line("  argument", argument);
     }
-    for (name, value) in &spec.env {
+    for (name, value) in env {
         line("  env", &format!("{name}={value}"));
     }
-    if let Some(cwd) = &spec.cwd {
+    if let Some(cwd) = cwd {
         line("folder", cwd);
     }
-    if let Some(url) = &spec.url {
+    if let Some(url) = url {
         line("url", url);
     }
-    for (name, value) in &spec.headers {
+    for (name, value) in headers {
         line("  header", &format!("{name}: {value}"));
     }
-    if let Some(client) = &spec.oauth {
+    if let Some(token) = bearer_token {
+        line("  bearer", describe_secret(token));
+    }
+    if let Some(client) = oauth {
         line("oauth client", &client.client_id);
         if let Some(secret) = &client.client_secret {
-            line(
-                "  secret",
-                if secret.starts_with("${keyring:") {
-                    secret
-                } else {
-                    "in the spec file"
-                },
-            );
+            line("  secret", describe_secret(secret));
         }
+        if let Some(port) = client.callback_port {
+            line("  port", &port.to_string());
+        }
+    }
+    for name in &server.foreign_secrets {
+        let text = format!("{name} is not a secret of this server; grant it only if you know why");
+        line("! SECRET", &text);
+    }
+    let defaults = ServerSpec::default();
+    let mut other = |name: &str, value: serde_json::Value, default: serde_json::Value| {
+        if value != default {
+            line(name, &value.to_string());
+        }
+    };
+    other("transport", json!(transport), json!(None::<()>));
+    other("protocol", json!(protocol_version), json!(None::<()>));
+    other("runtime", json!(runtime_hint), json!(None::<()>));
+    other("enabled", json!(enabled), json!(defaults.enabled));
+    other("lifecycle", json!(lifecycle), json!(defaults.lifecycle));
+    other("isolation", json!(isolation), json!(defaults.isolation));
+    other("timeouts", json!(timeouts), json!(defaults.timeouts));
+    other("retries", json!(retries), json!(defaults.retries));
+    other("visibility", json!(visibility), json!(defaults.visibility));
+    other(
+        "definitions",
+        json!(definitions),
+        json!(defaults.definitions),
+    );
+    other("validate", json!(validate), json!(defaults.validate));
+    other("tools", json!(allowed_tools), json!(None::<()>));
+    other("prefix", json!(prefix), json!(None::<()>));
+    other("fallback", json!(fallback), json!(defaults.fallback));
+    other("cache (ms)", json!(cache_ttl_ms), json!(None::<()>));
+    other(
+        "results (ms)",
+        json!(cache_results_ms),
+        json!(defaults.cache_results_ms),
+    );
+}
+
+/// Returns a reference as it is, and of a literal value only where it is.
+fn describe_secret(value: &str) -> &str {
+    if value.starts_with("${keyring:") {
+        value
+    } else {
+        "in the spec file"
     }
 }
 

@@ -1,7 +1,7 @@
 //! Saves, accepts, removes and verifies servers.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::{Arc, atomic::AtomicU32},
     time::{Duration, Instant},
@@ -14,8 +14,8 @@ use drawbridge_model::{
     protocol,
     spec::{OauthClient, RegisteredServer, ServerSpec},
 };
-use drawbridge_store::secrets::{self, Secret};
-use drawbridge_upstream::Connected;
+use drawbridge_store::secrets::{self, Secret, SecretScope};
+use drawbridge_upstream::{Acceptances, Connected, Connector};
 use serde_json::{json, value::RawValue};
 
 use super::{SecretValues, VerifiedView};
@@ -23,22 +23,23 @@ use crate::{
     api::{ApiError, tools},
     catalog::read_list,
     hub::Hub,
+    registry::{self, RegistryError},
 };
 
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Stores the secrets in the keyring and writes the spec that refers to them. Returns the saved
-/// server.
+/// Stores the secrets in the keyring and writes the spec that refers to them. If `granted_secrets` is
+/// given, the spec is accepted with these secrets of other servers. Returns the saved server.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the keyring or the spec file cannot be written.
 pub(super) async fn save(
     hub: &Hub,
     id: &ServerId,
-    spec: ServerSpec,
+    mut spec: ServerSpec,
     secrets: SecretValues,
+    granted_secrets: Option<BTreeSet<String>>,
 ) -> Result<Arc<RegisteredServer>, ApiError> {
-    let mut spec = spec;
     let mut values = replace_with_references(id, &mut spec.env, secrets.env);
     values.extend(replace_with_references(
         id,
@@ -51,16 +52,26 @@ pub(super) async fn save(
         values.push((name, Secret::new(value)));
     }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
+    if let Some(granted) = &granted_secrets {
+        registry::check_grants(id, &spec, granted)?;
+    }
     for (name, value) in values {
         hub.logs.add_secret(&value);
         hub.secrets.set(&name, value).await?;
     }
     let before = hub.registry.get(id).ok();
-    let server = hub.registry.write(id, &spec)?;
+    let is_accepted = granted_secrets.is_some();
+    let server = match granted_secrets {
+        Some(granted) => hub.registry.write_accepted(id, &spec, granted).await?,
+        None => hub.registry.write(id, &spec)?,
+    };
     if let Some(before) = before.filter(|before| !share_tokens(&before.spec, &spec)) {
         delete_tokens(hub, id, &before.spec).await?;
     }
     hub.apply_spec_changes(&[id.clone()].into()).await;
+    if is_accepted {
+        apply_acceptance(hub, &server).await?;
+    }
     Ok(server)
 }
 
@@ -79,16 +90,34 @@ fn replace_with_references(
     values.into_iter().map(refer).collect()
 }
 
-/// Accepts the server as it is. A first sync runs in the background.
+/// Accepts the server as it is, with these secrets of other servers. A first sync runs in the
+/// background.
 ///
 /// # Errors
-/// Returns an error if the acceptance cannot be written.
-pub(super) async fn accept(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<(), ApiError> {
-    hub.registry.accept(server).await?;
+/// Returns an error if a secret of another server is not granted, or if the acceptance cannot be
+/// written.
+pub(super) async fn accept(
+    hub: &Hub,
+    server: &Arc<RegisteredServer>,
+    granted_secrets: BTreeSet<String>,
+) -> Result<(), ApiError> {
+    hub.registry.accept(server, granted_secrets).await?;
+    apply_acceptance(hub, server).await
+}
+
+/// Records an acceptance, and puts the server's allow rules into force for what was accepted.
+async fn apply_acceptance(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<(), ApiError> {
     hub.store.append_audit(
         AuditKind::ServerAccepted,
-        &json!({ "server": server.id, "identity": server.identity }),
+        &json!({
+            "server": server.id,
+            "identity": server.identity,
+            "granted_secrets": hub.registry.granted_secrets(&server.id),
+        }),
     );
+    hub.rules
+        .bind_to_identity(&server.id, &server.identity)
+        .await?;
     hub.catalog.rebuild();
     sync_in_background(hub, server);
     Ok(())
@@ -171,15 +200,27 @@ pub(super) fn get_runnable(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredSer
     )))
 }
 
-/// Verifies a spec that is not saved. The secrets are masked in the log and passed on to the server
-/// only.
+/// The secrets that a spec may use while a person verifies it.
+struct Verification(SecretScope);
+
+impl Acceptances for Verification {
+    fn secret_scope(&self, _: &ServerId) -> SecretScope {
+        self.0.clone()
+    }
+}
+
+/// Verifies a spec that is not saved, or that replaces the spec of the server `edited`. The secrets
+/// are masked in the log and passed on to the server only. The spec may use the keyring's secrets of
+/// this server, and those in `granted_secrets`.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the server cannot be reached or read.
 pub(super) async fn verify_spec(
     hub: &Hub,
+    edited: Option<ServerId>,
     mut spec: ServerSpec,
     secrets: SecretValues,
+    granted_secrets: Vec<String>,
 ) -> Result<VerifiedView, ApiError> {
     for value in secrets
         .env
@@ -195,9 +236,25 @@ pub(super) async fn verify_spec(
         oauth_client(&mut spec)?.client_secret = Some(value);
     }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
-    let id = drawbridge_model::names::server_id_from_name(&spec.name)
-        .unwrap_or_else(|| ServerId::new("new-server"));
-    verify_server(hub, &RegisteredServer::new(id, spec, PathBuf::new())).await
+    let mut granted: BTreeSet<_> = granted_secrets.into_iter().collect();
+    let id = match edited {
+        Some(id) => {
+            granted.extend(hub.registry.granted_secrets(&id));
+            id
+        }
+        // A server of this name could have secrets of its own.
+        None => match hub.registry.new_id(&spec.name) {
+            Err(RegistryError::BadName) => ServerId::new("new-server"),
+            id => id?,
+        },
+    };
+    let scope = SecretScope::new(id.clone(), granted);
+    let connector = hub
+        .pool
+        .connector()
+        .with_acceptances(Arc::new(Verification(scope)));
+    let server = RegisteredServer::new(id, spec, PathBuf::new());
+    verify_with(hub, &connector, &server).await
 }
 
 /// Connects in a separate session, lists the tools, and ends the connection.
@@ -208,13 +265,19 @@ pub(super) async fn verify_server(
     hub: &Hub,
     server: &RegisteredServer,
 ) -> Result<VerifiedView, ApiError> {
+    verify_with(hub, hub.pool.connector(), server).await
+}
+
+async fn verify_with(
+    hub: &Hub,
+    connector: &Connector,
+    server: &RegisteredServer,
+) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
     let Connected {
         connection,
         mut inbox,
-    } = hub
-        .pool
-        .connector()
+    } = connector
         .connect(server, Arc::new(AtomicU32::new(0)), &|_| {})
         .await?;
     // Incoming messages are discarded, because a full inbox would block the server.

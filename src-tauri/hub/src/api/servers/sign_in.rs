@@ -1,6 +1,7 @@
 //! Signing in to a remote server, and signing out.
 
 use drawbridge_model::{acceptance::AcceptanceState, ids::ServerId, sign_in::SignIn};
+use drawbridge_upstream::Acceptances as _;
 use serde::{Deserialize, Serialize};
 
 use super::{ServerView, view};
@@ -54,7 +55,11 @@ impl Verb for SignInServer {
                 self.id
             )));
         }
-        Ok(hub.authorizer.sign_in(&self.id, &server.spec).await?)
+        let scope = hub.registry.secret_scope(&self.id);
+        Ok(hub
+            .authorizer
+            .sign_in(&self.id, &server.spec, scope)
+            .await?)
     }
 }
 

@@ -12,7 +12,7 @@ use super::{BrokenSpec, ParsedSpec, ServerView, UnacceptedDefinition};
 use crate::{
     api::tools::{self, ToolView},
     hub::Hub,
-    registry::{BrokenFile, ImportedServer},
+    registry::{self, BrokenFile, ImportedServer, Registry},
 };
 
 pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
@@ -26,7 +26,9 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
         spec: server.spec.clone(),
         file: server.file.display().to_string(),
         acceptance: hub.registry.acceptance(server),
-        identity: server.identity.clone(),
+        identity: Registry::offered_identity(server),
+        changes: hub.registry.list_changes(server),
+        foreign_secrets: registry::foreign_secrets(&server.id, &server.spec),
         state,
         reason,
         remedy,

@@ -58,6 +58,7 @@ impl Fixture {
                 spec: fixture.spec("a"),
                 secrets: SecretValues::default(),
                 pending: false,
+                grant_secrets: Vec::new(),
             })
             .await
             .expect("added");
@@ -198,7 +199,11 @@ impl Fixture {
                     .identity;
                 drop(
                     self.test_hub
-                        .run(AcceptServer { id, identity })
+                        .run(AcceptServer {
+                            id,
+                            identity,
+                            grant_secrets: Vec::new(),
+                        })
                         .await
                         .expect("accepted"),
                 );
@@ -260,6 +265,7 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
                     spec,
                     secrets: SecretValues::default(),
                     pending: false,
+                    grant_secrets: Vec::new(),
                 };
                 drop(fixture.test_hub.run(update).await.expect("updated"));
                 fixture.sync().await;
@@ -356,6 +362,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
                     spec: fixture.spec("a"),
                     secrets,
                     pending: false,
+                    grant_secrets: Vec::new(),
                 };
                 fixture.test_hub.run(update).await.expect("updated");
                 fixture.sync().await;

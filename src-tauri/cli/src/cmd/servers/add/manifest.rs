@@ -99,6 +99,7 @@ impl AddArgs {
                 spec,
                 secrets,
                 pending: self.pending,
+                grant_secrets: self.grant_secret,
             })
             .await?)
     }

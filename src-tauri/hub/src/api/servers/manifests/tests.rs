@@ -57,6 +57,7 @@ async fn a_filled_manifest_is_added_as_any_other_server() {
         spec,
         secrets,
         pending: true,
+        grant_secrets: Vec::new(),
     }
     .run(&hub)
     .await

@@ -1,0 +1,71 @@
+//! `drawbridge servers accept`: shows what a server would start or connect to, and accepts it.
+
+use std::io::{self, IsTerminal, Write};
+
+use drawbridge_hub::api::servers::{AcceptServer, ServerView, ShowServer};
+use drawbridge_model::{acceptance::AcceptanceState, ids::ServerId};
+
+use super::view;
+use crate::{context::Context, exit::Failure};
+
+#[derive(clap::Args)]
+pub(crate) struct AcceptArgs {
+    /// The server's id, as shown by `servers list`
+    id: String,
+    /// Accept this identity, as shown by `servers show`, without a question
+    #[arg(long, value_name = "DIGEST")]
+    identity: Option<String>,
+    /// Let the server use this secret, which is not its own. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    grant_secret: Vec<String>,
+}
+
+impl AcceptArgs {
+    pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let id = ServerId::new(self.id);
+        let identity = match self.identity {
+            Some(identity) => identity,
+            None => ask(&context.run(ShowServer { id: id.clone() }).await?)?,
+        };
+        let verb = AcceptServer {
+            id,
+            identity,
+            grant_secrets: self.grant_secret,
+        };
+        context
+            .run_and_print(verb, |server| super::format_change("accepted", server))
+            .await
+    }
+}
+
+/// Shows the server and asks whether to accept it. Returns the identity that was shown.
+///
+/// # Errors
+/// Returns an error if stdin is not a terminal, or if the answer is not yes.
+fn ask(server: &ServerView) -> Result<String, Failure> {
+    if !io::stdin().is_terminal() {
+        return Err(Failure::AcceptWithoutTerminal {
+            server: server.id.clone(),
+        });
+    }
+    let mut question = io::stderr();
+    write!(
+        question,
+        "{}\n\n{} [y/N] ",
+        view::format_offer(server),
+        match server.acceptance {
+            AcceptanceState::Accepted => "This is what you accepted. Accept it again?",
+            AcceptanceState::New | AcceptanceState::Changed => "Accept this server?",
+        }
+    )?;
+    question.flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+        Ok(server.identity.clone())
+    } else {
+        Err(Failure::NotAccepted {
+            server: server.id.clone(),
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! What a person accepted of a server.
+
+use std::collections::BTreeSet;
+
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    digest,
+    ids::{ServerId, Timestamp},
+    spec::{RegisteredServer, ServerSpec, changes},
+};
+use drawbridge_store::{
+    secrets,
+    table::server::{AcceptedColumns, ServerRow},
+};
+
+use super::import;
+
+/// What a person accepted of a server.
+#[derive(Debug, Clone)]
+pub(super) struct Accepted {
+    pub(super) identity: String,
+    /// The accepted spec, without literal secrets. `None` if it is not known: the server has to be
+    /// accepted again.
+    pub(super) spec: Option<ServerSpec>,
+    pub(super) granted_secrets: BTreeSet<String>,
+    /// When the server was first accepted, whatever its spec was then.
+    pub(super) since: Timestamp,
+}
+
+impl Accepted {
+    pub(super) fn new(
+        server: &RegisteredServer,
+        granted_secrets: BTreeSet<String>,
+        since: Timestamp,
+    ) -> Self {
+        Self {
+            identity: server.identity.clone(),
+            spec: Some(without_literal_secrets(&server.spec)),
+            granted_secrets,
+            since,
+        }
+    }
+
+    /// Returns what the store holds about a server, or `None` if nobody has accepted it.
+    pub(super) fn from_row(row: ServerRow) -> Option<Self> {
+        let spec = row.accepted_spec.as_deref().map(serde_json::from_str);
+        let granted = row.granted_secrets.as_deref().map(serde_json::from_str);
+        Some(Self {
+            identity: row.accepted_identity?,
+            spec: spec.and_then(Result::ok),
+            granted_secrets: granted.and_then(Result::ok).unwrap_or_default(),
+            since: row.accepted_at.unwrap_or(Timestamp(0)),
+        })
+    }
+
+    pub(super) fn state(&self, server: &RegisteredServer) -> AcceptanceState {
+        let is_same = self.identity == server.identity
+            && self
+                .spec
+                .as_ref()
+                .is_some_and(|accepted| !changes::needs_acceptance(accepted, &server.spec));
+        if is_same {
+            AcceptanceState::Accepted
+        } else {
+            AcceptanceState::Changed
+        }
+    }
+
+    /// Passes the values of the store's columns to `write`.
+    pub(super) async fn with_columns<T>(
+        &self,
+        write: impl AsyncFnOnce(AcceptedColumns<'_>) -> T,
+    ) -> T {
+        let spec = serde_json::to_string(&self.spec).expect("a spec can be written as JSON");
+        let granted =
+            serde_json::to_string(&self.granted_secrets).expect("names can be written as JSON");
+        write(AcceptedColumns {
+            identity: &self.identity,
+            spec: &spec,
+            program: None,
+            granted_secrets: &granted,
+        })
+        .await
+    }
+}
+
+/// Returns the spec for the store and for its comparison. The store never holds the value of a
+/// secret, so that a literal value that is likely to be one is replaced by its digest. Unknown
+/// members are left out: an accepted one would count as accepted when a later version knows it.
+pub(super) fn without_literal_secrets(spec: &ServerSpec) -> ServerSpec {
+    let mut spec = spec.clone();
+    for name in import::likely_secrets(&spec) {
+        for members in [&mut spec.env, &mut spec.headers] {
+            if let Some(value) = members.get_mut(&name) {
+                *value = describe_literal(value);
+            }
+        }
+    }
+    let client_secret = spec
+        .oauth
+        .as_mut()
+        .and_then(|client| client.client_secret.as_mut());
+    for value in spec.bearer_token.as_mut().into_iter().chain(client_secret) {
+        if secrets::referenced_names(value).is_empty() {
+            *value = describe_literal(value);
+        }
+    }
+    spec.other.clear();
+    spec
+}
+
+fn describe_literal(value: &str) -> String {
+    let digest = digest::sha256(value.as_bytes());
+    format!("(a value in the spec file; SHA-256 {}…)", &digest[..8])
+}
+
+/// Returns the names of the secrets in a spec that are not the server's own.
+pub fn foreign_secrets(id: &ServerId, spec: &ServerSpec) -> BTreeSet<String> {
+    spec.values_with_references()
+        .flat_map(|text| secrets::referenced_names(text))
+        .filter(|name| !secrets::is_own_secret(id, name))
+        .collect()
+}

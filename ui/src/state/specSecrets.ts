@@ -1,0 +1,20 @@
+/** The secrets that a spec refers to as `${keyring:NAME}`. */
+
+import type { ServerSpec } from "../ipc";
+
+const REFERENCE = /\$\{keyring:([^}]*)\}/g;
+
+/** Returns the names of all secrets that the value refers to. */
+export function listSecretNames(value: string): string[] {
+  return [...value.matchAll(REFERENCE)].map((match) => match[1] ?? "");
+}
+
+/** Returns the names of all secrets that a spec refers to. */
+export function listSpecSecrets(spec: ServerSpec): string[] {
+  return [
+    ...Object.values(spec.env ?? {}),
+    ...Object.values(spec.headers ?? {}),
+    spec.bearer_token ?? "",
+    spec.oauth?.client_secret ?? "",
+  ].flatMap(listSecretNames);
+}
