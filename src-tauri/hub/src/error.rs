@@ -100,6 +100,7 @@ impl From<RegistryError> for ApiError {
             | RegistryError::NothingToGrant { .. }
             | RegistryError::Spec(_) => ErrorCode::Invalid,
             RegistryError::Taken(_)
+            | RegistryError::LookAlike { .. }
             | RegistryError::MayNotRun(_)
             | RegistryError::NotGranted { .. }
             | RegistryError::Overwritten(_) => ErrorCode::Conflict,

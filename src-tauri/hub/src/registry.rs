@@ -4,6 +4,7 @@
 
 mod accepted;
 mod import;
+mod look_alike;
 pub mod manifest;
 pub mod presets;
 mod spec_file;
@@ -50,6 +51,11 @@ pub enum RegistryError {
     BadName,
     #[error("a server with the id '{0}' already exists; choose another name")]
     Taken(ServerId),
+    #[error(
+        "the name '{name}' looks like that of the server '{other}', and approvals would confuse them; choose \
+         another name"
+    )]
+    LookAlike { name: String, other: ServerId },
     #[error("there is no server with the id '{0}'")]
     Unknown(ServerId),
     #[error("the server '{0}' is disabled or not accepted")]
@@ -140,8 +146,10 @@ impl Registry {
                 .get(id)
                 .is_some_and(|accepted| accepted.identity == server.identity);
             if is_same {
-                self.accept(&server, foreign_secrets(id, &server.spec))
-                    .await?;
+                let granted = foreign_secrets(id, &server.spec);
+                let accepted = Accepted::new(&server, granted, self.first_accepted(id));
+                self.store_accepted(id, &accepted).await?;
+                self.accepted().insert(id.clone(), accepted);
             }
         }
         Ok(())
@@ -268,8 +276,9 @@ impl Registry {
         granted_secrets: BTreeSet<String>,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
         check_grants(id, spec, &granted_secrets)?;
-        let _one_at_a_time = self.write_lock.lock().await;
         let offered = RegisteredServer::new(id.clone(), spec.clone(), self.spec_path(id));
+        let _one_at_a_time = self.write_lock.lock().await;
+        self.check_name(&offered)?;
         let accepted = Accepted::new(&offered, granted_secrets, self.first_accepted(id));
         let before = self.accepted().get(id).cloned();
         let outcome = match self.write_file(id, spec, Some(accepted.clone())) {
@@ -328,11 +337,42 @@ impl Registry {
     ) -> Result<(), RegistryError> {
         check_grants(&server.id, &server.spec, &granted_secrets)?;
         let _one_at_a_time = self.write_lock.lock().await;
+        self.check_name(server)?;
         let accepted = Accepted::new(server, granted_secrets, self.first_accepted(&server.id));
         self.store_accepted(&server.id, &accepted).await?;
         self.accepted().insert(server.id.clone(), accepted);
         self.notify_changed(&server.id);
         Ok(())
+    }
+
+    /// Checks that a server's name looks neither like the name nor like the id of another server that
+    /// was accepted before. A name that was accepted already is not checked.
+    ///
+    /// # Errors
+    /// Returns an error that names the other server.
+    pub fn check_name(&self, server: &RegisteredServer) -> Result<(), RegistryError> {
+        let accepted = self.accepted();
+        let keeps_name = accepted
+            .get(&server.id)
+            .and_then(|accepted| accepted.spec.as_ref())
+            .is_some_and(|spec| spec.name == server.spec.name);
+        if keeps_name {
+            return Ok(());
+        }
+        let specs = self.specs();
+        let other = specs.servers.values().find(|other| {
+            other.id != server.id
+                && accepted.contains_key(&other.id)
+                && [other.name(), other.id.as_str()]
+                    .into_iter()
+                    .any(|name| look_alike::look_alike(name, server.name()))
+        });
+        other.map_or(Ok(()), |other| {
+            Err(RegistryError::LookAlike {
+                name: server.name().to_owned(),
+                other: other.id.clone(),
+            })
+        })
     }
 
     async fn store_accepted(

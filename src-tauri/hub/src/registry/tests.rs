@@ -345,3 +345,36 @@ async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
     let scope = fixture.registry.secret_scope(&server.id);
     assert!(scope.check("github.TOKEN").is_ok());
 }
+
+#[tokio::test]
+async fn a_name_that_looks_like_another_servers_is_not_accepted() {
+    let fixture = fixture().await;
+    let id = |id: &str| ServerId::new(id);
+    let named = |name: &str| ServerSpec {
+        name: name.into(),
+        ..spec(r#"{"command":"x"}"#)
+    };
+    let write = |id: ServerId, spec: ServerSpec| {
+        let registry = fixture.registry.clone();
+        async move { registry.write_accepted(&id, &spec, BTreeSet::new()).await }
+    };
+    write(id("github"), named("My GitHub"))
+        .await
+        .expect("written");
+    for name in ["my github", "My Git\u{4bb}ub", "GITHUB", "Ｇithub"] {
+        let refused = write(id("evil"), named(name)).await;
+        assert!(
+            matches!(&refused, Err(RegistryError::LookAlike { other, .. }) if *other == id("github")),
+            "{name}: {refused:?}"
+        );
+    }
+    let server = edit(&fixture, &json!({"name": "github", "command": "x"}));
+    assert!(matches!(
+        fixture.registry.accept(&server, BTreeSet::new()).await,
+        Err(RegistryError::LookAlike { .. })
+    ));
+    assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
+    // A server may change everything else, and have a name of its own.
+    write(id("github"), named("GitHub")).await.expect("written");
+    write(id("gitlab"), named("")).await.expect("written");
+}

@@ -54,6 +54,8 @@ pub(super) async fn save(
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
     if let Some(granted) = &granted_secrets {
         registry::check_grants(id, &spec, granted)?;
+        let offered = RegisteredServer::new(id.clone(), spec.clone(), PathBuf::new());
+        hub.registry.check_name(&offered)?;
     }
     for (name, value) in values {
         hub.logs.add_secret(&value);

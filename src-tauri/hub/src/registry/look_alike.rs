@@ -1,0 +1,67 @@
+//! Names that look alike to a person.
+
+use drawbridge_model::invisible_chars::is_hidden;
+use unicode_normalization::UnicodeNormalization;
+use unicode_security::skeleton;
+
+/// Returns whether two names can be taken for each other: they differ at most in case, width, spaces
+/// and hyphens, hidden characters, or letters that look the same.
+pub(super) fn look_alike(one: &str, other: &str) -> bool {
+    let (one, other) = (fold(one), fold(other));
+    lowercase_skeleton(&one) == lowercase_skeleton(&other)
+        || skeleton_of_lowercase(&one) == skeleton_of_lowercase(&other)
+}
+
+/// Removes the differences in width, spaces and hidden characters.
+fn fold(name: &str) -> String {
+    let visible: String = name.nfkc().filter(|c| !is_hidden(*c)).collect();
+    let words: Vec<_> = visible
+        .split([' ', '-', '_'])
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join("-")
+}
+
+/// An upper-case I looks like a lower-case L only before the case is folded.
+fn lowercase_skeleton(name: &str) -> String {
+    skeleton(name).collect::<String>().to_lowercase()
+}
+
+/// Other letters look alike only in lower case.
+fn skeleton_of_lowercase(name: &str) -> String {
+    skeleton(&name.to_lowercase()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::look_alike;
+
+    #[test]
+    fn names_that_a_person_takes_for_each_other_look_alike() {
+        for other in [
+            "GitHub",
+            " github ",
+            "gi\u{200b}thub",
+            "g\u{456}thub",
+            "ｇｉｔｈｕｂ",
+        ] {
+            assert!(look_alike("github", other), "{other}");
+        }
+        assert!(look_alike("My Server", "my-server"));
+        assert!(look_alike("my  server", "my_server"));
+        assert!(look_alike("aI", "al"));
+        assert!(look_alike("v0", "vO"));
+    }
+
+    #[test]
+    fn different_names_do_not_look_alike() {
+        for (one, other) in [
+            ("github", "gitlab"),
+            ("file-system", "filesystem"),
+            ("server-1", "server-2"),
+            ("", "a"),
+        ] {
+            assert!(!look_alike(one, other), "{one} {other}");
+        }
+    }
+}
