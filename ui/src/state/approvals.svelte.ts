@@ -78,8 +78,9 @@ export class Approvals {
         else failures.push(message);
       }
     }
+    const noun = requests.every(({ method }) => method === "tools/call") ? "call" : "request";
     this.showStatus(
-      describeBatch(requests.length - ended - failures.length, verdict, ended, failures),
+      describeBatch(requests.length - ended - failures.length, noun, verdict, ended, failures),
     );
     if (ended || failures.length) void this.load().catch(() => undefined);
   }
@@ -151,13 +152,15 @@ export class Approvals {
 
 function describeBatch(
   decided: number,
+  noun: "call" | "request",
   verdict: Verdict,
   ended: number,
   failures: string[],
 ): string {
-  const parts = [verdict.kind === "deny" ? t.denied(decided) : t.approved(decided)];
-  if (ended) parts.push(t.endedAlready(ended));
-  if (failures.length) parts.push(t.failed(failures.length, [...new Set(failures)].join(" ")));
+  const parts = [verdict.kind === "deny" ? t.denied(decided, noun) : t.approved(decided, noun)];
+  if (ended) parts.push(t.endedAlready(ended, noun));
+  if (failures.length)
+    parts.push(t.failed(failures.length, noun, [...new Set(failures)].join(" ")));
   return parts.join(" ");
 }
 

@@ -31,6 +31,11 @@ export class Calls {
     this.reloader.on(event);
   }
 
+  /** Returns a call with what was sent, which the list does not contain. */
+  show(id: string): Promise<Call> {
+    return this.ipc.call("calls.show", { id });
+  }
+
   private apply(event: Event): void {
     if (event.kind !== "call_changed") return;
     const { call } = event;
@@ -71,7 +76,7 @@ export function matchesCall(call: Call, filter: CallFilter): boolean {
   const text = filter.text.trim().toLowerCase();
   return (
     !text ||
-    `${call.client} ${call.server} ${call.tool} ${call.reason} ${call.error}`
+    `${call.method} ${call.client} ${call.server} ${call.tool} ${call.reason} ${call.error}`
       .toLowerCase()
       .includes(text)
   );

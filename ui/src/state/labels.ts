@@ -8,6 +8,8 @@ import type {
   Effect,
   Outcome,
   DryRun,
+  GuardedMethod,
+  RequestKind,
   ResultEffect,
   RuleSpec,
   ServerState,
@@ -61,6 +63,7 @@ export const OUTCOME: Record<Outcome, Label> = {
   running: { label: t.outcomes.running, tone: "busy" },
   ok: { label: t.outcomes.ok, tone: "good" },
   server_error: { label: t.outcomes.server_error, tone: "bad" },
+  client_error: { label: t.outcomes.client_error, tone: "bad" },
   unreachable: { label: t.outcomes.unreachable, tone: "bad" },
   unknown: { label: t.outcomes.unknown, tone: "warn" },
   timed_out: { label: t.outcomes.timed_out, tone: "warn" },
@@ -68,23 +71,14 @@ export const OUTCOME: Record<Outcome, Label> = {
   withheld: { label: t.outcomes.withheld, tone: "bad" },
 };
 
-export const OUTCOME_MEANING: Record<Outcome, string> = {
-  not_sent: t.outcomeMeanings.notSent,
-  running: t.outcomeMeanings.running,
-  ok: t.outcomeMeanings.ok,
-  server_error: t.outcomeMeanings.serverError,
-  unreachable: t.outcomeMeanings.unreachable,
-  unknown: t.outcomeMeanings.unknown,
-  timed_out: t.outcomeMeanings.timedOut,
-  cancelled: t.outcomeMeanings.cancelled,
-  withheld: t.outcomeMeanings.withheld,
+export const EFFECT: Record<Effect, Label> = {
+  ask: { label: t.effects.ask, tone: "warn" },
+  allow: { label: t.effects.allow, tone: "good" },
+  deny: { label: t.effects.deny, tone: "bad" },
 };
 
-export const EFFECT: Record<Effect, Label & { meaning: string }> = {
-  ask: { label: t.effects.ask, tone: "warn", meaning: t.effectMeanings.ask },
-  allow: { label: t.effects.allow, tone: "good", meaning: t.effectMeanings.allow },
-  deny: { label: t.effects.deny, tone: "bad", meaning: t.effectMeanings.deny },
-};
+/** The kinds of requests, in the order of the screens. */
+export const KINDS = Object.keys(t.kinds) as RequestKind[];
 
 /** A rule's effect on results. */
 export const RESULT_EFFECT: Record<ResultEffect, Label & { meaning: string }> = {
@@ -98,6 +92,50 @@ export function describeDecision(call: Call): string {
   return call.decision === "allowed" || call.decision === "denied"
     ? t.decisionBy(label, DECIDED_BY[call.decided_by])
     : label;
+}
+
+/** The name of Drawbridge in the records of calls that it answered itself. */
+const OWN_SERVER = "drawbridge";
+
+/** Returns whether Drawbridge answered the call itself, without a server. */
+export function isOwnCall(call: Call): boolean {
+  return call.server === OWN_SERVER && call.decided_by === "hub" && call.outcome === "ok";
+}
+
+/** Returns what the outcome of a call means. */
+export function describeOutcome(call: Call): string {
+  if (isOwnCall(call)) return t.answeredByDrawbridge;
+  const meanings: Record<Outcome, string> = isSentToClients(call.method)
+    ? { ...t.outcomeMeanings, ...t.clientOutcomeMeanings }
+    : t.outcomeMeanings;
+  return meanings[call.outcome];
+}
+
+/** Returns whether servers send the requests of this method to clients, and not the reverse. */
+export function isSentToClients(method: GuardedMethod): boolean {
+  return (
+    method === "sampling/createMessage" ||
+    method === "elicitation/create" ||
+    method === "roots/list"
+  );
+}
+
+/** A `tools/call` is a call. All other requests are requests. */
+export function nounOf(method: GuardedMethod): "call" | "request" {
+  return method === "tools/call" ? "call" : "request";
+}
+
+/** Returns what a request is about: the tool of a call, or else the method and the name. */
+export function subjectOf({ method, tool }: Pick<Call, "method" | "tool">): string {
+  return method === "tools/call" ? tool : `${method} ${tool}`.trimEnd();
+}
+
+/** Returns the kind that a rule covers, or "everything": only a plain deny covers all kinds. */
+export function coveredKind(rule: RuleSpec): RequestKind | "everything" {
+  if (rule.kind !== null) return rule.kind;
+  const deniesAllKinds =
+    rule.effect === "deny" && rule.tool === null && rule.conditions.length === 0 && !rule.read_only;
+  return deniesAllKinds ? "everything" : "tools";
 }
 
 /** Lists a server's claims about its tool. They are hints, not facts. */
@@ -137,6 +175,15 @@ export function matchRows({ newest }: DryRun): MatchRow[] {
     ...DECISION[call.decision],
     id: call.id,
     when: `${formatDay(call.at)}, ${formatClockTime(call.at)}`,
-    text: t.matches.call(call.tool, call.server, call.client),
+    text: describePastCall(call),
   }));
+}
+
+function describePastCall(call: Call): string {
+  const { method, server, client } = call;
+  if (isSentToClients(method)) return t.matches.clientRequest(method, server, client);
+  const subject = subjectOf(call);
+  return server === ""
+    ? t.matches.callWithoutServer(subject, client)
+    : t.matches.call(subject, server, client);
 }

@@ -3,7 +3,10 @@
 import type { Event, Ipc } from "../ipc";
 import { texts } from "../texts";
 import { withDeadline, type RequestWithDeadline } from "./approvals.svelte";
+import { isSentToClients, nounOf, subjectOf } from "./labels";
 import { Reloader } from "./reloader";
+
+const t = texts.state;
 
 export class Missed {
   /** Newest first. */
@@ -32,7 +35,12 @@ export class Missed {
       id: request.id,
       digest: request.digest,
     });
-    this.status = texts.state.retryAllowed(request.client, request.tool, seconds);
+    const subject = subjectOf(request);
+    this.status = t.retryAllowed(
+      isSentToClients(request.method) ? request.server_name : request.client,
+      nounOf(request.method) === "call" ? t.callOf(subject) : t.requestOf(subject),
+      seconds,
+    );
     clearTimeout(this.statusTimer);
     this.statusTimer = setTimeout(() => (this.status = ""), seconds * 1000);
     await this.load();

@@ -1,6 +1,7 @@
-/** The policy: the default and the rules. */
+/** The policy: the defaults and the rules. */
 
 import type {
+  DefaultEffects,
   Effect,
   Event,
   PolicyStats,
@@ -8,13 +9,24 @@ import type {
   DryRun,
   PolicyView,
   PolicyPreset,
+  RequestKind,
   RuleSpec,
   RuleView,
 } from "../ipc";
 import { Reloader } from "./reloader";
 
+/** The defaults of a new installation, until the defaults are read. */
+const INITIAL_DEFAULTS: DefaultEffects = {
+  tools: "ask",
+  prompts: "allow",
+  resources: "allow",
+  sampling: "allow",
+  elicitation: "allow",
+  roots: "allow",
+};
+
 export class Policy {
-  view = $state.raw<PolicyView>({ default: "ask", rules: [] });
+  view = $state.raw<PolicyView>({ defaults: INITIAL_DEFAULTS, rules: [] });
   loaded = $state(false);
   private readonly reloader = new Reloader(() => this.read());
 
@@ -28,8 +40,8 @@ export class Policy {
     if (event.kind === "policy_changed") void this.load().catch(() => undefined);
   }
 
-  async setDefault(effect: Effect): Promise<void> {
-    await this.ipc.call("policy.set_default", { effect });
+  async setDefault(kind: RequestKind, effect: Effect): Promise<void> {
+    await this.ipc.call("policy.set_default", { effect, kind });
     await this.load();
   }
 

@@ -229,13 +229,19 @@ describe("a tool's policy", () => {
     expect(hub.verbCalls.at(-1)?.verb).not.toBe("policy.remove");
     expect(hub.verbCalls).toContainEqual({
       verb: "policy.set",
-      params: { effect: "deny", server: "filesystem", tool: "list_directory", client: null },
+      params: {
+        effect: "deny",
+        server: "filesystem",
+        tool: "list_directory",
+        client: null,
+        kind: null,
+      },
     });
     expect(stores.servers.find("filesystem")?.tools[1]?.own_policy).toBe("deny");
     await stores.servers.setPolicy(tool, null);
     expect(hub.verbCalls).toContainEqual({
       verb: "policy.remove",
-      params: { server: "filesystem", tool: "list_directory", client: null },
+      params: { server: "filesystem", tool: "list_directory", client: null, kind: null },
     });
     expect(stores.servers.find("filesystem")?.tools[1]).toMatchObject({
       own_policy: null,

@@ -2,13 +2,13 @@
 
 export type Phrase = { text: string; isValue: boolean }[];
 
-/** Tags a template: phrase`${client} wants to call ${tool}`. */
-export function phrase(strings: TemplateStringsArray, ...values: string[]): Phrase {
+/** Tags a template: phrase`${client} wants to call ${tool}`. A phrase as a value keeps its parts. */
+export function phrase(strings: TemplateStringsArray, ...values: (string | Phrase)[]): Phrase {
   return strings.flatMap((text, at) => {
-    const value = values[at];
+    const value = values[at] ?? [];
     return [
       ...(text ? [{ text, isValue: false }] : []),
-      ...(value === undefined ? [] : [{ text: value, isValue: true }]),
+      ...(typeof value === "string" ? [{ text: value, isValue: true }] : value),
     ];
   });
 }

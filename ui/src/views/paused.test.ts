@@ -63,7 +63,7 @@ describe("missed calls", () => {
     await advanceTime(5001);
     const [missed] = hub.missed;
     expect(screen.getByTestId("missed").textContent).toContain(
-      "You missed these calls, so they were denied",
+      "You missed these requests, so they were denied",
     );
     expect(screen.getByTestId("missed-row").textContent).toContain("120 s");
     await advanceTime(10_000);

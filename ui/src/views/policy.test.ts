@@ -1,6 +1,7 @@
 import { fireEvent, screen, within } from "@testing-library/svelte";
 import { describe, expect, it } from "vitest";
 import { IpcError } from "../ipc";
+import { EMPTY_RULE, toRuleView } from "../ipc/fake/policy";
 import { listParams, open, advanceTime, user, withFakeTime } from "../test/app";
 
 withFakeTime();
@@ -43,11 +44,63 @@ describe("the list of rules", () => {
     );
   });
 
-  it("changes the default", async () => {
+  it("shows which kind of requests each rule covers", async () => {
+    await open("#/policy", (hub) => {
+      hub.rules = [
+        toRuleView({ ...EMPTY_RULE, effect: "allow", server: "github", kind: "prompts" }),
+        toRuleView({ ...EMPTY_RULE, effect: "deny", server: "weather" }),
+        toRuleView({ ...EMPTY_RULE, effect: "deny", server: "weather", kind: "tools" }),
+        toRuleView({
+          ...EMPTY_RULE,
+          effect: "allow",
+          kind: "roots",
+          lifetime: { kind: "calls", count: 3 },
+        }),
+      ];
+    });
+    const kinds = rows().map((row) => within(row).getByTestId("rule-kind").textContent);
+    expect(kinds).toEqual(["Prompts", "Everything", "Tools", "Roots"]);
+    expect(rows()[1]?.textContent).toContain("deny everything of weather");
+    expect(rows()[3]?.textContent).toContain("3 of 3 requests left");
+  });
+});
+
+describe("the defaults", () => {
+  it.each([
+    ["Tools", "tools", "ask"],
+    ["Prompts", "prompts", "allow"],
+    ["Resources", "resources", "allow"],
+    ["Sampling", "sampling", "allow"],
+    ["Elicitation", "elicitation", "allow"],
+    ["Roots", "roots", "allow"],
+  ])("of %s can be changed", async (label, kind, before) => {
     const hub = await open("#/policy");
-    await select("setting-default-policy", "deny");
+    const field = screen.getByLabelText<HTMLSelectElement>(new RegExp(`^${label}`));
+    expect(field.value).toBe(before);
+    await user.selectOptions(field, "deny");
     await advanceTime(1);
-    expect(listParams(hub, "policy.set_default")).toEqual([{ effect: "deny" }]);
+    expect(listParams(hub, "policy.set_default")).toEqual([{ effect: "deny", kind }]);
+    expect(field.value).toBe("deny");
+    expect(hub.defaults).toMatchObject({ [kind]: "deny" });
+  });
+
+  it("say what each kind is", async () => {
+    await open("#/policy");
+    expect(screen.getByLabelText(/^Sampling/).closest("li")?.textContent).toContain(
+      "A server asks for a message of the client's model.",
+    );
+  });
+
+  it("stay as they were if the hub refuses a change", async () => {
+    const hub = await open("#/policy");
+    hub.failures.set(
+      "policy.set_default",
+      new IpcError("internal", "The store cannot be written."),
+    );
+    await select("default-roots", "deny");
+    await advanceTime(1);
+    expect(screen.getByTestId("default-error").textContent).toContain("cannot be written");
+    expect(screen.getByTestId<HTMLSelectElement>("default-roots").value).toBe("allow");
   });
 });
 
@@ -80,6 +133,7 @@ describe("a rule's form", () => {
           client: "claude-code",
           server: "filesystem",
           tool: "list_directory",
+          kind: null,
           read_only: false,
           effect: "ask",
           result: "mask",
@@ -106,6 +160,7 @@ describe("a rule's form", () => {
           client: "cursor",
           server: "browser",
           tool: "browser_navigate",
+          kind: null,
           read_only: false,
           effect: "allow",
           result: null,
@@ -115,6 +170,67 @@ describe("a rule's form", () => {
         },
       },
     ]);
+  });
+
+  it("covers one kind of requests, without a tool", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rule-add"));
+    await select("rule-server", "filesystem");
+    await select("rule-tool", "list_directory");
+    await select("rule-covers", "resources");
+    expect(screen.queryByTestId("rule-tool")).toBeNull();
+    expect(screen.queryByTestId("rule-read-only")).toBeNull();
+    expect(screen.getByText("Allow the request")).toBeTruthy();
+    await user.click(screen.getByTestId("condition-add"));
+    expect(screen.getByTestId<HTMLInputElement>("condition-pointer").value).toBe("/uri");
+    expect(screen.getByText(/apply to the params of the request, such as \/uri/)).toBeTruthy();
+    await select("condition-kind", "matches");
+    await write("condition-value", "file:///home/.*");
+    await user.click(screen.getByTestId("rule-save"));
+    await advanceTime(1);
+    expect(listParams(hub, "policy.save")).toMatchObject([
+      {
+        rule: {
+          server: "filesystem",
+          tool: null,
+          kind: "resources",
+          read_only: false,
+          conditions: [{ pointer: "/uri", is: { matches: "file:///home/.*" } }],
+        },
+      },
+    ]);
+  });
+
+  it("covers everything only if it denies", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rule-add"));
+    const covers = screen.getByTestId<HTMLSelectElement>("rule-covers");
+    expect(within(covers).queryByText("Everything")).toBeNull();
+    await select("rule-effect", "deny");
+    await select("rule-covers", "everything");
+    expect(screen.queryByTestId("condition-add")).toBeNull();
+    await select("rule-effect", "ask");
+    expect(covers.value).toBe("tools");
+    await select("rule-effect", "deny");
+    await select("rule-covers", "everything");
+    await select("rule-server", "github");
+    await user.click(screen.getByTestId("rule-save"));
+    await advanceTime(1);
+    expect(listParams(hub, "policy.save")).toMatchObject([
+      { rule: { effect: "deny", server: "github", tool: null, kind: null, conditions: [] } },
+    ]);
+    expect(rows().at(-1)?.textContent).toContain("deny everything of github");
+  });
+
+  it("that denies all tools names its kind, so that it does not deny everything", async () => {
+    const hub = await open("#/policy");
+    await user.click(screen.getByTestId("rule-add"));
+    await select("rule-effect", "deny");
+    await select("rule-server", "github");
+    await user.click(screen.getByTestId("rule-save"));
+    await advanceTime(1);
+    expect(listParams(hub, "policy.save")).toMatchObject([{ rule: { kind: "tools" } }]);
+    expect(rows().at(-1)?.textContent).toContain("deny all tools of github");
   });
 
   it("shows an error at its field, and saves nothing", async () => {
@@ -178,7 +294,7 @@ describe("import and export", () => {
     expect(screen.getByTestId("export-text").textContent).toContain('"tool": "delete_file"');
   });
 
-  const FILE = '{"default":"deny","rules":[{"effect":"deny","server":"github"}]}';
+  const FILE = '{"defaults":{"tools":"deny"},"rules":[{"effect":"deny","server":"github"}]}';
 
   it("adds the imported rules to the current rules", async () => {
     const hub = await open("#/policy");

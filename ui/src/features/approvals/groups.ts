@@ -1,4 +1,7 @@
-/** Groups similar waiting calls: of one client, for the same version of a tool and its server. */
+/**
+ * Groups similar waiting requests: of one client and one method, for the same version of a tool and
+ * its server.
+ */
 
 import type { ApprovalRequest } from "../../ipc";
 import type { RequestWithDeadline } from "../../state/approvals.svelte";
@@ -10,7 +13,7 @@ export interface Group {
   first: RequestWithDeadline;
 }
 
-/** Groups calls, oldest group first. A waiting result is a group of its own. */
+/** Groups requests, oldest group first. A waiting result is a group of its own. */
 export function groupCalls(waiting: RequestWithDeadline[]): Group[] {
   const groups = new Map<string, Group>();
   for (const call of waiting) {
@@ -24,6 +27,7 @@ export function groupCalls(waiting: RequestWithDeadline[]): Group[] {
 
 function toKey({
   id,
+  method,
   client,
   server,
   tool,
@@ -31,10 +35,12 @@ function toKey({
   definition,
   result,
 }: ApprovalRequest): string {
-  return JSON.stringify(result === null ? [client, server, tool, identity, definition] : [id]);
+  return JSON.stringify(
+    result === null ? [method, client, server, tool, identity, definition] : [id],
+  );
 }
 
-/** The content of calls, and the number of calls with exactly this content. */
+/** The content of requests, and the number of requests with exactly this content. */
 export interface Content {
   arguments: string;
   extra: string | null;

@@ -12,6 +12,7 @@ const view: RuleView = {
   client: "cursor",
   server: "github",
   tool: "create_issue",
+  kind: null,
   read_only: false,
   conditions: [],
   effect: "allow",
@@ -49,6 +50,7 @@ describe("a rule in a form", () => {
       client: "cursor",
       server: "github",
       tool: "create_issue",
+      kind: null,
       read_only: false,
       conditions: [],
       effect: "allow",
@@ -67,6 +69,32 @@ describe("a rule in a form", () => {
       kind: "until",
       at: NOW + 600_000,
     });
+  });
+
+  it("round-trips with its kind", () => {
+    const wide = { server: "github", tool: null, result: null } as const;
+    expect(roundTrip({ ...wide, kind: "resources" })).toMatchObject({ kind: "resources" });
+    expect(roundTrip({ ...wide, effect: "deny", kind: "roots" })).toMatchObject({ kind: "roots" });
+    expect(toForm({ ...view, ...wide, effect: "deny" }, NOW).covers).toBe("everything");
+    expect(roundTrip({ ...wide, effect: "deny" }).kind).toBeNull();
+    expect(roundTrip({ ...wide, effect: "deny", kind: "tools" }).kind).toBe("tools");
+    expect(roundTrip({ ...wide, effect: "deny", read_only: true }).kind).toBeNull();
+    expect(roundTrip({ ...wide, effect: "allow" }).kind).toBeNull();
+  });
+
+  it("of another kind than tools has no tool", () => {
+    expect(
+      toRule(
+        {
+          ...createForm(),
+          covers: "prompts",
+          server: "github",
+          tool: "create_issue",
+          readOnlyTools: true,
+        },
+        NOW,
+      ),
+    ).toMatchObject({ kind: "prompts", server: "github", tool: null, read_only: false });
   });
 
   it("shows the calls that are left", () => {

@@ -8,8 +8,10 @@ import type {
   RuleSpec,
   RuleView,
   Predicate,
+  RequestKind,
 } from "../../ipc";
 import { formatLiteral, isExact, parseLiteral } from "../../lib/literal";
+import { coveredKind } from "../../state/labels";
 import { texts } from "../../texts";
 
 export type PredicateKind = "equals" | "one_of" | "path_within" | "host" | "between" | "matches";
@@ -23,16 +25,22 @@ export interface ConditionForm {
   maximum: string;
 }
 
+/** The requests that a rule covers. Only a deny can cover everything. */
+export type Covers = RequestKind | "everything";
+
 export interface RuleForm {
   /** Empty for any client. Likewise, empty `server` and `tool` stand for any server and tool. */
   client: string;
   server: string;
+  covers: Covers;
+  /** Counts only if the rule covers tools, like `readOnlyTools`. */
   tool: string;
   readOnlyTools: boolean;
   /** Empty to leave the call to other rules. */
   effect: Effect | "";
   /** Empty to pass the result on unchanged. */
   result: ResultEffect | "";
+  /** Do not count if the rule covers everything. */
   conditions: ConditionForm[];
   lifetime: Lifetime["kind"];
   minutes: string;
@@ -52,6 +60,7 @@ export function createForm(): RuleForm {
   return {
     client: "",
     server: "",
+    covers: "tools",
     tool: "",
     readOnlyTools: false,
     effect: "allow",
@@ -65,8 +74,23 @@ export function createForm(): RuleForm {
   };
 }
 
-export function createCondition(): ConditionForm {
-  return { pointer: "/", kind: "equals", value: "", maximum: "" };
+export function createCondition(covers: Covers): ConditionForm {
+  const pointer = covers === "prompts" ? "/name" : covers === "resources" ? "/uri" : "/";
+  return { pointer, kind: "equals", value: "", maximum: "" };
+}
+
+/** Returns the noun for what the rule decides: calls of tools, or other requests. */
+export function formNoun({ covers }: RuleForm): "call" | "request" {
+  return covers === "tools" ? "call" : "request";
+}
+
+/** Changes the effect. A rule that does not deny cannot cover everything. */
+export function withEffect(
+  form: RuleForm,
+  effect: Effect | "",
+): Pick<RuleForm, "effect" | "covers"> {
+  const mustNarrow = form.covers === "everything" && effect !== "deny";
+  return { effect, covers: mustNarrow ? "tools" : form.covers };
 }
 
 /** Returns the form of a rule. The minutes of a rule that expires count from `now`. */
@@ -76,6 +100,7 @@ export function toForm(rule: RuleView, now: number): RuleForm {
     ...createForm(),
     client: rule.client ?? "",
     server: rule.server ?? "",
+    covers: coveredKind(rule),
     tool: rule.tool ?? "",
     readOnlyTools: rule.read_only,
     effect: rule.effect ?? "",
@@ -94,20 +119,27 @@ export function toForm(rule: RuleView, now: number): RuleForm {
 
 /** Returns the rule to save. The form must be valid. */
 export function toRule(form: RuleForm, now: number): RuleSpec {
-  return {
+  const { covers } = form;
+  const tool = (covers === "tools" && form.server && form.tool) || null;
+  const isReadOnly = covers === "tools" && form.readOnlyTools && tool === null;
+  const conditions = covers === "everything" ? [] : form.conditions;
+  const rule: RuleSpec = {
     client: form.client || null,
     server: form.server || null,
-    tool: (form.server && form.tool) || null,
-    read_only: form.readOnlyTools && !form.tool,
+    tool,
+    kind: covers === "tools" || covers === "everything" ? null : covers,
+    read_only: isReadOnly,
     effect: form.effect || null,
     result: form.effect === "deny" ? null : form.result || null,
-    conditions: form.conditions.map(({ pointer, ...predicate }) => ({
+    conditions: conditions.map(({ pointer, ...predicate }) => ({
       pointer,
       is: toPredicate(predicate),
     })),
     lifetime: toLifetime(form, now),
     note: form.note.trim(),
   };
+  // Without its kind, a plain deny of all tools would deny the other kinds too.
+  return coveredKind(rule) === covers ? rule : { ...rule, kind: "tools" };
 }
 
 export interface RuleErrors {
@@ -121,11 +153,13 @@ export interface RuleErrors {
 export function validateForm(form: RuleForm): RuleErrors {
   const t = texts.policy.dialog;
   const errors: RuleErrors = { conditions: {} };
-  if (form.effect === "" && form.result === "") errors.effect = t.effect.missing;
+  const noun = formNoun(form);
+  if (form.effect === "" && form.result === "") errors.effect = t.effect.missing(noun);
   if (form.lifetime === "until" && !isWholeNumber(form.minutes, MAX_MINUTES))
     errors.lifetime = t.lifetime.minutesError;
   if (form.lifetime === "calls" && !isWholeNumber(form.calls, MAX_CALLS))
-    errors.lifetime = t.lifetime.callsError;
+    errors.lifetime = t.lifetime.callsError(noun);
+  if (form.covers === "everything") return errors;
   form.conditions.forEach((condition, index) => {
     const pointer = validatePointer(condition.pointer);
     const value = validateValue(condition);

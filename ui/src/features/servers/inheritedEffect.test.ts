@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Effect, RuleSpec, ToolView } from "../../ipc";
 import * as data from "../../ipc/fake/data";
-import { EMPTY_RULE, toRuleView } from "../../ipc/fake/policy";
+import { DEFAULT_EFFECTS, EMPTY_RULE, toRuleView } from "../../ipc/fake/policy";
 import { findInheritedEffect } from "./inheritedEffect";
 
 const SERVER = { server: "filesystem" };
@@ -10,7 +10,10 @@ const OWN = { ...SERVER, tool: "read_file" };
 function inherit(tool: Partial<ToolView>, byDefault: Effect, ...rules: Partial<RuleSpec>[]) {
   const view = data.tool("filesystem", "read_file", "", { own_policy: "allow", ...tool });
   const ruleViews = rules.map((rule) => toRuleView({ ...EMPTY_RULE, ...rule }));
-  return findInheritedEffect(view, { default: byDefault, rules: ruleViews });
+  return findInheritedEffect(view, {
+    defaults: { ...DEFAULT_EFFECTS, tools: byDefault },
+    rules: ruleViews,
+  });
 }
 
 describe("the effect that a tool inherits", () => {
@@ -37,6 +40,8 @@ describe("the effect that a tool inherits", () => {
     expect(inherit({}, "ask", { ...SERVER, effect: "deny", client: "cursor" })).toBe("ask");
     expect(inherit({}, "ask", { ...SERVER, effect: "deny", read_only: true })).toBe("ask");
     expect(inherit({}, "ask", { ...SERVER, effect: null, result: "mask" })).toBe("ask");
+    expect(inherit({}, "ask", { ...SERVER, effect: "deny", kind: "resources" })).toBe("ask");
+    expect(inherit({}, "ask", { ...SERVER, effect: "deny", kind: "tools" })).toBe("deny");
   });
 
   it("follows a rule for read-only tools if the tool is one", () => {

@@ -12,7 +12,7 @@ export function findInheritedEffect(tool: ToolView, policy: PolicyView): Effect 
   const effects = policy.rules
     .filter((rule) => rule.tool === null && decidesEveryCall(rule, tool))
     .map(({ effect }) => effect);
-  return PRECEDENCE.find((effect) => effects.includes(effect)) ?? policy.default;
+  return PRECEDENCE.find((effect) => effects.includes(effect)) ?? policy.defaults.tools;
 }
 
 /** Returns whether the rule decides every call of the tool, whatever its client and arguments. */
@@ -20,6 +20,7 @@ function decidesEveryCall(rule: RuleView, tool: ToolView): boolean {
   return (
     (rule.server === null || rule.server === tool.server) &&
     rule.client === null &&
+    (rule.kind === null || rule.kind === "tools") &&
     (!rule.read_only || tool.annotations.read_only === true) &&
     rule.conditions.length === 0 &&
     rule.lifetime.kind !== "session" &&

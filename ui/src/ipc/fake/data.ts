@@ -14,7 +14,7 @@ import type {
   ToolView,
   Transition,
 } from "../bindings";
-import { EMPTY_RULE, toRuleView } from "./policy";
+import { EMPTY_RULE, toKind, toRuleView } from "./policy";
 import {
   OFFERED_DELETE_DIGEST,
   OFFERED_INSTRUCTIONS,
@@ -539,6 +539,7 @@ export function calls(): Call[] {
       pastCalls.push({
         id: `call-${round}-${minutes}`,
         at: Date.now() - (minutes + round * 90) * MINUTE,
+        method: "tools/call",
         client: "claude-code",
         server,
         tool: "",
@@ -608,6 +609,8 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
   const now = Date.now();
   return {
     id: `ask-${requestCount}`,
+    method: "tools/call",
+    kind: part.method === undefined ? "tools" : toKind(part.method),
     client: "claude-code",
     server: "filesystem",
     server_name: "filesystem",
@@ -708,6 +711,94 @@ export function requests(): ApprovalRequest[] {
       result:
         '{"content":[{"type":"text","text":"#12 Popup stays open\\n#11 token: ghp_0123456789abcdef"}],"isError":false}',
     }),
+  ];
+}
+
+/** Returns requests other than calls, for development. */
+export function guardedRequests(): ApprovalRequest[] {
+  const base = { tool_title: null, description: "", annotations: NO_HINTS, definition: "" };
+  return [
+    request({
+      ...base,
+      method: "resources/read",
+      server_name: "Project files",
+      tool: "file:///home/ada/Projects/drawbridge/README.md",
+      exposed_name: "file:///home/ada/Projects/drawbridge/README.md",
+      arguments: '{"uri":"file:///home/ada/Projects/drawbridge/README.md"}',
+      timeout_ms: 120_000,
+    }),
+    request({
+      ...base,
+      method: "prompts/get",
+      server: "github",
+      server_name: "github",
+      tool: "review",
+      exposed_name: "github__review",
+      description: "Reviews a pull request.",
+      arguments: '{"name":"review","arguments":{"number":"12"}}',
+      timeout_ms: 120_000,
+    }),
+    request({
+      ...base,
+      method: "sampling/createMessage",
+      server: "github",
+      server_name: "github",
+      tool: "",
+      exposed_name: "",
+      arguments:
+        '{"messages":[{"role":"user","content":{"type":"text","text":"Summarize issue 12."}}],"maxTokens":200}',
+      timeout_ms: 120_000,
+    }),
+  ];
+}
+
+/** Returns requests other than calls, and calls without a server, for development. */
+export function guardedCalls(): Call[] {
+  const [call] = calls();
+  if (!call) return [];
+  const base = { ...call, decided_by: "default", reason: "", rule: null } as const;
+  const uri = "file:///home/ada/Projects/drawbridge/README.md";
+  return [
+    {
+      ...base,
+      id: "read",
+      method: "resources/read",
+      tool: uri,
+      exposed_name: uri,
+      arguments: JSON.stringify({ uri }),
+    },
+    {
+      ...base,
+      id: "sample",
+      method: "sampling/createMessage",
+      server: "github",
+      tool: "",
+      exposed_name: "",
+      outcome: "client_error",
+      error: "The client does not support sampling.",
+      arguments: '{"messages":[],"maxTokens":200}',
+    },
+    {
+      ...base,
+      id: "unknown",
+      server: "",
+      tool: "no_such_tool",
+      exposed_name: "no_such_tool",
+      decision: "denied",
+      decided_by: "hub",
+      outcome: "not_sent",
+      reason: "Unknown tool: no_such_tool",
+      duration_ms: null,
+    },
+    {
+      ...base,
+      id: "own",
+      server: "drawbridge",
+      tool: "tool_search",
+      exposed_name: "tool_search",
+      decided_by: "hub",
+      reason: "answered by Drawbridge",
+    },
   ];
 }
 

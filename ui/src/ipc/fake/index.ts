@@ -10,6 +10,7 @@ import type {
   DecideApproval,
   LogLine,
   Profile,
+  RemovePolicy,
   RuleView,
   SecretValues,
   ServerSpec,
@@ -56,6 +57,7 @@ export class FakeHub implements Ipc {
   logs: LogLine[];
   rules: RuleView[];
   profiles: Profile[];
+  defaults = { ...policy.DEFAULT_EFFECTS };
   settings: SettingsView = {
     default_policy: "ask",
     approval_timeout_s: 50,
@@ -77,6 +79,8 @@ export class FakeHub implements Ipc {
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
   private readonly recorded: Map<string, string>;
+  /** What was sent beside the arguments, and what was edited, by the id of the call. */
+  private readonly sent = new Map<string, Pick<Call, "extra" | "original_arguments">>();
 
   constructor(private readonly empty = false) {
     this.servers = empty ? [] : data.servers();
@@ -124,6 +128,7 @@ export class FakeHub implements Ipc {
   addApproval(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     const request = data.request(part);
     this.recorded.set(request.id, request.arguments);
+    if (request.extra !== null) this.sent.set(request.id, { extra: request.extra });
     if (this.paused) return this.denyPaused(request);
     this.waiting.push(request);
     this.deadlines.set(request.id, performance.now() + request.remaining_ms);
@@ -170,7 +175,9 @@ export class FakeHub implements Ipc {
   /** Makes requests and log lines at intervals, for development. */
   simulateUse(): void {
     this.delay = 60;
-    for (const request of data.requests()) this.addApproval(request);
+    for (const request of [...data.requests(), ...data.guardedRequests()])
+      this.addApproval(request);
+    this.calls = [...data.guardedCalls(), ...this.calls];
     setInterval(
       () =>
         this.log({
@@ -240,19 +247,26 @@ export class FakeHub implements Ipc {
             (before === null || c.id < before),
         )
         .filter((c) =>
-          [c.tool, c.exposed_name, c.reason, c.error].some((field) =>
+          [c.method, c.tool, c.exposed_name, c.reason, c.error].some((field) =>
             field.toLowerCase().includes(text?.toLowerCase() ?? ""),
           ),
         )
         .filter((c) => !asked || c.decided_by === "person" || c.decided_by === "hub")
         .toSorted((a, b) => b.at - a.at)
         .slice(0, limit ?? 200),
-    "calls.show": ({ id }) =>
-      requireFound(
+    "calls.show": ({ id }) => {
+      const call = requireFound(
         this.calls.find((c) => c.id === id),
         "call",
         id,
-      ),
+      );
+      const recorded = this.recorded.get(id);
+      return {
+        ...call,
+        ...(recorded !== undefined && { arguments: recorded }),
+        ...this.sent.get(id),
+      };
+    },
     "clients.add": ({ name, token }) => {
       if (!/^[A-Za-z0-9._-]{1,64}$/.test(name))
         throw new IpcError(
@@ -339,7 +353,7 @@ export class FakeHub implements Ipc {
         .filter((l) => text === null || l.text.toLowerCase().includes(text.toLowerCase()))
         .slice(-(limit ?? 500));
     },
-    "policy.list": () => ({ default: this.settings.default_policy, rules: this.rules }),
+    "policy.list": () => ({ defaults: this.defaults, rules: this.rules }),
     "policy.save": ({ id, rule }) => {
       policy.checkRule(rule);
       const saved = policy.toRuleView(
@@ -375,14 +389,14 @@ export class FakeHub implements Ipc {
       policy.checkRule(rule);
       return policy.matchCalls(rule, this.calls, this.recorded);
     },
-    "policy.export": () => ({ text: policy.exportRules(this.settings.default_policy, this.rules) }),
+    "policy.export": () => ({ text: policy.exportRules(this.defaults, this.rules) }),
     "policy.import": ({ text, replace }) => {
       const file = policy.parseRules(text);
       this.rules = [
         ...(replace ? [] : this.rules),
         ...file.rules.map((rule) => policy.toRuleView(rule)),
       ];
-      if (replace && file.default) this.settings.default_policy = file.default;
+      if (replace && file.defaults) this.defaults = { ...policy.DEFAULT_EFFECTS, ...file.defaults };
       this.applyPolicy();
       return { rules: file.rules.length };
     },
@@ -390,24 +404,24 @@ export class FakeHub implements Ipc {
       policy.computeStats(this.calls, this.rules, this.servers, days ?? 14),
     "policy.apply_preset": ({ preset }) => {
       const applied = policy.presetRules(preset, this.rules);
-      this.settings.default_policy = applied.default;
+      this.defaults = { ...this.defaults, tools: applied.default };
       this.rules = applied.rules;
       this.applyPolicy();
       return {};
     },
-    "policy.set": ({ effect, server, tool, client }) => {
-      this.dropRules(server, tool, client);
-      this.rules.push(policy.toRuleView({ ...policy.EMPTY_RULE, effect, server, tool, client }));
+    "policy.set": ({ effect, ...scope }) => {
+      this.dropRules(scope);
+      this.rules.push(policy.toRuleView({ ...policy.EMPTY_RULE, ...scope, effect }));
       this.applyPolicy();
       return {};
     },
-    "policy.remove": ({ server, tool, client }) => {
-      this.dropRules(server, tool, client);
+    "policy.remove": (scope) => {
+      this.dropRules(scope);
       this.applyPolicy();
       return {};
     },
-    "policy.set_default": ({ effect }) => {
-      this.settings.default_policy = effect;
+    "policy.set_default": ({ effect, kind }) => {
+      this.defaults = { ...this.defaults, [kind ?? "tools"]: effect };
       this.applyPolicy();
       return {};
     },
@@ -732,6 +746,10 @@ export class FakeHub implements Ipc {
         "invalid",
         "A rule denies these arguments: deny all tools if /path is in /etc.",
       );
+    if (edited !== null) {
+      this.recorded.set(id, edited);
+      this.sent.set(id, { ...this.sent.get(id), original_arguments: request.arguments });
+    }
     const rule = policy.toGrant(request, verdict);
     if (rule) {
       this.checkGrant(request, rule.conditions);
@@ -790,6 +808,7 @@ export class FakeHub implements Ipc {
     const call: Call = {
       id: request.id,
       at: request.asked_at,
+      method: request.method,
       client: request.client,
       server: request.server,
       tool: request.tool,
@@ -811,13 +830,14 @@ export class FakeHub implements Ipc {
     return call;
   }
 
-  private dropRules(server: string | null, tool: string | null, client: string | null): void {
+  private dropRules({ server, tool, client, kind }: RemovePolicy): void {
     this.rules = this.rules.filter(
-      (r) => r.server !== server || r.tool !== tool || r.client !== client,
+      (r) => r.server !== server || r.tool !== tool || r.client !== client || r.kind !== kind,
     );
   }
 
   private applyPolicy(): void {
+    this.settings.default_policy = this.defaults.tools;
     for (const view of this.servers) {
       for (const tool of view.tools) {
         tool.own_policy =
@@ -828,7 +848,7 @@ export class FakeHub implements Ipc {
               r.client === null &&
               r.conditions.length === 0,
           )?.effect ?? null;
-        tool.policy = tool.own_policy ?? this.settings.default_policy;
+        tool.policy = tool.own_policy ?? this.defaults.tools;
       }
     }
     this.emit({ kind: "policy_changed" });

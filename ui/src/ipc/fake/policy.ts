@@ -6,11 +6,14 @@ import type {
   Call,
   Condition,
   DayStats,
+  DefaultEffects,
   Effect,
+  GuardedMethod,
   PolicyStats,
   Lifetime,
   DryRun,
   PolicyPreset,
+  RequestKind,
   RuleSpec,
   RuleView,
   ServerView,
@@ -22,10 +25,20 @@ import type {
 const DAY = 86_400_000;
 const MAX_NEWEST = 10;
 
+export const DEFAULT_EFFECTS: DefaultEffects = {
+  tools: "ask",
+  prompts: "allow",
+  resources: "allow",
+  sampling: "allow",
+  elicitation: "allow",
+  roots: "allow",
+};
+
 export const EMPTY_RULE: RuleSpec = {
   server: null,
   tool: null,
   client: null,
+  kind: null,
   read_only: false,
   conditions: [],
   effect: null,
@@ -53,6 +66,8 @@ export function toRuleView(text: RuleSpec, part: Partial<RuleView> = {}): RuleVi
 export function checkRule(text: RuleSpec): void {
   if (text.effect === null && text.result === null)
     throw invalid("a rule needs 'effect' (allow, deny, ask) or 'result' (mask, hold)");
+  if (text.tool !== null && text.kind !== null)
+    throw invalid("'tool' cannot be together with 'kind'");
   if (text.effect === "deny" && text.result !== null)
     throw invalid("a rule that denies calls cannot have a 'result'");
   if (text.lifetime.kind === "until" && text.lifetime.at <= Date.now())
@@ -68,16 +83,8 @@ export function checkRule(text: RuleSpec): void {
 
 const VERBS: Record<Effect, string> = { allow: "allow", deny: "deny", ask: "ask about" };
 
-export function describeRule({
-  effect,
-  result,
-  server,
-  tool,
-  client,
-  read_only,
-  conditions,
-  lifetime,
-}: RuleSpec): string {
+export function describeRule(rule: RuleSpec): string {
+  const { effect, result, server, tool, client, conditions, lifetime } = rule;
   const onResult = result === "mask" ? "mask secrets in results of" : "hold results of";
   const verb =
     effect === null
@@ -88,11 +95,47 @@ export function describeRule({
   const tools =
     server !== null && tool !== null
       ? `${tool} of ${server}`
-      : `${read_only ? "read-only" : "all"} tools${server === null ? "" : ` of ${server}`}`;
+      : `${describeKind(rule)}${server === null ? "" : ` of ${server}`}`;
   const conditionText = conditions
     .map((condition, index) => ` ${index ? "and" : "if"} ${describeCondition(condition)}`)
     .join("");
   return `${verb} ${tools}${client === null ? "" : ` for ${client}`}${conditionText}${describeLifetime(lifetime)}`;
+}
+
+function describeKind(rule: RuleSpec): string {
+  if (rule.read_only) return "read-only tools";
+  if (deniesAllKinds(rule)) return "everything";
+  return rule.kind === null || rule.kind === "tools" ? "all tools" : rule.kind;
+}
+
+function deniesAllKinds({ effect, kind, tool, conditions, read_only }: RuleSpec): boolean {
+  return (
+    effect === "deny" && kind === null && tool === null && conditions.length === 0 && !read_only
+  );
+}
+
+function covers(rule: RuleSpec, kind: RequestKind): boolean {
+  return rule.kind === null ? kind === "tools" || deniesAllKinds(rule) : rule.kind === kind;
+}
+
+/** Returns the kind of a request. A completion counts as one for a resource. */
+export function toKind(method: GuardedMethod): RequestKind {
+  switch (method) {
+    case "prompts/get":
+      return "prompts";
+    case "resources/read":
+    case "resources/subscribe":
+    case "completion/complete":
+      return "resources";
+    case "sampling/createMessage":
+      return "sampling";
+    case "elicitation/create":
+      return "elicitation";
+    case "roots/list":
+      return "roots";
+    default:
+      return "tools";
+  }
 }
 
 function describeCondition({ pointer, is }: Condition): string {
@@ -113,12 +156,25 @@ function describeLifetime(lifetime: Lifetime): string {
 
 /** Returns the rule that a verdict creates, if any. */
 export function toGrant(request: ApprovalRequest, verdict: Verdict): RuleSpec | null {
-  const scope = { server: request.server, tool: request.tool, client: request.client };
+  const { server, client, tool, kind, method } = request;
+  const isTool = kind === "tools";
+  const namePointer =
+    method === "prompts/get"
+      ? "/name"
+      : method === "resources/read" || method === "resources/subscribe"
+        ? "/uri"
+        : null;
   const rule = (lifetime: Lifetime, conditions: Condition[]): RuleSpec => ({
     ...EMPTY_RULE,
-    ...scope,
+    server,
+    client,
+    tool: isTool ? tool : null,
+    kind: isTool ? null : kind,
     effect: "allow",
-    conditions,
+    conditions:
+      namePointer !== null && conditions.length === 0
+        ? [{ pointer: namePointer, is: { equals: tool } }]
+        : conditions,
     lifetime,
   });
   switch (verdict.kind) {
@@ -141,7 +197,8 @@ export function matchCalls(rule: RuleSpec, calls: Call[], recorded: Map<string, 
     (call) =>
       (rule.client ?? call.client) === call.client &&
       (rule.server ?? call.server) === call.server &&
-      (rule.tool ?? call.tool) === call.tool,
+      (rule.tool ?? call.tool) === call.tool &&
+      covers(rule, toKind(call.method)),
   );
   const checkable =
     rule.conditions.length === 0 ? scoped : scoped.filter((call) => recorded.has(call.id));
@@ -235,25 +292,28 @@ export function presetRules(
 }
 
 interface File {
-  default?: Effect;
+  defaults?: DefaultEffects;
   rules: RuleSpec[];
 }
 
-export function exportRules(effect: Effect, rules: RuleView[]): string {
+export function exportRules(defaults: DefaultEffects, rules: RuleView[]): string {
   const texts = rules
     .filter((rule) => rule.lifetime.kind !== "session")
-    .map(({ server, tool, client, read_only, conditions, effect, result, lifetime, note }) => ({
-      server,
-      tool,
-      client,
-      read_only,
-      conditions,
-      effect,
-      result,
-      lifetime,
-      note,
-    }));
-  return JSON.stringify({ default: effect, rules: texts }, null, 2);
+    .map(
+      ({ server, tool, client, kind, read_only, conditions, effect, result, lifetime, note }) => ({
+        server,
+        tool,
+        client,
+        kind,
+        read_only,
+        conditions,
+        effect,
+        result,
+        lifetime,
+        note,
+      }),
+    );
+  return JSON.stringify({ defaults, rules: texts }, null, 2);
 }
 
 export function parseRules(text: string): File {

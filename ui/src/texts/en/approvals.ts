@@ -1,7 +1,61 @@
 /** Texts of the approval cards, the Approvals screen and the popup. */
 
-import { phrase } from "../phrase";
+import type { GuardedMethod } from "../../ipc/bindings";
+import { phrase, type Phrase } from "../phrase";
 import { plural } from "../plural";
+
+/** A `tools/call` is a call. All other requests are requests. */
+type Noun = "call" | "request";
+
+/** Says who wants what. `name` is the tool, prompt or resource. */
+type Sentence = (client: string, server: Phrase, name: string) => Phrase;
+
+/** Returns the sentences of `GuardedMethod::sentence` in the hub, with "wants" or "wanted". */
+function toSentences(wants: Phrase): Record<GuardedMethod, Sentence> {
+  const followTask: Sentence = (client, server, name) =>
+    phrase`${client} ${wants} to follow a task of ${name} of ${server}`;
+  return {
+    "tools/call": (client, server, name) => phrase`${client} ${wants} to call ${name} of ${server}`,
+    "prompts/get": (client, server, name) =>
+      phrase`${client} ${wants} the prompt ${name} of ${server}`,
+    "resources/read": (client, server, name) =>
+      phrase`${client} ${wants} to read ${name} of ${server}`,
+    "resources/subscribe": (client, server, name) =>
+      phrase`${client} ${wants} to watch ${name} of ${server}`,
+    "completion/complete": (client, server, name) =>
+      phrase`${client} ${wants} completions for ${name} of ${server}`,
+    "tasks/get": followTask,
+    "tasks/update": followTask,
+    "tasks/cancel": followTask,
+    "tasks/result": followTask,
+    "tasks/list": followTask,
+    "sampling/createMessage": (client, server) =>
+      phrase`${server} ${wants} a message of ${client}'s model`,
+    "elicitation/create": (client, server) =>
+      phrase`${server} ${wants} to ask you for input in ${client}`,
+    "roots/list": (client, server) => phrase`${server} ${wants} to know the folders of ${client}`,
+  };
+}
+
+/** The texts of a card for several similar requests. */
+function toBatchTexts(noun: Noun) {
+  return {
+    repeated: (sentence: Phrase, count: number) => phrase`${sentence} ${plural(count, "time")}`,
+    onlyThese: (count: number) =>
+      `Your decision covers only ${count === 1 ? `this ${noun}` : `these ${count} ${noun}s`}. Later ${noun}s still wait for a decision.`,
+    ended: (count: number) =>
+      count === 1
+        ? `1 of these ${noun}s has already ended.`
+        : `${count} of these ${noun}s have already ended.`,
+    position: (at: number, count: number) => `${at} of ${count}`,
+    decisionLabel: `Decision about all ${noun}s`,
+    scrollHint: "Scroll to the end of the list to approve.",
+    deny: (count: number) => `Deny ${plural(count, noun)}`,
+    denyStep: (count: number) => `Deny ${plural(count, noun)}…`,
+    approve: (count: number) => `Approve ${plural(count, noun)}`,
+    expired: `You missed these ${noun}s, so they were denied.`,
+  };
+}
 
 export const approvals = {
   title: "Approvals",
@@ -27,15 +81,19 @@ export const approvals = {
     resumeHint: "Resume calls in the main window or from the tray.",
   },
 
-  wantsToCall: (client: string, tool: string, server: string) =>
-    phrase`${client} wants to call ${tool} of ${server}`,
+  sentences: toSentences([{ text: "wants", isValue: false }]),
+  pastSentences: toSentences([{ text: "wanted", isValue: false }]),
+  /** A server with its id, because several servers may have the same name. */
+  serverWithId: (name: string, id: string) => phrase`${name} (ID ${id})`,
+  sentByServer:
+    "The server sends this request to the client. If you approve it, the client answers.",
   timeLeft: "Time left to decide",
   secondsLeft: (seconds: number) => `${seconds} s`,
-  callExpired: "You missed this call, so it was denied.",
+  expired: (noun: Noun) => `You missed this ${noun}, so it was denied.`,
   newToClient: "New to this client",
   changed: "Changed",
   description: {
-    label: "The server's description of the tool",
+    label: "The server's description",
     writtenByServer: "Written by the server",
     writtenByServerClaiming: "Written by the server, which claims:",
     noClaims: "no claims about what the tool changes",
@@ -45,41 +103,31 @@ export const approvals = {
   arguments: {
     title: "Arguments",
     label: "Arguments of the call",
+    scrollHint: "Scroll to the end of the arguments to approve.",
     extra: "Sent along with the arguments",
     raw: "Raw JSON",
-    tooLargeForTree: "Too large for a tree.",
-    notJson: (reason: string) => `Not plain JSON: ${reason}.`,
+    listLabel: (count: number) =>
+      count === 1 ? "Arguments of the call" : `Arguments of all ${count} calls`,
+    sameIn: (count: number) => `${count} calls with exactly these arguments`,
+  },
+  /** The same for a request that is no call. */
+  params: {
+    title: "Params",
+    label: "Params of the request",
+    scrollHint: "Scroll to the end of the params to approve.",
+    listLabel: (count: number) =>
+      count === 1 ? "Params of the request" : `Params of all ${count} requests`,
+    sameIn: (count: number) => `${count} requests with exactly these params`,
   },
 
   similar: {
-    label: "Similar calls",
-    position: (count: number) => `1 of ${count} similar calls`,
+    label: (noun: Noun) => `Similar ${noun}s`,
+    position: (count: number, noun: Noun) => `1 of ${count} similar ${noun}s`,
     decideAll: (count: number) => `Decide all ${count}…`,
   },
 
-  batch: {
-    label: (count: number, tool: string, server: string, client: string) =>
-      `${count} calls of ${tool} on ${server} by ${client}`,
-    wantsToCall: (client: string, tool: string, server: string, count: number) =>
-      phrase`${client} wants to call ${tool} of ${server} ${plural(count, "time")}`,
-    onlyThese: (count: number) =>
-      `Your decision covers only ${count === 1 ? "this call" : `these ${count} calls`}. Later calls still wait for a decision.`,
-    ended: (count: number) =>
-      count === 1
-        ? "1 of these calls has already ended."
-        : `${count} of these calls have already ended.`,
-    listLabel: (count: number) =>
-      count === 1 ? "Arguments of the call" : `Arguments of all ${count} calls`,
-    position: (at: number, count: number) => `${at} of ${count}`,
-    sameArguments: (count: number) => `${count} calls with exactly these arguments`,
-    decisionLabel: "Decision about all calls",
-    scrollHint: "Scroll to the end of the list to approve.",
-    deny: (count: number) => `Deny ${plural(count, "call")}`,
-    denyStep: (count: number) => `Deny ${plural(count, "call")}…`,
-    approve: (count: number) => `Approve ${plural(count, "call")}`,
-    expired: "You missed these calls, so they were denied.",
-    empty: "No calls are left to decide.",
-  },
+  batch: { call: toBatchTexts("call"), request: toBatchTexts("request") },
+  batchEmpty: "No requests are left to decide.",
 
   change: {
     allowedBy: (rule: string) => phrase`It was allowed by “${rule}”.`,
@@ -95,22 +143,45 @@ export const approvals = {
 
   decision: {
     label: "Decision",
-    scrollHint: "Scroll to the end of the arguments to approve.",
     deny: "Deny",
     denyStep: "Deny…",
     edit: "Edit…",
     approveFor: "Approve for…",
     approveOnce: "Approve once",
     approveEdited: "Approve with these arguments",
-    approveLonger: (client: string, tool: string, server: string) =>
-      phrase`Approve this call, and later calls of ${tool} of ${server} by ${client},`,
+    /** Each is followed by a condition and `approveLongerFor`. */
+    approveLonger: {
+      call: (client: string, server: Phrase, tool: string) =>
+        phrase`Approve this call, and later calls of ${tool} of ${server} by ${client},`,
+      task: (client: string, server: Phrase, tool: string) =>
+        phrase`Approve this request, and later calls of ${tool} of ${server} by ${client},`,
+      prompt: (client: string, server: Phrase, name: string) =>
+        phrase`Approve this request, and later requests of ${client} for the prompt ${name} of ${server},`,
+      prompts: (client: string, server: Phrase) =>
+        phrase`Approve this request, and later requests of ${client} for any prompt of ${server},`,
+      resource: (client: string, server: Phrase, uri: string) =>
+        phrase`Approve this request, and later requests of ${client} for the resource ${uri} of ${server},`,
+      resources: (client: string, server: Phrase) =>
+        phrase`Approve this request, and later requests of ${client} for any resource of ${server},`,
+      sampling: (client: string, server: Phrase) =>
+        phrase`Approve this request, and later requests of ${server} for messages of ${client}'s model,`,
+      elicitation: (client: string, server: Phrase) =>
+        phrase`Approve this request, and later requests of ${server} for your input in ${client},`,
+      roots: (client: string, server: Phrase) =>
+        phrase`Approve this request, and later requests of ${server} for the folders of ${client},`,
+    },
     withTickedArguments: "if their arguments are as ticked",
     withAnyArguments: "whatever their arguments",
+    withTickedParams: "if their params are as ticked",
+    withAnyParams: "whatever their params",
+    withAnyOtherParams: "whatever their other params",
     approveLongerFor: ", for:",
     minutes15: "15 minutes",
     hour1: "1 hour",
-    calls10: "10 more calls",
+    calls10: (noun: Noun) => `10 more ${noun}s`,
     session: "This session",
+    sessionMeaning: (client: string) =>
+      phrase`“This session” applies until ${client} ends its session. For a client without sessions (MCP 2026-07-28), it applies until the client is idle for 30 minutes.`,
     always: "Always…",
   },
 
@@ -118,13 +189,18 @@ export const approvals = {
     loading: "Checking past calls…",
     rule: "This rule applies until you delete it on the Policy screen:",
     asksAgain: "You are asked again if the tool or the server changes.",
+    asksAgainIfServerChanges: "You are asked again if the server's command or URL changes.",
     confirm: "Create rule and approve",
   },
 
   conditions: {
     title: "Only if",
     hint: "(an argument that is not ticked may have any value)",
+    paramsHint: "(a param that is not ticked may have any value)",
+    promptHint: "(if nothing is ticked, only this prompt)",
+    resourceHint: "(if nothing is ticked, only this resource)",
     label: "Arguments that the approval depends on",
+    paramsLabel: "Params that the approval depends on",
     choiceLabel: (key: string) => `Condition on ${key}`,
     exactText: "exactly this text",
     exactly: (value: string) => `exactly ${value}`,
@@ -157,11 +233,17 @@ export const approvals = {
   },
 
   result: {
-    question: (tool: string, server: string, client: string) =>
-      phrase`Show the result of ${tool} of ${server} to ${client}?`,
+    question: (subject: Phrase, server: Phrase, client: string) =>
+      phrase`Show the result of ${subject} of ${server} to ${client}?`,
+    answerQuestion: (client: string, subject: Phrase, server: Phrase) =>
+      phrase`Show the answer of ${client} to ${subject} to ${server}?`,
     hint: "The call has already run. You decide only whether the client gets its result.",
+    requestHint:
+      "The server has already answered. You decide only whether the client gets the result.",
+    answerHint:
+      "The client has already answered. You decide only whether the server gets the answer.",
     title: "Result",
-    contentLabel: "Result of the call",
+    contentLabel: (noun: Noun) => `Result of the ${noun}`,
     scrollHint: "Scroll to the end of the result to show it.",
     withhold: "Withhold result",
     withholdStep: "Withhold result…",
@@ -170,23 +252,21 @@ export const approvals = {
   },
 
   missed: {
-    lead: "You missed these calls, so they were denied. If you allow a retry, the same call runs without asking if it comes again within two minutes.",
-    wantedToCall: (client: string, tool: string, server: string) =>
-      phrase`${client} wanted to call ${tool} of ${server}`,
+    lead: "You missed these requests, so they were denied. If you allow a retry, the same request runs without asking if it comes again within two minutes.",
     timeLeft: "Time left to allow a retry",
     allowRetry: "Allow retry",
-    allowRetryOf: (tool: string, client: string) => `Allow retry of ${tool} by ${client}`,
+    allowRetryOf: (subject: string, sender: string) => `Allow retry of ${subject} by ${sender}`,
   },
 
   decided: {
-    caption: "Decided calls, newest first",
+    caption: "Decided requests, newest first",
     time: "Time",
     decision: "Decision",
-    call: "Call",
+    request: "Request",
     reason: "Reason",
     noReason: "–",
     outcome: "Outcome",
     waited: "Waited",
-    toolOf: (tool: string, server: string) => phrase`${tool} of ${server}`,
+    subjectOf: (subject: Phrase, server: string) => phrase`${subject} of ${server}`,
   },
 };

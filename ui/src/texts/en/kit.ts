@@ -32,6 +32,8 @@ export const kit = {
   },
 
   json: {
+    tooLargeForTree: "Too large for a tree.",
+    notJson: (reason: string) => `Not plain JSON: ${reason}.`,
     duplicateKey: "duplicate key",
     emptyObject: "empty object {}",
     emptyArray: "empty array []",

@@ -1,15 +1,19 @@
+import type { RequestKind } from "../../ipc/bindings";
 import { plural } from "../plural";
+
+/** A `tools/call` is a call. All other requests are requests. */
+type Noun = "call" | "request";
 
 export const policy = {
   title: "Policy",
-  lead: "Which calls run without asking, which wait for you, and which are denied.",
+  lead: "Which calls and other requests run without asking, which wait for you, and which are denied.",
   importRules: "Import rules…",
   exportRules: "Export rules…",
   addRule: "Add rule",
 
   rules: {
     title: "Rules",
-    lead: "Deny takes precedence over allow, and allow over ask. The default applies to calls that no rule matches.",
+    lead: "Deny takes precedence over allow, and allow over ask. A default applies to requests that no rule matches.",
     imported: (count: number) => `Imported ${plural(count, "rule")}.`,
     linkedRuleGone: "This rule was deleted or has expired.",
     suspended:
@@ -22,18 +26,26 @@ export const policy = {
       "No rules yet. Add a rule, choose a policy for a tool of a server, or approve a call for longer than once.",
     untilDeleted: "until you delete it",
     untilSessionEnds: "until the session ends",
-    callsLeft: (left: number, total: number) => `${left} of ${total} calls left`,
+    left: (left: number, total: number, noun: Noun) => `${left} of ${total} ${noun}s left`,
   },
 
-  default: {
-    title: "Default",
-    lead: "Applies to calls that no rule matches.",
-    label: "Default policy",
+  defaults: {
+    title: "Defaults",
+    lead: "Each applies to the requests of its kind that no rule matches.",
+    meanings: {
+      tools: "A client calls a tool of a server, or follows a task that a call started.",
+      prompts: "A client gets a prompt of a server, or completions for its arguments.",
+      resources:
+        "A client reads or watches a resource of a server, or gets completions for its URI.",
+      sampling: "A server asks for a message of the client's model.",
+      elicitation: "A server asks you for input, in the client.",
+      roots: "A server asks for the client's folders.",
+    } satisfies Record<RequestKind, string>,
   },
 
   presets: {
     title: "Presets",
-    lead: "Replace the default and the per-server rules in one step.",
+    lead: "Replace the default for tools and the per-server rules in one step.",
     ask_all: {
       title: "Ask about everything",
       text: "Each call waits for you, unless a rule for its tool or its client says otherwise.",
@@ -94,34 +106,48 @@ export const policy = {
     anyTool: "Any tool",
     chooseServerFirst: "Choose a server first.",
     readOnlyTools: "Only tools that the server marks read-only",
+    covers: "Covers",
+    coversHints: {
+      everything: "All requests of every kind. Only a deny can cover everything.",
+      sampling: "Requests of the server for messages of the client's model.",
+      elicitation: "Requests of the server for your input, in the client.",
+      roots: "Requests of the server for the client's folders.",
+    },
     effect: {
-      label: "Effect on the call",
-      allow: "Allow the call",
-      deny: "Deny the call",
+      label: (noun: Noun) => `Effect on the ${noun}`,
+      allow: (noun: Noun) => `Allow the ${noun}`,
+      deny: (noun: Noun) => `Deny the ${noun}`,
       ask: "Ask me",
       none: "None: leave it to other rules",
-      missing: "Choose an effect on the call or on the result.",
+      missing: (noun: Noun) => `Choose an effect on the ${noun} or on the result.`,
     },
     result: {
       label: "Effect on the result",
       none: "None: pass the result on",
       mask: "Mask secrets in the result",
       hold: "Show me the result first",
-      deniedHint: "A denied call has no result.",
+      deniedHint: (noun: Noun) => `A denied ${noun} has no result.`,
     },
     conditions: "Conditions",
     allConditions: "(all must match)",
+    conditionHints: {
+      prompts: "Conditions apply to the params of the request, such as /name or /arguments/city.",
+      resources: "Conditions apply to the params of the request, such as /uri.",
+      sampling: "Conditions apply to the params of the request, such as /maxTokens.",
+      elicitation: "Conditions apply to the params of the request, such as /message.",
+      roots: "Conditions apply to the params of the request. This kind usually has none.",
+    },
     addCondition: "Add condition",
     lifetime: {
       label: "How long the rule applies",
       untilDeleted: "Until I delete it",
       until: "For a number of minutes",
-      calls: "For a number of calls",
+      calls: (noun: Noun) => `For a number of ${noun}s`,
       session: "Until the session ends",
       minutesLabel: "Minutes",
-      callsLabel: "Calls",
+      callsLabel: (noun: Noun) => (noun === "call" ? "Calls" : "Requests"),
       minutesError: "Enter a whole number of minutes, at least 1.",
-      callsError: "Enter a whole number of calls, at least 1.",
+      callsError: (noun: Noun) => `Enter a whole number of ${noun}s, at least 1.`,
     },
     note: { label: "Note", hint: "Optional: why this rule exists." },
     pastCalls: "Past calls",
@@ -186,7 +212,7 @@ export const policy = {
   export: {
     title: "Export rules",
     content:
-      "The file contains the default and all rules, except rules for a single session. It contains no secrets, but it may contain paths and names.",
+      "The file contains the defaults and all rules, except rules for a single session. It contains no secrets, but it may contain paths and names.",
     file: "Exported rules",
     fileName: "drawbridge-rules.json",
     copy: "Copy the rules",
@@ -203,7 +229,7 @@ export const policy = {
       count === 0
         ? "Add the imported rules"
         : `Keep the ${plural(count, "current rule")} and add the imported rules`,
-    replace: "Replace all current rules and the default",
+    replace: "Replace all current rules and the defaults",
     confirmReplace: (count: number) =>
       `This deletes all ${plural(count, "current rule")}, including rules that deny. Press “Replace all rules” to confirm.`,
     chooseFirst: "Choose a file or paste its content first.",

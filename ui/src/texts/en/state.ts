@@ -4,11 +4,14 @@ import {
   DECIDED_BY_LABELS,
   DECISION_LABELS,
   EFFECT_LABELS,
+  KIND_LABELS,
   OUTCOME_LABELS,
   RESULT_EFFECT_LABELS,
   SERVER_STATE_LABELS,
 } from "../../ipc/bindings";
 import { plural } from "../plural";
+
+type Noun = "call" | "request";
 
 export const state = {
   lines: (count: number) => plural(count, "line"),
@@ -37,23 +40,31 @@ export const state = {
 
   outcomes: OUTCOME_LABELS,
   outcomeMeanings: {
-    notSent: "The call was not sent to the server.",
-    running: "The server has the call and has not answered yet.",
+    not_sent: "The request was not sent to the server.",
+    running: "The server has the request and has not answered yet.",
     ok: "The server answered.",
-    serverError: "The server answered with an error.",
-    unreachable: "The server could not be reached. The call was not sent.",
-    unknown: "The connection broke after the call was sent. The server may have run it.",
-    timedOut: "The server did not answer in time. It may still have run the call.",
-    cancelled: "The client cancelled the call or disconnected, or all calls were paused.",
-    withheld: "The server ran the call, but its result was not passed on to the client.",
+    server_error: "The server answered with an error.",
+    client_error: "The client answered with an error, or not at all.",
+    unreachable: "The server could not be reached. The request was not sent.",
+    unknown: "The connection broke after the request was sent. The server may have run it.",
+    timed_out: "The server did not answer in time. The request may still have run.",
+    cancelled: "The client cancelled the request or disconnected, or all calls were paused.",
+    withheld: "The server answered, but the result was not passed on to the client.",
   },
+  /** The meanings that differ for a request of a server to a client. */
+  clientOutcomeMeanings: {
+    not_sent: "The request was not sent to the client.",
+    running: "The client has the request and has not answered yet.",
+    ok: "The client got the request.",
+    cancelled: "The client disconnected, or all calls were paused.",
+    withheld: "The client answered, but the answer was not passed on to the server.",
+  },
+  answeredByDrawbridge: "Drawbridge answered.",
+
+  kinds: KIND_LABELS,
+  everyKind: "Everything",
 
   effects: { ...EFFECT_LABELS, none: "–" },
-  effectMeanings: {
-    ask: "Each call waits for your decision, unless a rule allows or denies it.",
-    allow: "Calls run without asking, unless a rule denies or asks.",
-    deny: "Calls are denied, unless a rule allows or asks.",
-  },
   resultEffects: RESULT_EFFECT_LABELS,
   resultEffectMeanings: {
     mask: "Secrets in the result are masked.",
@@ -75,17 +86,23 @@ export const state = {
     argumentsMissing: (count: number) =>
       `The arguments of ${plural(count, "call")} were not recorded.`,
     newest: "Newest matching calls",
-    call: (tool: string, server: string, client: string) => `${tool} of ${server}, by ${client}`,
+    call: (subject: string, server: string, client: string) =>
+      `${subject} of ${server}, by ${client}`,
+    callWithoutServer: (tool: string, client: string) => `${tool}, by ${client}`,
+    clientRequest: (method: string, server: string, client: string) =>
+      `${method} of ${server}, to ${client}`,
   },
 
   batch: {
-    approved: (count: number) => `${plural(count, "call")} approved.`,
-    denied: (count: number) => `${plural(count, "call")} denied.`,
-    endedAlready: (count: number) =>
-      `${plural(count, "call")} had ended already: decided elsewhere or missed.`,
-    failed: (count: number, reasons: string) =>
-      `${plural(count, "call")} could not be decided: ${reasons}`,
+    approved: (count: number, noun: Noun) => `${plural(count, noun)} approved.`,
+    denied: (count: number, noun: Noun) => `${plural(count, noun)} denied.`,
+    endedAlready: (count: number, noun: Noun) =>
+      `${plural(count, noun)} had ended already: decided elsewhere or missed.`,
+    failed: (count: number, noun: Noun, reasons: string) =>
+      `${plural(count, noun)} could not be decided: ${reasons}`,
   },
-  retryAllowed: (client: string, tool: string, seconds: number) =>
-    `If ${client} sends the same call of ${tool} again within ${seconds} s, it runs without asking.`,
+  retryAllowed: (sender: string, what: string, seconds: number) =>
+    `If ${sender} sends the same ${what} again within ${seconds} s, it runs without asking.`,
+  callOf: (tool: string) => `call of ${tool}`,
+  requestOf: (subject: string) => `request ${subject}`,
 };

@@ -1,9 +1,9 @@
 /** Parses JSON for the tree view. */
 
-import { countNodes, parseLossless, type JsonNode } from "../../lib/lossless";
-import { texts } from "../../texts";
+import { countNodes, parseLossless, type JsonNode } from "../lib/lossless";
+import { texts } from "../texts";
 
-const t = texts.approvals.arguments;
+const t = texts.kit.json;
 
 /** A larger tree takes too long to render. */
 const MAX_NODES = 3000;

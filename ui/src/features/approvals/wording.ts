@@ -1,0 +1,78 @@
+/** How the cards name a request, its server, and what a longer approval covers. */
+
+import type { ApprovalRequest } from "../../ipc";
+import { isSentToClients, nounOf } from "../../state/labels";
+import { texts } from "../../texts";
+import { phrase, type Phrase } from "../../texts/phrase";
+
+const t = texts.approvals;
+
+/** Returns the server's name, with its id if the two differ. */
+export function nameServer({ server, server_name }: ApprovalRequest): Phrase {
+  return server_name === server ? phrase`${server}` : t.serverWithId(server_name, server);
+}
+
+/** Returns a sentence that says who wants what. */
+export function describeRequest(request: ApprovalRequest): Phrase {
+  return t.sentences[request.method](request.client, nameServer(request), request.tool);
+}
+
+/** Returns a sentence that says who wanted what. */
+export function describeMissed(request: ApprovalRequest): Phrase {
+  return t.pastSentences[request.method](request.client, nameServer(request), request.tool);
+}
+
+/** Asks whether the other side may get a result that is held. */
+export function askAboutResult(request: ApprovalRequest): Phrase {
+  const { method, client, tool } = request;
+  const server = nameServer(request);
+  if (isSentToClients(method)) return t.result.answerQuestion(client, phrase`${method}`, server);
+  const subject = nounOf(method) === "call" ? phrase`${tool}` : phrase`${method} ${tool}`;
+  return t.result.question(subject, server, client);
+}
+
+/** The text before the choices for a longer approval. */
+export interface LongerText {
+  /** The later requests that are approved too. */
+  scope: Phrase;
+  condition: string;
+}
+
+/**
+ * Returns what a longer approval covers. Without a condition of the person, the hub limits it to
+ * the prompt or the resource that the request names.
+ */
+export function describeLonger(request: ApprovalRequest, hasConditions: boolean): LongerText {
+  const { method, kind, client, tool } = request;
+  const { approveLonger: longer, ...d } = t.decision;
+  const server = nameServer(request);
+  if (kind === "tools") {
+    const scope = nounOf(method) === "call" ? longer.call : longer.task;
+    return {
+      scope: scope(client, server, tool),
+      condition: hasConditions ? d.withTickedArguments : d.withAnyArguments,
+    };
+  }
+  if (!hasConditions && method === "prompts/get")
+    return { scope: longer.prompt(client, server, tool), condition: d.withAnyArguments };
+  if (!hasConditions && (method === "resources/read" || method === "resources/subscribe"))
+    return { scope: longer.resource(client, server, tool), condition: d.withAnyOtherParams };
+  return {
+    scope: longer[kind](client, server),
+    condition: hasConditions ? d.withTickedParams : d.withAnyParams,
+  };
+}
+
+/** Returns what happens to arguments or params for which the person chooses no condition. */
+export function conditionHint({ method, kind }: ApprovalRequest): string {
+  if (kind === "tools") return t.conditions.hint;
+  if (method === "prompts/get") return t.conditions.promptHint;
+  if (method === "resources/read" || method === "resources/subscribe")
+    return t.conditions.resourceHint;
+  return t.conditions.paramsHint;
+}
+
+/** The texts about the arguments of a call, or about the params of another request. */
+export function contentTexts({ method }: ApprovalRequest) {
+  return nounOf(method) === "call" ? t.arguments : t.params;
+}
