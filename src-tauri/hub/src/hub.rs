@@ -615,7 +615,7 @@ impl Hub {
         let guard = self.guard.clone();
         let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
         tracing::info!("hub ended");
-        self.journal.flush().await;
+        self.journal.close().await;
         self.store.close().await;
         self.logs.close().await;
     }

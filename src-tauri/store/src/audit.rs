@@ -9,14 +9,16 @@
 //!
 //! If a program can write the database but does not have the [`AuditKey`], none of its changes
 //! stays unnoticed: neither to a column of a call, nor to an entry, to the order of entries, or to
-//! the end of the chain. A program that has the key, for instance another program of this user, can
-//! rewrite everything. Among the calls from before the audit existed, only additions are detected.
+//! the end of the chain. [`head_file`] keeps the end also outside the database, so that an older copy
+//! of the database is detected. A program that has the key, for instance another program of this
+//! user, can rewrite everything. Among the calls from before the audit existed, only additions are detected.
 //!
 //! The journal appends entries in the same transaction that writes the call: [`Chain`]. [`verify`]
 //! recomputes the whole chain. [`prune`] deletes old entries and leaves an anchor, an entry that
 //! states how the chain begins.
 
 mod fault;
+pub(super) mod head_file;
 mod key;
 mod prune;
 mod rows;
@@ -26,6 +28,7 @@ use drawbridge_model::{audit::AuditKind, clock};
 use rusqlite::Connection;
 use serde_json::json;
 
+pub(super) use head_file::HeadFile;
 pub(super) use key::{AuditKey, FILE_NAME as KEY_FILE};
 pub(super) use prune::{find_segment, prune};
 pub(super) use verify::verify;
@@ -178,53 +181,55 @@ pub(super) struct Chain<'a> {
 }
 
 impl<'a> Chain<'a> {
-    /// Resumes the chain. `tip` is its end, if known. Otherwise the end is read, and if it does not
-    /// match the head, a `broken` entry states the difference.
+    /// Resumes the chain, whose end is known.
+    pub(super) fn resume_at(connection: &'a Connection, key: &'a AuditKey, tip: Tip) -> Self {
+        Self {
+            connection,
+            key,
+            tip,
+            initial_tip: tip,
+            at: clock::now().0,
+        }
+    }
+
+    /// Reads the end of the chain and resumes it. If the end does not match its head or the head
+    /// file, a `broken` entry states the difference.
     pub(super) fn resume(
         connection: &'a Connection,
         key: &'a AuditKey,
-        tip: Option<Tip>,
+        head_file: HeadFile,
     ) -> Result<Self, rusqlite::Error> {
-        let at = clock::now().0;
-        if let Some(tip) = tip {
-            return Ok(Self {
-                connection,
-                key,
-                tip,
-                initial_tip: tip,
-                at,
-            });
-        }
         let (last, head) = (
             rows::read_last_tip(connection)?,
             rows::read_head(connection)?,
         );
         let tip = last.unwrap_or_default();
-        let mut chain = Self {
-            connection,
-            key,
-            tip,
-            initial_tip: tip,
-            at,
-        };
-        let found = match (last, head) {
+        let mut chain = Self::resume_at(connection, key, tip);
+        let found = match (last, &head) {
             (None, None) if key.is_new() => {
                 let (calls, through) = rows::count_calls(connection)?;
                 let body = json!({ "calls_before": calls, "through": through }).to_string();
                 chain.append(AuditKind::Began, None, &body, &Sealed::Nothing)?;
                 None
             }
-            (None, None) => Some((1, 0, AuditFault::Emptied)),
-            (last, head) => {
-                let last = last.unwrap_or_default();
-                end_mismatch(last, head.as_ref(), key)
-                    .map(|fault| (last.seq + 1, head.map_or(0, |head| head.seq), fault))
-            }
+            (None, None) => Some((1, AuditFault::Emptied)),
+            (_, head) => match end_mismatch(tip, head.as_ref(), key) {
+                Some(fault) => Some((tip.seq + 1, fault)),
+                None => head_file::find_replacement(connection, tip, head_file)?,
+            },
         };
-        if let Some((seq, head, fault)) = found {
+        if let Some((seq, fault)) = found {
             tracing::error!("{fault}; see `drawbridge audit verify`");
             // Leave a gap after the last known entry, so that the loss stays visible.
-            chain.tip.seq = chain.tip.seq.max(head);
+            let saved = match head_file {
+                HeadFile::Tip(saved) => saved.seq,
+                HeadFile::Missing | HeadFile::Invalid => 0,
+            };
+            chain.tip.seq = chain
+                .tip
+                .seq
+                .max(saved)
+                .max(head.map_or(0, |head| head.seq));
             let body = json!({ "seq": seq, "why": fault.to_string() }).to_string();
             chain.append(AuditKind::Broken, None, &body, &Sealed::Nothing)?;
         }

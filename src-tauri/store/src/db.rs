@@ -78,10 +78,12 @@ pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), S
             }
             // The old key stays with the old file, so that its audit can still be verified. The new
             // database gets a new key.
-            let _ = std::fs::rename(
-                file.with_file_name(audit::KEY_FILE),
-                aside.with_extension("key"),
-            );
+            for (rest, extension) in [
+                (audit::KEY_FILE, "key"),
+                (audit::head_file::FILE_NAME, "head"),
+            ] {
+                let _ = std::fs::rename(file.with_file_name(rest), aside.with_extension(extension));
+            }
             Ok((try_open(file).await?, Some(aside)))
         }
         Err(error) => Err(error),

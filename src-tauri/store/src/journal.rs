@@ -9,12 +9,16 @@
 //! outcome of a call, the next start closes the call as unknown. A batch that contains a person's
 //! decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
 //! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
+//!
+//! A second thread saves the end of the audit outside the database, soon after a commit: first it
+//! syncs the write-ahead log, so that the file never names an entry that a power cut can lose.
 
 use std::{
+    fs::OpenOptions,
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -32,7 +36,7 @@ use sqlx::SqlitePool;
 use tokio::sync::oneshot;
 
 use super::{
-    audit::{self, AuditKey, Chain, Sealed, Tip},
+    audit::{self, AuditKey, Chain, Sealed, Tip, head_file},
     table::call::{self, CallOutcome, CallRow},
 };
 
@@ -46,6 +50,8 @@ const NORMAL: &str = "NORMAL";
 const CHECKPOINT_INTERVAL: u32 = 500;
 /// How long outcomes wait for decisions to be committed with.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
+/// How long the end of the audit may be missing in the head file after a commit.
+const HEAD_DELAY: Duration = Duration::from_secs(2);
 /// Outcomes, and notes, that are kept while the database cannot be written. If an outcome is lost,
 /// its call stays `running` until a restart.
 const MAX_PENDING: usize = 10_000;
@@ -68,6 +74,10 @@ pub enum JournalError {
     Database(#[source] Arc<rusqlite::Error>),
     #[error("the key of the audit cannot be used: {0}")]
     Key(#[source] Arc<io::Error>),
+    #[error(
+        "the file audit.head in the data folder cannot be read: {0}; make it readable, or remove it"
+    )]
+    HeadFile(#[source] Arc<io::Error>),
 }
 
 impl From<rusqlite::Error> for JournalError {
@@ -83,6 +93,15 @@ pub struct Journal {
     pending_decisions: Arc<Mutex<PendingDecisions>>,
     pending_writes: Arc<Mutex<PendingWrites>>,
     writer: Arc<Mutex<Writer>>,
+    saved_head: Arc<Mutex<SavedHead>>,
+}
+
+/// What was last saved in the head file.
+#[derive(Default)]
+struct SavedHead {
+    tip: Option<Tip>,
+    /// Whether the last attempt failed, so that the failure is logged once.
+    has_failed: bool,
 }
 
 /// The sender that reports the end of a commit.
@@ -152,6 +171,7 @@ impl Journal {
     /// Starts the thread. The journal writes to `file` as long as `pool` is open.
     pub(super) fn start(file: PathBuf, pool: SqlitePool) -> Self {
         let (commands, inbox) = mpsc::channel();
+        let (head_changed, head_changes) = mpsc::sync_channel(1);
         let pending_writes = Arc::<Mutex<PendingWrites>>::default();
         let writer = Writer {
             file,
@@ -160,6 +180,7 @@ impl Journal {
             key: None,
             pending_writes: pending_writes.clone(),
             commits: 0,
+            head_changed,
         };
         let writer = Arc::new(Mutex::new(writer));
         let (writes, waiting) = (writer.clone(), pending_writes.clone());
@@ -170,11 +191,20 @@ impl Journal {
         {
             tracing::error!("the journal cannot start: {error}");
         }
+        let saved_head = Arc::<Mutex<SavedHead>>::default();
+        let (saver, changing) = (saved_head.clone(), Arc::downgrade(&writer));
+        if let Err(error) = thread::Builder::new()
+            .name("audit-head".into())
+            .spawn(move || run_head_thread(&changing, &saver, &head_changes))
+        {
+            tracing::error!("the end of the audit is saved only when Drawbridge ends: {error}");
+        }
         Self {
             commands,
             pending_decisions: Arc::default(),
             pending_writes,
             writer,
+            saved_head,
         }
     }
 
@@ -328,16 +358,30 @@ impl Journal {
         self.announce(&mut pending);
     }
 
-    /// Checks at the hub's start that the audit still ends as its head says, and closes the calls
-    /// that an earlier run left open, with an unknown outcome.
+    /// Checks at the hub's start that the audit still ends as its head and the head file say, and
+    /// closes the calls that an earlier run left open, with an unknown outcome.
     ///
     /// # Errors
     /// Returns an error if the result cannot be written.
     pub async fn recover(&self) -> Result<(), JournalError> {
-        let writer = self.writer.clone();
-        tokio::task::spawn_blocking(move || lock(&writer).recover())
-            .await
-            .map_err(|_| JournalError::Ended)?
+        let (writer, saved_head) = (self.writer.clone(), self.saved_head.clone());
+        run_blocking(move || {
+            lock(&writer).recover()?;
+            save_head(&writer, &saved_head);
+            if lock(&saved_head).tip.is_some() {
+                lock(&writer).note_head_file()?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Writes everything that is pending, and saves the end of the audit outside the database.
+    pub async fn close(&self) {
+        self.flush().await;
+        let (writer, saved_head) = (self.writer.clone(), self.saved_head.clone());
+        // A panic while saving was reported by then, and must not keep the hub from ending.
+        let _ = tokio::task::spawn_blocking(move || save_head(&writer, &saved_head)).await;
     }
 
     /// Recomputes the audit, including everything that was recorded before this call.
@@ -349,7 +393,8 @@ impl Journal {
         let writer = self.writer.clone();
         run_blocking(move || {
             let (file, key) = lock(&writer).path_and_key()?;
-            Ok(audit::verify(&mut open_connection(&file)?, &key)?)
+            let head = read_head_file(&file, &key)?;
+            Ok(audit::verify(&mut open_connection(&file)?, &key, head)?)
         })
         .await
     }
@@ -423,6 +468,8 @@ struct Writer {
     pending_writes: Arc<Mutex<PendingWrites>>,
     /// Commits since the last checkpoint.
     commits: u32,
+    /// Wakes the thread that saves the end of the audit.
+    head_changed: mpsc::SyncSender<()>,
 }
 
 /// The journal's own connection.
@@ -505,6 +552,79 @@ fn checkpoint_if_due(writer: &Mutex<Writer>) {
     }
 }
 
+/// Saves the end of the audit after commits, until the journal ends.
+fn run_head_thread(
+    writer: &Weak<Mutex<Writer>>,
+    saved_head: &Mutex<SavedHead>,
+    changes: &mpsc::Receiver<()>,
+) {
+    while changes.recv().is_ok() {
+        thread::sleep(HEAD_DELAY);
+        // A commit from now on wakes the thread again.
+        let _ = changes.try_recv();
+        let Some(writer) = writer.upgrade() else {
+            return;
+        };
+        save_head(&writer, saved_head);
+    }
+}
+
+/// Saves the end of the audit outside the database, if it has changed. On failure the head file stays
+/// as it was, and the next change tries again.
+fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
+    let mut saved = lock(saved_head);
+    let (file, key, tip) = {
+        let writer = lock(writer);
+        let tip = writer.open.as_ref().and_then(|open| open.tip);
+        let (Some(key), Some(tip)) = (&writer.key, tip) else {
+            return;
+        };
+        (writer.file.clone(), key.clone(), tip)
+    };
+    if saved.tip == Some(tip) {
+        return;
+    }
+    match sync_log(&file).and_then(|()| head_file::write(folder_of(&file), tip, &key)) {
+        Ok(()) => {
+            *saved = SavedHead {
+                tip: Some(tip),
+                has_failed: false,
+            }
+        }
+        Err(error) => {
+            if !std::mem::replace(&mut saved.has_failed, true) {
+                tracing::warn!(
+                    "cannot save the end of the audit in {}: {error}; an older copy of the database may not be detected",
+                    head_file::FILE_NAME
+                );
+            }
+        }
+    }
+}
+
+/// Syncs the write-ahead log to the disk. Commits that are not in the log any more were copied into
+/// the database by a checkpoint, which syncs it.
+fn sync_log(database: &Path) -> io::Result<()> {
+    // Closing the file releases no lock of SQLite, which locks only the other files.
+    match OpenOptions::new()
+        .write(true)
+        .open(database.with_extension("db-wal"))
+    {
+        Ok(log) => log.sync_all(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_head_file(database: &Path, key: &AuditKey) -> Result<audit::HeadFile, JournalError> {
+    head_file::read(folder_of(database), key)
+        .map_err(|error| JournalError::HeadFile(Arc::new(error)))
+}
+
+fn folder_of(database: &Path) -> &Path {
+    database.parent().expect("the database is in a folder")
+}
+
 impl Writer {
     /// Writes decisions together with the pending outcomes and notes.
     fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), JournalError> {
@@ -566,6 +686,14 @@ impl Writer {
         closed.inspect_err(|_| self.reset())
     }
 
+    /// Notes that the head file exists, so that its absence is detected from now on.
+    fn note_head_file(&self) -> Result<(), JournalError> {
+        match &self.open {
+            Some(open) => Ok(head_file::note_written(&open.connection)?),
+            None => Ok(()),
+        }
+    }
+
     /// Writes the pending outcomes and notes, and then other rows.
     fn write_other(&mut self, work: Work) -> Result<(), JournalError> {
         let _ = self.write(&[]);
@@ -589,9 +717,8 @@ impl Writer {
         let key = match &self.key {
             Some(key) => key.clone(),
             None => {
-                let folder = self.file.parent().expect("the database is in a folder");
-                let key =
-                    AuditKey::load(folder).map_err(|error| JournalError::Key(Arc::new(error)))?;
+                let key = AuditKey::load(folder_of(&self.file))
+                    .map_err(|error| JournalError::Key(Arc::new(error)))?;
                 self.key.insert(Arc::new(key)).clone()
             }
         };
@@ -629,7 +756,10 @@ impl Writer {
         // A failure leaves the end of the audit unknown, so that the next commit reads it again.
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
-        let mut chain = Chain::resume(&open.connection, &key, tip)?;
+        let mut chain = match tip {
+            Some(tip) => Chain::resume_at(&open.connection, &key, tip),
+            None => Chain::resume(&open.connection, &key, read_head_file(&file, &key)?)?,
+        };
         let rows = batch.background_rows.iter().chain(batch.rows);
         call::insert_decisions(rows.map(AsRef::as_ref), &open.connection, &mut chain)?;
         call::write_outcomes(&batch.ended, &open.connection, &mut chain)?;
@@ -641,6 +771,7 @@ impl Writer {
         transaction.commit()?;
         open.tip = Some(tip);
         key.finalize();
+        let _ = self.head_changed.try_send(());
         self.commits += 1;
         lock(&self.pending_writes).has_failed = false;
         Ok(())

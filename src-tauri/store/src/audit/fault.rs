@@ -15,6 +15,19 @@ pub(super) enum AuditFault {
     CutOff { first: i64, last: i64 },
     #[error("entries were added to the audit after its end at {0}")]
     Extended(i64),
+    #[error("the database is older than the file audit.head: {} missing", counted_entries(*.first, *.last))]
+    Older { first: i64, last: i64 },
+    #[error(
+        "the database is not the one that the file audit.head was written for: entry {0} differs, so an older copy \
+         was put back and used"
+    )]
+    OtherBranch(i64),
+    #[error(
+        "the file audit.head was changed, so whether the database is the latest one is unknown"
+    )]
+    HeadFileInvalid,
+    #[error("the file audit.head is missing, so whether the database is the latest one is unknown")]
+    HeadFileMissing,
     #[error("{} missing", entries(*.first, *.last))]
     Missing { first: i64, last: i64 },
     #[error("entry {0} is before the beginning of the audit")]
@@ -44,6 +57,14 @@ fn entries(first: i64, last: i64) -> String {
         format!("entry {first} is")
     } else {
         format!("entries {first} to {last} are")
+    }
+}
+
+/// Returns the subject and verb of a sentence about these entries, with their number.
+fn counted_entries(first: i64, last: i64) -> String {
+    match last - first + 1 {
+        1 => format!("1 entry ({first}) is"),
+        count => format!("{count} entries ({first} to {last}) are"),
     }
 }
 

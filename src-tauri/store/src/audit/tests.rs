@@ -18,6 +18,9 @@ use crate::{
     table::call::{CallFilter, CallRow},
 };
 
+const DATABASE: &str = "drawbridge.db";
+const LOG: &str = "drawbridge.db-wal";
+
 struct AuditFixture {
     folder: TempDir,
     store: Store,
@@ -58,14 +61,48 @@ impl AuditFixture {
 
     /// Ends the hub and starts another one on the same file.
     async fn restart(&mut self) {
-        self.journal.flush().await;
+        self.stop().await;
+        self.start().await;
+    }
+
+    async fn stop(&self) {
+        self.journal.close().await;
         self.store.close().await;
+    }
+
+    async fn start(&mut self) {
         let (store, _) = Store::open(&self.folder.path().join("drawbridge.db"))
             .await
             .expect("open");
         self.journal = store.journal();
         self.store = store;
         self.journal.recover().await.expect("recover the journal");
+    }
+
+    /// Returns what a hub finds that starts on a copy of these files, as after `kill -9`.
+    async fn verify_after_crash(&self, files: &[&str]) -> Option<AuditBreak> {
+        let folder = tempfile::tempdir().expect("make a folder");
+        for file in files {
+            std::fs::copy(self.folder.path().join(file), folder.path().join(file))
+                .unwrap_or_else(|e| panic!("copy {file}: {e}"));
+        }
+        let (store, _) = Store::open(&folder.path().join(DATABASE))
+            .await
+            .expect("open");
+        let journal = store.journal();
+        journal.recover().await.expect("recover the journal");
+        let found = journal.verify().await.expect("verify").broken;
+        let (again, _) = Store::open(&folder.path().join(DATABASE))
+            .await
+            .expect("open again");
+        let journal = again.journal();
+        journal.recover().await.expect("recover the journal");
+        assert_eq!(
+            journal.verify().await.expect("verify").broken,
+            found,
+            "the next hub finds the same"
+        );
+        found
     }
 
     async fn verify(&self) -> AuditReport {
@@ -100,9 +137,9 @@ fn verify_tampered_copy(folder: &Path, sql: &str) -> Option<AuditBreak> {
     let mut copy = Connection::open(copy).expect("open the copy");
     copy.execute_batch(sql)
         .unwrap_or_else(|e| panic!("{sql}: {e}"));
-    verify(&mut copy, &AuditKey::load(folder).expect("the key"))
-        .expect("verify")
-        .broken
+    let key = AuditKey::load(folder).expect("the key");
+    let head = head_file::read(folder, &key).expect("the head file");
+    verify(&mut copy, &key, head).expect("verify").broken
 }
 
 fn row(decision: Decision) -> Arc<CallRow> {
@@ -652,5 +689,156 @@ async fn calls_from_before_the_audit_are_pruned_when_they_are_old() {
         .await
         .expect("prune");
     assert_eq!(fixture.store.calls(&all).await.expect("read").len(), 1);
+    assert_eq!(fixture.verify().await.broken, None);
+}
+
+#[tokio::test]
+async fn an_older_copy_of_the_database_is_detected() {
+    let mut fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    fixture.stop().await;
+    let (database, copy) = (
+        fixture.folder.path().join(DATABASE),
+        fixture.folder.path().join("copy.db"),
+    );
+    fixture.tamper("PRAGMA wal_checkpoint(TRUNCATE)");
+    std::fs::copy(&database, &copy).expect("copy the database");
+    fixture.start().await;
+    for _ in 0..5 {
+        fixture.record_call().await;
+    }
+    fixture.restart().await;
+    assert_eq!(fixture.verify().await.broken, None);
+    fixture.stop().await;
+    fixture.tamper("PRAGMA wal_checkpoint(TRUNCATE)");
+    std::fs::rename(&copy, &database).expect("put the copy back");
+    fixture.start().await;
+    let found = fixture.find_break().await;
+    assert_eq!(found.seq, 4);
+    assert_eq!(
+        found.why,
+        "the database is older than the file audit.head: 10 entries (4 to 13) are missing"
+    );
+    fixture.record_call().await;
+    fixture.restart().await;
+    assert_eq!(
+        fixture.find_break().await,
+        found,
+        "later entries do not hide the break"
+    );
+}
+
+#[tokio::test]
+async fn a_lost_write_ahead_log_is_detected_and_a_crash_is_no_loss() {
+    let fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    fixture.tamper("PRAGMA wal_checkpoint(TRUNCATE)");
+    for _ in 0..7 {
+        fixture.record_call().await;
+    }
+    let saved_before = std::fs::read(fixture.folder.path().join(head_file::FILE_NAME))
+        .expect("the hub saved the end of the audit at its start");
+    fixture.journal.close().await;
+    let head = head_file::FILE_NAME;
+    assert_eq!(
+        fixture
+            .verify_after_crash(&[DATABASE, LOG, KEY_FILE, head])
+            .await,
+        None
+    );
+    let found = fixture
+        .verify_after_crash(&[DATABASE, KEY_FILE, head])
+        .await;
+    assert_eq!(
+        found.expect("the loss is found").why,
+        "the database is older than the file audit.head: 14 entries (4 to 17) are missing"
+    );
+    std::fs::write(fixture.folder.path().join(head), saved_before).expect("restore the file");
+    assert_eq!(
+        fixture
+            .verify_after_crash(&[DATABASE, LOG, KEY_FILE, head])
+            .await,
+        None,
+        "the file may lag behind the database"
+    );
+}
+
+#[tokio::test]
+async fn a_changed_missing_or_foreign_head_file_is_detected() {
+    let mut fixture = AuditFixture::new().await;
+    fixture.record_call().await;
+    fixture.journal.close().await;
+    let (head, other) = (
+        fixture.folder.path().join(head_file::FILE_NAME),
+        fixture.folder.path().join("other"),
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(&head).expect("the file").permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600);
+    }
+    let saved = std::fs::read_to_string(&head).expect("the head file");
+
+    // A hub on a copy of the folder records another call.
+    fixture.tamper("PRAGMA wal_checkpoint(TRUNCATE)");
+    std::fs::create_dir(&other).expect("make a folder");
+    for file in [DATABASE, KEY_FILE, head_file::FILE_NAME] {
+        std::fs::copy(fixture.folder.path().join(file), other.join(file)).expect("copy");
+    }
+    let (store, _) = Store::open(&other.join(DATABASE)).await.expect("open");
+    let journal = store.journal();
+    journal.recover().await.expect("recover the journal");
+    journal
+        .record_decision(row(Decision::Denied))
+        .await
+        .expect("decided");
+    journal.close().await;
+    fixture.record_decision(Decision::Denied).await;
+    assert_eq!(fixture.verify().await.broken, None);
+    std::fs::copy(other.join(head_file::FILE_NAME), &head).expect("copy");
+    let found = fixture.find_break().await;
+    assert_eq!(found.seq, 4);
+    assert!(found.why.contains("entry 4 differs"), "{}", found.why);
+
+    std::fs::write(&head, saved.replacen('3', "2", 1)).expect("change the file");
+    assert!(
+        fixture
+            .find_break()
+            .await
+            .why
+            .contains("audit.head was changed")
+    );
+    std::fs::remove_file(&head).expect("remove the file");
+    assert!(
+        fixture
+            .find_break()
+            .await
+            .why
+            .contains("audit.head is missing")
+    );
+    std::fs::write(&head, saved).expect("restore the file");
+    assert_eq!(fixture.verify().await.broken, None);
+    std::fs::remove_file(&head).expect("remove the file");
+    fixture.start().await;
+    assert!(
+        fixture
+            .find_break()
+            .await
+            .why
+            .contains("audit.head is missing"),
+        "a start records the loss"
+    );
+}
+
+#[tokio::test]
+async fn the_end_of_the_audit_is_saved_soon_after_a_call() {
+    let fixture = AuditFixture::new().await;
+    let head = fixture.folder.path().join(head_file::FILE_NAME);
+    let before = std::fs::read(&head).expect("the head file");
+    fixture.record_call().await;
+    while std::fs::read(&head).expect("the head file") == before {
+        tokio::task::yield_now().await;
+    }
     assert_eq!(fixture.verify().await.broken, None);
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
 use super::{
-    AuditFault, AuditKey, Hash, Sealed, Tip, end_mismatch,
+    AuditFault, AuditKey, Hash, HeadFile, Sealed, Tip, end_mismatch, head_file,
     rows::{self, StoredEntry},
 };
 
@@ -37,10 +37,11 @@ struct Broken {
     why: String,
 }
 
-/// Verifies the whole audit, in one read transaction.
+/// Verifies the whole audit, in one read transaction. `head_file` must be read before.
 pub(crate) fn verify(
     connection: &mut Connection,
     key: &AuditKey,
+    head_file: HeadFile,
 ) -> Result<AuditReport, rusqlite::Error> {
     let transaction = connection.transaction()?;
     let bounds =
@@ -52,7 +53,7 @@ pub(crate) fn verify(
             ))
         })?;
     let (entries, from, to) = bounds;
-    let found = match walk_chain(&transaction, key)? {
+    let found = match walk_chain(&transaction, key, head_file)? {
         Walk::Complete(rest) => find_unsealed_call(&transaction, rest)?,
         Walk::Broken(found) => Some(found),
     };
@@ -83,7 +84,11 @@ enum Walk {
 }
 
 /// Walks along the chain.
-fn walk_chain(connection: &Connection, key: &AuditKey) -> Result<Walk, rusqlite::Error> {
+fn walk_chain(
+    connection: &Connection,
+    key: &AuditKey,
+    head_file: HeadFile,
+) -> Result<Walk, rusqlite::Error> {
     let mut before = predecessor_of_first(connection)?;
     let mut calls_before = 0;
     let mut statement = connection.prepare(rows::SELECT_ENTRIES)?;
@@ -129,16 +134,17 @@ fn walk_chain(connection: &Connection, key: &AuditKey) -> Result<Walk, rusqlite:
         };
     }
     let head = rows::read_head(connection)?;
-    Ok(match end_mismatch(before, head.as_ref(), key) {
+    // The entry itself is valid; the head may not match it.
+    let found = match end_mismatch(before, head.as_ref(), key) {
+        Some(fault) => Some((before.seq + 1, fault)),
+        None => head_file::find_replacement(connection, before, head_file)?,
+    };
+    Ok(match found {
         None => Walk::Complete(WalkSummary {
             last: before,
             calls_before,
         }),
-        // The entry itself is valid; the head does not match it.
-        Some(fault) => Walk::Broken(ChainBreak {
-            seq: before.seq + 1,
-            fault,
-        }),
+        Some((seq, fault)) => Walk::Broken(ChainBreak { seq, fault }),
     })
 }
 
