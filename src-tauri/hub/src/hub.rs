@@ -356,8 +356,8 @@ impl Hub {
         Ok(self.access.admit_local(name).await?)
     }
 
-    /// Records that a client's token was refused at an address for administrators, at most once a
-    /// minute per client.
+    /// Records that a client's token was refused at a path that requires the administrator's token,
+    /// at most once a minute per client.
     pub fn record_refused_token(&self, client: &ClientName) {
         let mut refused = self
             .recently_refused

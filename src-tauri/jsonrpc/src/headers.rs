@@ -1,4 +1,4 @@
-//! The names of MCP's HTTP headers.
+//! The names of MCP's HTTP headers, except those that repeat parts of the body of a modern request.
 
 use http::HeaderName;
 

@@ -143,7 +143,8 @@ impl<'a> Members<'a> {
 }
 
 /// Reads one message without copying a result out of it. Returns `None` if the text is not
-/// JSON-RPC.
+/// JSON-RPC, and for a message that is dropped: a request or notification that is nested too deeply,
+/// and an array without answers.
 pub fn parse(message: &Json) -> Option<ServerMessage> {
     // Serde would also read an array as an envelope, with its elements in the order of the fields.
     if message.get().trim_start().starts_with('[') {
@@ -223,8 +224,8 @@ fn reject_too_deep(members: &Members<'_>) -> Option<ServerMessage> {
     })
 }
 
-/// Returns the id of the request that a message answers, if the message is too long to be read.
-/// Only the beginning of the message is examined.
+/// Returns the id of the request that a message answers, for a message that is too long to be read:
+/// only its beginning is given. Returns `None` if the id does not precede a result there.
 pub fn answered_id(beginning: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(beginning);
     let before_result = text

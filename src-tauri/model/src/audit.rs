@@ -1,4 +1,5 @@
-//! The audit: a record of events in which every change can be detected.
+//! The audit: a record of events, protected by a hash chain, so that any change to the record can be
+//! detected.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use super::{call::Call, ids::Timestamp};
 pub enum AuditKind {
     /// The chain begins here.
     Began,
-    /// A hub found at its start that the chain was not as the previous hub had left it.
+    /// When a hub started, it found that the chain was not as the previous hub had left it.
     Broken,
     /// A call was decided.
     Decided,
@@ -25,7 +26,7 @@ pub enum AuditKind {
     /// All calls were paused.
     Paused,
     Resumed,
-    /// A client's token was refused at an address for administrators.
+    /// A client's token was refused at a path that requires the administrator's token.
     TokenRefused,
     /// Older entries were removed, as the settings demand. This entry states where the chain begins
     /// now.
@@ -69,9 +70,10 @@ pub struct AuditReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AuditBreak {
-    /// The number of the first entry that was changed or is missing.
+    /// The number of the entry at which the chain breaks. If the break is at the end, or a call was
+    /// added, it is the number after the last entry.
     pub seq: u32,
-    /// The reason in plain words, with the call that the entry is about.
+    /// The reason in plain words, with the call that the entry is about, if it is known.
     pub why: String,
 }
 

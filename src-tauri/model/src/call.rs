@@ -101,17 +101,20 @@ pub enum Outcome {
     Running,
     /// The server answered with a result.
     Ok,
-    /// The server reported that the tool failed (`isError`), or answered with a JSON-RPC error.
+    /// The server reported that the tool failed (`isError`), answered with a JSON-RPC
+    /// error, or gave an invalid answer.
     ServerError,
     /// The client answered a server's request with an error, or not at all.
     ClientError,
     /// The server could not be reached; the call was not sent.
     Unreachable,
-    /// The connection was lost with the call in flight. Whether the call ran is unknown.
+    /// The connection was lost, or the hub ended, with the call in flight. Whether the call ran is
+    /// unknown.
     Unknown,
     /// The server did not answer in time.
     TimedOut,
-    /// The client cancelled the call or disconnected.
+    /// The client cancelled the call or disconnected, or Drawbridge aborted the call because all calls
+    /// were paused.
     Cancelled,
     /// The server answered, and a person did not release the result.
     Withheld,

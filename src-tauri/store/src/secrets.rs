@@ -34,7 +34,7 @@ pub const RESERVED_PREFIX: &str = "oauth:";
 /// The time after which a keyring that has not answered is checked for being locked.
 const LOCK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The deadline for an answer of a keyring that is slow but not locked, for example because many
+/// The timeout for an answer of a keyring that is slow but not locked, for example because many
 /// programs use it at once.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 

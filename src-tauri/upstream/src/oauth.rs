@@ -4,7 +4,8 @@
 //!
 //! rmcp implements the protocol, over an HTTP client of this module ([`http`]) that connects only
 //! to addresses that [`dial_policy`] allows. The keyring stores tokens and registrations
-//! ([`grant`]), keyed by issuer. The store records only which server has tokens of which issuer.
+//! ([`grant`]): tokens by issuer and server, registrations by issuer. The store records only which
+//! server has tokens of which issuer, and when they expire.
 //! Tokens leave this module only in the `Authorization` header of a request to the server that they
 //! were issued for ([`Bearer`]).
 
@@ -110,8 +111,8 @@ struct Inner {
 }
 
 impl Authorizer {
-    /// Reads which servers have tokens. The receiver gets the URL of each server that a person
-    /// signs in to.
+    /// Reads which servers have tokens. `signed_in` gets the URL of each server that a person signs
+    /// in to.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -137,13 +138,13 @@ impl Authorizer {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Returns the authorization for requests to a server, or `None` if the server's spec
-    /// authorizes them itself or a token would cross the network in plain text.
+    /// Returns the authorization for requests to a server, or `None` if a person cannot sign in to
+    /// it; [`SignInImpossible`] lists the reasons.
     ///
     /// `scope` limits the secrets that the spec's OAuth client may use.
     pub fn bearer(&self, id: &ServerId, spec: &ServerSpec, scope: SecretScope) -> Option<Bearer> {
         let account = self.account(spec).ok()?;
-        account.set_own_client(spec.oauth.clone(), scope);
+        account.set_spec_client(spec.oauth.clone(), scope);
         Some(Bearer::new(self.clone(), id.clone(), account))
     }
 
@@ -182,7 +183,7 @@ impl Authorizer {
         scope: SecretScope,
     ) -> Result<SignIn, OauthError> {
         let account = self.account(spec)?;
-        account.set_own_client(spec.oauth.clone(), scope);
+        account.set_spec_client(spec.oauth.clone(), scope);
         let _one_at_a_time = self.0.beginning.lock().await;
         if let Some(running) = self
             .attempt(id)

@@ -24,8 +24,8 @@ use super::{
 };
 
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How long to wait before a stream that ended is opened again: at first, and at most
-/// (`MAX_PAUSE`).
+/// The wait before a stream that ended is opened again. Each further wait is twice as long, up to
+/// [`MAX_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 

@@ -81,7 +81,8 @@ impl Subscriptions {
         has_subscribers
     }
 
-    /// Removes and returns the subscriptions of a session that has ended.
+    /// Returns the subscriptions of a session that has ended, and forgets that the session has them.
+    /// The caller then has to `remove` each of them.
     pub(super) fn take_session(&self, session: &ClientSession) -> HashSet<SubscriptionKey> {
         self.lock()
             .by_session

@@ -67,17 +67,22 @@ pub fn is_status_only(answer: &Json) -> bool {
         "pollIntervalMs",
         "resultType",
     ];
-    let describes_task = |object: &RawObject<'_>, more: &[&str]| {
+    let has_only = |object: &RawObject<'_>, more: &[&str]| {
         object
             .keys()
             .all(|key| STATUS.contains(&key) || more.contains(&key))
     };
+    let is_task =
+        |object: &RawObject<'_>| object.get("taskId").is_some() && has_only(object, &["_meta"]);
     let Ok(answer) = RawObject::parse(answer) else {
         return false;
     };
-    let task = answer.get("task").map(RawObject::parse).transpose();
-    describes_task(&answer, &["task", "_meta"])
-        && task.is_ok_and(|task| task.is_none_or(|task| describes_task(&task, &["_meta"])))
+    match answer.get("task").map(RawObject::parse) {
+        Some(task) => {
+            has_only(&answer, &["task", "_meta"]) && task.is_ok_and(|task| is_task(&task))
+        }
+        None => is_task(&answer),
+    }
 }
 
 #[cfg(test)]
@@ -105,6 +110,7 @@ mod tests {
             ),
             (r#"{"task":{"taskId":"a","structuredContent":{}}}"#, false),
             (r#"{"content":[]}"#, false),
+            ("{}", false),
         ] {
             assert_eq!(is_status_only(&Json::new(text)), expected, "{text}");
         }

@@ -13,7 +13,7 @@ fn issuer(issued: &IssuedUris, uri: &str) -> Option<String> {
 }
 
 #[test]
-fn the_uris_of_links_embedded_resources_and_contents_are_found_and_nothing_else() {
+fn only_uris_of_resource_links_and_embedded_resources_and_contents_are_found() {
     let result = r#"{"content":[
         {"type":"resource_link","name":"a","uri":"x://link"},
         {"type":"resource","resource":{"uri" : "x://embedded \"quoted\" \u00e9","text":"t"}},

@@ -26,7 +26,7 @@ pub(super) struct Account {
     pub(super) key: AccountKey,
     /// The client that a person registered, as in the accepted spec, and the secrets that the spec's
     /// server may use.
-    own_client: Mutex<Option<(OauthClient, SecretScope)>>,
+    spec_client: Mutex<Option<(OauthClient, SecretScope)>>,
     challenge: Mutex<Option<Challenge>>,
     /// As in the [`Grant`].
     signed_in_scopes: Mutex<BTreeSet<String>>,
@@ -88,19 +88,19 @@ impl Account {
     pub(super) fn new(key: AccountKey) -> Self {
         Self {
             key,
-            own_client: Mutex::default(),
+            spec_client: Mutex::default(),
             challenge: Mutex::default(),
             signed_in_scopes: Mutex::default(),
             state: tokio::sync::Mutex::default(),
         }
     }
 
-    pub(super) fn set_own_client(&self, client: Option<OauthClient>, scope: SecretScope) {
-        *lock(&self.own_client) = client.map(|client| (client, scope));
+    pub(super) fn set_spec_client(&self, client: Option<OauthClient>, scope: SecretScope) {
+        *lock(&self.spec_client) = client.map(|client| (client, scope));
     }
 
-    pub(super) fn own_client(&self) -> Option<OauthClient> {
-        lock(&self.own_client)
+    pub(super) fn spec_client(&self) -> Option<OauthClient> {
+        lock(&self.spec_client)
             .as_ref()
             .map(|(client, _)| client.clone())
     }
@@ -112,11 +112,11 @@ impl Account {
         authorizer: &Authorizer,
         registered: &Registration,
     ) -> Result<Registration, SecretError> {
-        let own_client = lock(&self.own_client).clone();
-        let Some((own_client, scope)) = own_client else {
+        let spec_client = lock(&self.spec_client).clone();
+        let Some((spec_client, scope)) = spec_client else {
             return Ok(registered.clone());
         };
-        let secret_refs = own_client
+        let secret_refs = spec_client
             .client_secret
             .map(|secret| (String::new(), secret))
             .into_iter()
@@ -127,7 +127,7 @@ impl Account {
             authorizer.0.logs.add_secret(&Secret::new(secret.clone()));
         }
         Ok(Registration::new(
-            own_client.client_id,
+            spec_client.client_id,
             client_secret,
             registered.redirect_uri.clone(),
         ))

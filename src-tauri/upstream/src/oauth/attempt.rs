@@ -214,7 +214,10 @@ pub(super) async fn begin(
         state: SignInState::WaitingForBrowser,
     };
     let (sender, states) = watch::channel(sign_in.clone());
-    let registered_at = account.own_client().is_none().then(|| found.issuer.clone());
+    let registered_at = account
+        .spec_client()
+        .is_none()
+        .then(|| found.issuer.clone());
     let running = Running {
         authorizer: authorizer.clone(),
         id: id.clone(),
@@ -262,9 +265,9 @@ async fn obtain_client(
     };
     // Read the keyring first, so that nobody is sent to a browser for tokens that cannot be stored.
     let stored = authorizer.0.tokens.load_registration(&found.issuer).await?;
-    if let Some(own_client) = account.own_client() {
-        let callback = listen(own_client.callback_port).await.map_err(no_port)?;
-        let registered = Registration::new(own_client.client_id, None, callback.redirect_uri());
+    if let Some(spec_client) = account.spec_client() {
+        let callback = listen(spec_client.callback_port).await.map_err(no_port)?;
+        let registered = Registration::new(spec_client.client_id, None, callback.redirect_uri());
         return Ok((
             callback,
             account.resolve_client(authorizer, &registered).await?,
@@ -333,7 +336,7 @@ impl Running {
             })?;
             show(SignInState::Exchanging);
             let (mut grant, manager) = redeem(manager, &issuer, client, &state, answer).await?;
-            if account.own_client().is_some() {
+            if account.spec_client().is_some() {
                 // The secret stays where the spec keeps it.
                 grant.client.client_secret = None;
             }
@@ -356,7 +359,7 @@ impl Running {
                 tracing::warn!("server {id}: the sign-in failed: {reason}");
                 delete_registration(
                     &authorizer,
-                    account.own_client().is_none().then_some(issuer),
+                    account.spec_client().is_none().then_some(issuer),
                 );
                 show(SignInState::Failed { reason });
             }

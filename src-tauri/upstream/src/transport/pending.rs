@@ -25,7 +25,8 @@ impl Pending {
     pub(super) fn register(&self, id: u64) -> Result<AnswerReceiver, TransportError> {
         let receiver = self.waiting.register(id, usize::MAX);
         let receiver = receiver.expect("the number of requests is not limited here");
-        // Checked after the registration, because `end` sets the reason before it settles them.
+        // Checked after the registration, because `end` sets the reason before it settles the
+        // registered requests.
         match self.ended.get() {
             Some(reason) => {
                 self.waiting.remove(id);
@@ -43,9 +44,9 @@ impl Pending {
     }
 
     /// Fails the requests whose answers are malformed. Returns whether any of them waited.
-    pub(super) fn fail(&self, ids: &[u64], rule: &MalformedAnswer) -> bool {
+    pub(super) fn fail(&self, ids: &[u64], broken_rule: &MalformedAnswer) -> bool {
         let failed = ids.iter().filter(|id| {
-            let error = TransportError::Protocol(InvalidAnswer::Malformed(rule.clone()));
+            let error = TransportError::Protocol(InvalidAnswer::Malformed(broken_rule.clone()));
             self.waiting.settle(**id, Err(error))
         });
         failed.count() > 0

@@ -93,7 +93,7 @@ fn a_snapshot_recognizes_its_servers_and_definitions() {
 }
 
 #[test]
-fn tools_with_equal_names_get_distinct_exposed_names() {
+fn tools_with_equal_or_similar_names_get_distinct_exposed_names() {
     let tools = [
         tool(r#"{"name":"a.b"}"#),
         tool(r#"{"name":"a/b"}"#),
@@ -252,7 +252,7 @@ fn the_first_server_wins_a_bare_name_and_the_other_is_excluded_with_a_reason() {
 }
 
 #[test]
-fn a_reserved_or_similar_bare_name_is_rejected() {
+fn a_reserved_or_similar_bare_name_is_excluded() {
     let tools = tools(&[
         tool(r#"{"name":"tool_search"}"#),
         tool(r#"{"name":"Tool-Call"}"#),
