@@ -230,6 +230,9 @@ fn a_changed_definition_is_shown_before_and_after() {
     write_server("Echoes its arguments");
     let hub = Hub::serve(&desktop);
     hub.add_server("probe", &[], &["sh", &paths::path_text(&wrapper)]);
+    desktop
+        .cli(&["servers", "set", "probe", "definitions=trust"])
+        .expect_success();
     hub.wait_until_synced("probe");
     hub.set_approval_timeout(APPROVAL_TIMEOUT_S);
     let client = hub.connect_client("claude-code");
@@ -629,7 +632,7 @@ fn assert_focus_order(report: &BrowserReport) {
     let orders = report.focus_orders();
     let popup = [
         "button popup-next",
-        "group The server's description of the tool",
+        "group The server's description",
         "button arguments-raw",
         "group arguments",
         "button deny",

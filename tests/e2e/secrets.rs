@@ -140,14 +140,13 @@ fn without_a_keyring_only_servers_with_secrets_do_not_start() {
     drawbridge_tests::hub::write_spec(
         &home,
         "waiting",
-        &serde_json::json!({"command": program, "env": {"K": "${keyring:waiting_K}"}}).to_string(),
+        &serde_json::json!({"command": program, "env": {"K": "${keyring:waiting.K}"}}).to_string(),
     );
     drawbridge_tests::wait_until("the hub has read the spec", || {
-        home.cli(&["servers", "accept", "waiting"])
-            .exit_code()
-            .eq(&0)
-            .then_some(())
+        let shown = home.cli(&["servers", "show", "waiting"]);
+        (shown.exit_code() == 0).then_some(())
     });
+    home.accept_server("waiting");
     hub.set_policy("probe", "allow");
     assert_eq!(
         hub.connect_client("desk")

@@ -162,11 +162,12 @@ profile: string | null, };
  */
 export type AuditBreak = { 
 /**
- * The number of the first entry that was changed or is missing.
+ * The number of the entry at which the chain breaks. If the break is at the end, or a call was
+ * added, it is the number after the last entry.
  */
 seq: number, 
 /**
- * The reason in plain words, with the call that the entry is about.
+ * The reason in plain words, with the call that the entry is about, if it is known.
  */
 why: string, };
 
