@@ -551,7 +551,13 @@ impl ReferenceStateMachine for World {
             }
             Step::Resume => world.is_paused = false,
             Step::ChangeDefinition => world.current.is_definition_changed ^= true,
-            Step::ChangeServer => world.current.is_server_changed ^= true,
+            Step::ChangeServer => {
+                world.current.is_server_changed ^= true;
+                // A person makes the change, so the allows hold for the changed server too.
+                for allow in &mut world.allows {
+                    allow.binding.is_server_changed = world.current.is_server_changed;
+                }
+            }
             Step::Kill => world.kill_hub(),
             Step::Request { .. } => {}
             Step::ForbidKind {
