@@ -300,13 +300,10 @@ impl CallRequest<'_> {
     fn build_call(&mut self, tool: Arc<CatalogEntry>, handle: &ClientHandle) -> GuardedRequest {
         self.params
             .set("name", json::raw(json::quote(&tool.definition.name)));
-        GuardedRequest {
-            name: tool.definition.name.clone(),
-            exposed_name: tool.exposed_name.clone(),
-            server: tool.server.clone(),
-            entry: Some(tool),
-            ..self.without_server(handle, "")
-        }
+        let name = tool.definition.name.clone();
+        let exposed_name = tool.exposed_name.clone();
+        let server = tool.server.clone();
+        self.build(handle, server, Some(tool), [name, exposed_name])
     }
 
     /// Builds a call that no server of the registry can run. It is only recorded.
@@ -316,15 +313,26 @@ impl CallRequest<'_> {
             ServerSpec::default(),
             PathBuf::default(),
         );
+        let names = [self.name.clone(), self.name.clone()];
+        self.build(handle, Arc::new(server), None, names)
+    }
+
+    fn build(
+        &self,
+        handle: &ClientHandle,
+        server: Arc<RegisteredServer>,
+        entry: Option<Arc<CatalogEntry>>,
+        [name, exposed_name]: [String; 2],
+    ) -> GuardedRequest {
         GuardedRequest {
             method: GuardedMethod::CallTool,
             kind: RequestKind::Tools,
             client: handle.session().client.clone(),
             session: handle.session().id.clone(),
-            server: Arc::new(server),
-            entry: None,
-            name: self.name.clone(),
-            exposed_name: self.name.clone(),
+            server,
+            entry,
+            name,
+            exposed_name,
             params: self.params.to_raw(),
             extra: self.params.without(&["name", "arguments"]),
             arguments: self.arguments.clone(),
