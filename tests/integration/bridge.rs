@@ -126,12 +126,7 @@ fn concurrent_requests_to_a_new_hub_share_one_new_session() {
 fn progress_reaches_a_stdio_client_before_the_answer() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let everything = paths::path_text(paths::npm_file(
-        "@modelcontextprotocol/server-everything/dist/index.js",
-    ));
-    hub.add_server("everything", &[], &["node", &everything]);
-    hub.wait_until_synced("everything");
-    hub.set_policy("everything", "allow");
+    hub.add_everything();
     let mut bridge = Bridge::open(&home, "editor");
     bridge.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {
         "name": "everything__trigger-long-running-operation", "arguments": {"duration": 1, "steps": 4},

@@ -8,7 +8,6 @@ use drawbridge_tests::{
     clients::{Client, Endpoint, Sdk},
     http::{Request, Url},
     mcp::{Events, McpClient, REVISION},
-    paths,
     wait::some_if,
     wait_until,
 };
@@ -95,12 +94,7 @@ fn an_invalid_request_for_a_stream_is_rejected() {
 fn progress_of_a_call_reaches_the_client_that_asked_for_it() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let everything = paths::path_text(paths::npm_file(
-        "@modelcontextprotocol/server-everything/dist/index.js",
-    ));
-    hub.add_server("everything", &[], &["node", &everything]);
-    hub.wait_until_synced("everything");
-    hub.set_policy("everything", "allow");
+    hub.add_everything();
     let mut messages = hub.connect_client("desk").request_messages(
         "tools/call",
         r#"{"name":"everything__trigger-long-running-operation","arguments":{"duration":1,"steps":4},
@@ -331,12 +325,7 @@ fn begin_long_call(client: &McpClient) -> Events {
 fn a_client_whose_connection_broke_resumes_its_call() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let everything = paths::path_text(paths::npm_file(
-        "@modelcontextprotocol/server-everything/dist/index.js",
-    ));
-    hub.add_server("everything", &[], &["node", &everything]);
-    hub.wait_until_synced("everything");
-    hub.set_policy("everything", "allow");
+    hub.add_everything();
     let client = hub.connect_client("desk");
     let mut stream = begin_long_call(&client);
     let first = stream.next().expect("progress");
@@ -367,12 +356,7 @@ fn a_client_whose_connection_broke_resumes_its_call() {
 fn only_its_own_session_resumes_a_call() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let everything = paths::path_text(paths::npm_file(
-        "@modelcontextprotocol/server-everything/dist/index.js",
-    ));
-    hub.add_server("everything", &[], &["node", &everything]);
-    hub.wait_until_synced("everything");
-    hub.set_policy("everything", "allow");
+    hub.add_everything();
     let client = hub.connect_client("desk");
     let mut stream = begin_long_call(&client);
     let id = stream.next().expect("progress").id;

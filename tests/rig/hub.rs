@@ -142,6 +142,18 @@ impl<'a> Hub<'a> {
         self.wait_until_synced("probe");
     }
 
+    /// Adds the reference server `everything`, whose tools may be called without an approval, and
+    /// waits until its tools are known.
+    #[track_caller]
+    pub fn add_everything(&self) {
+        let program = paths::path_text(paths::npm_file(
+            "@modelcontextprotocol/server-everything/dist/index.js",
+        ));
+        self.add_server("everything", &[], &["node", &program]);
+        self.wait_until_synced("everything");
+        self.set_policy("everything", "allow");
+    }
+
     /// Sets a policy for all clients.
     #[track_caller]
     pub fn set_policy(&self, scope: &str, effect: &str) {
