@@ -211,6 +211,34 @@ fn a_person_decides_about_a_prompt_and_the_rule_covers_this_prompt_only() {
 }
 
 #[test]
+fn an_allow_for_completions_of_one_template_covers_nothing_else() {
+    let home = Home::new();
+    let (hub, client) = serve(&home);
+    home.cli(&["policy", "default", "ask", "--kind", "resources"])
+        .expect_success();
+    let completion = REQUESTS[5];
+    let send = |(_, method, params): (&str, &'static str, &'static str)| {
+        let client = client.second_handle();
+        thread::spawn(move || client.request(method, params))
+    };
+    let decide = |option: &[&str]| {
+        let id = hub.wait_for_approval()["id"].clone();
+        let id = id.as_str().expect("an id");
+        home.cli(&[&["approvals", option[0], id], &option[1..]].concat())
+            .expect_success();
+    };
+    let pending = send(completion);
+    decide(&["approve", "--always"]);
+    let answer = pending.join().expect("the request ends");
+    assert!(answer.error().is_none(), "{}", answer.raw);
+    let again = client.request(completion.1, completion.2);
+    assert!(again.error().is_none(), "{}", again.raw);
+    let other = send(REQUESTS[2]);
+    decide(&["deny"]);
+    assert!(is_denied(&other.join().expect("the request ends")));
+}
+
+#[test]
 fn the_result_of_a_task_is_masked_like_that_of_its_call() {
     let home = Home::new();
     let (_hub, client) = serve(&home);

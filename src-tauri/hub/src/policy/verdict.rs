@@ -177,8 +177,9 @@ fn name_condition(request: &ApprovalRequest) -> Option<Condition> {
     let pointer = match request.method {
         GuardedMethod::GetPrompt => "/name",
         GuardedMethod::ReadResource | GuardedMethod::SubscribeToResource => "/uri",
+        GuardedMethod::Complete if request.kind == RequestKind::Prompts => "/ref/name",
+        GuardedMethod::Complete => "/ref/uri",
         GuardedMethod::CallTool
-        | GuardedMethod::Complete
         | GuardedMethod::GetTask
         | GuardedMethod::UpdateTask
         | GuardedMethod::CancelTask

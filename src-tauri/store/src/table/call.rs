@@ -147,14 +147,19 @@ pub struct PastCallFilter {
     pub limit: u32,
 }
 
+/// The calls that were put to a person, also if nobody decided. Drawbridge answers others itself, such
+/// as calls of unknown tools.
+const WAS_ASKED: &str =
+    "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'abandoned'))";
+
 impl Store {
     /// Returns past calls, each with its stored arguments.
     pub async fn past_calls(&self, filter: &PastCallFilter) -> Result<Vec<Call>, StoreError> {
-        let rows = sqlx::query(
+        let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
             "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-             AND (?3 IS NULL OR tool = ?3) AND (NOT ?4 OR decided_by IN ('person', 'hub'))
-             AND (?5 IS NULL OR at >= ?5) ORDER BY id DESC LIMIT ?6",
-        )
+             AND (?3 IS NULL OR tool = ?3) AND (NOT ?4 OR {WAS_ASKED})
+             AND (?5 IS NULL OR at >= ?5) ORDER BY id DESC LIMIT ?6"
+        )))
         .bind(filter.client.as_ref().map(ClientName::as_str))
         .bind(filter.server.as_ref().map(ServerId::as_str))
         .bind(&filter.tool)
@@ -170,7 +175,7 @@ impl Store {
     pub async fn calls(&self, filter: &CallFilter) -> Result<Vec<Call>, StoreError> {
         let sql = format!(
             "SELECT {} FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
-             AND (NOT ?3 OR decided_by IN ('person', 'hub')) AND (?5 IS NULL OR decision = ?5)
+             AND (NOT ?3 OR {WAS_ASKED}) AND (?5 IS NULL OR decision = ?5)
              AND (?6 IS NULL OR id < ?6) AND (?7 IS NULL OR at >= ?7) AND (?8 IS NULL OR at < ?8)
              AND (?9 IS NULL OR tool LIKE ?9 ESCAPE '\\' OR exposed_name LIKE ?9 ESCAPE '\\'
                   OR reason LIKE ?9 ESCAPE '\\' OR error LIKE ?9 ESCAPE '\\' OR arguments LIKE ?9 ESCAPE '\\'

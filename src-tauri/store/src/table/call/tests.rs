@@ -59,6 +59,13 @@ async fn calls_are_filtered_and_paged() {
             (row.call.decision, row.call.outcome) = (Decision::Denied, Outcome::NotSent);
             row.call.error = r"back\slash".into();
         }),
+        row(5, "e", |row| row.call.decided_by = DecidedBy::Person),
+        row(6, "f", |row| {
+            (row.call.decision, row.call.decided_by) = (Decision::TimedOut, DecidedBy::Hub);
+        }),
+        row(7, "g", |row| {
+            (row.call.decision, row.call.decided_by) = (Decision::Denied, DecidedBy::Hub);
+        }),
     ];
     for row in &rows {
         journal.record_decision(row.clone()).await.expect("decided");
@@ -99,9 +106,18 @@ async fn calls_are_filtered_and_paged() {
             ..CallFilter::default()
         })
         .await,
-        [4]
+        [7, 4]
     );
-    assert_eq!(found(CallFilter::default()).await, [4, 3]);
+    assert_eq!(found(CallFilter::default()).await, [7, 6]);
+    let asked = CallFilter {
+        asked: true,
+        ..CallFilter::default()
+    };
+    assert_eq!(
+        found(asked).await,
+        [6, 5],
+        "a call that Drawbridge denied by itself was put to nobody"
+    );
     let before = Some(rows[2].call.id.clone());
     assert_eq!(
         found(CallFilter {
