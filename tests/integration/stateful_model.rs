@@ -1,7 +1,8 @@
 //! The life cycle of requests: sent, decided, timed out, abandoned, forbidden, changed, with the
-//! hub killed, in any order. Prompts, resources, completions, subscriptions, and tasks with held
-//! results come in between.
-//! No call reaches the server without a matching decision that was recorded before.
+//! hub killed, in any order. Prompts, resources, completions, subscriptions, tasks with held results,
+//! and changed instructions come in between.
+//! No call reaches the server without a matching decision that was recorded before, and no client
+//! sees a text of a server that no person has accepted.
 //!
 //! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without it, the test runs the same
 //! few each time.
@@ -11,7 +12,7 @@ mod model;
 use std::{collections::BTreeMap, env, fs, sync::Mutex, thread};
 
 use drawbridge_tests::{
-    Home, Hub, McpClient,
+    FaultyServer, Home, Hub, McpClient,
     hub::{received_lines, try_verb},
     mcp::{Answer, PendingCall},
     paths, store,
@@ -27,7 +28,8 @@ use proptest_state_machine::ReferenceStateMachine;
 use serde_json::{Value, json, value::RawValue};
 
 use model::{
-    APPROVED_CALLS, CLIENTS, Kind, ModelCall, Outcome, Reply, Request, Step, Verdict, World,
+    APPROVED_CALLS, CLIENTS, GUIDE_TEXTS, Guide, Kind, ModelCall, Outcome, Reply, Request, Step,
+    Verdict, World,
 };
 
 /// The number of parallel runs. Most of their time is spent waiting for timeouts.
@@ -57,6 +59,8 @@ impl<'a> Harness<'a> {
             .expect("write the description of the tool");
         hub.run_verb("servers.add", &json!({"spec": server_spec(home, false)}));
         hub.wait_until_synced("probe");
+        let script = write_guide(home, 0);
+        FaultyServer::add(&hub, "guide", &json!({}), &["--script", &script]).wait_until_synced();
         hub.set_approval_timeout(APPROVAL_TIMEOUT);
         // This rule names no server, so that a change of the server does not suspend it.
         let task_rule = json!({"effect": "allow", "conditions": [{"pointer": "/starts_task", "is": {"equals": true}}]});
@@ -203,7 +207,65 @@ impl<'a> Harness<'a> {
                     self.hub().run_verb("policy.remove", &scope);
                 }
             }
+            Step::ChangeGuide { .. } => self.change_guide(world.guide),
+            Step::AcceptGuide => {
+                let unaccepted = &self.hub().show_server("guide")["unaccepted"];
+                let definitions = json!({"id": "guide", "definitions": unaccepted});
+                self.hub()
+                    .run_verb("servers.accept_definitions", &definitions);
+                self.wait_until_unaccepted(0);
+            }
+            Step::ForbidGuide { forbidden } => {
+                let rule = json!({"server": "guide", "effect": "deny"});
+                let (verb, params) = if *forbidden {
+                    ("policy.set", rule)
+                } else {
+                    ("policy.remove", json!({"server": "guide"}))
+                };
+                let (status, answer) = self.hub().try_verb(verb, &params);
+                assert!(
+                    status == 200 || !forbidden && status == 404,
+                    "{status}: {answer}"
+                );
+            }
+            Step::ReadGuide { client } => self.read_guide(&self.tokens[*client], world.guide),
         }
+    }
+
+    /// Makes the server `guide` say the text of the model, and waits until the hub knows.
+    fn change_guide(&self, guide: Guide) {
+        write_guide(self.home, guide.current);
+        self.hub()
+            .run_verb("servers.restart", &json!({"id": "guide"}));
+        self.wait_until_unaccepted(if guide.is_accepted() { 0 } else { 2 });
+    }
+
+    /// Waits until the instructions and the tool of the server `guide` wait for a person, or neither.
+    fn wait_until_unaccepted(&self, count: usize) {
+        wait_until("the hub knows what the server says", || {
+            let server = self.hub().show_server("guide");
+            some_if(server["unaccepted"].as_array()?.len() == count)
+        });
+    }
+
+    /// Checks what a new session sees of the server `guide`.
+    fn read_guide(&self, token: &str, guide: Guide) {
+        let client = McpClient::connect(&self.hub().url, token);
+        let instructions = client.instructions().unwrap_or_default();
+        let tools = client.request("tools/list", "{}").raw;
+        let seen = |text: &str| {
+            let versions = (0..GUIDE_TEXTS).filter(|version| text.contains(&guide_text(*version)));
+            versions.collect::<Vec<_>>()
+        };
+        let expected = |is_visible: bool| Vec::from_iter(is_visible.then_some(guide.current));
+        assert_eq!(
+            (seen(instructions), seen(&tools)),
+            (
+                expected(guide.gives_instructions()),
+                expected(guide.is_accepted())
+            ),
+            "{guide:?}: {instructions} {tools}"
+        );
     }
 
     /// Fetches the result of a task, and decides about it if it is held.
@@ -440,6 +502,24 @@ fn call_arguments(client: usize, arguments: usize) -> String {
 
 fn edited_arguments(client: &str) -> String {
     format!(r#"{{"client":"{client}","n":2.50}}"#)
+}
+
+fn guide_text(version: usize) -> String {
+    format!("Follow version {version} of the guide.")
+}
+
+/// Writes what the server `guide` says about itself. Returns the path of its script.
+fn write_guide(home: &Home, version: usize) -> String {
+    let text = guide_text(version);
+    let file = home.file("guide.script");
+    let script = json!({
+        "initialize": {"result": {"protocolVersion": "2025-11-25", "instructions": text,
+            "capabilities": {"tools": {}}, "serverInfo": {"name": "guide", "version": "1"}}},
+        "tools/list": {"result": {"tools": [
+            {"name": "read", "description": text, "inputSchema": {"type": "object"}}]}},
+    });
+    fs::write(&file, script.to_string()).expect("write the script");
+    paths::path_text(&file)
 }
 
 fn tool_description(is_changed: bool) -> &'static str {

@@ -14,6 +14,8 @@ pub(crate) const CLIENTS: usize = 2;
 /// The number of unanswered approvals of a client in a row after which its further calls are
 /// refused for a while.
 const MAX_UNANSWERED: usize = 3;
+/// The number of texts of the server `guide`.
+pub(crate) const GUIDE_TEXTS: usize = 3;
 /// The number of further calls that an approval "for some more calls" covers.
 pub(crate) const APPROVED_CALLS: u32 = 2;
 
@@ -82,6 +84,20 @@ pub(crate) enum Step {
     /// A rule that holds the results of the tasks is added or removed.
     Hold {
         held: bool,
+    },
+    /// The server `guide` gives another text as its instructions and in its tool.
+    ChangeGuide {
+        text: usize,
+    },
+    /// A person accepts what the server `guide` says now.
+    AcceptGuide,
+    /// A plain rule that denies the server `guide` is added or removed.
+    ForbidGuide {
+        forbidden: bool,
+    },
+    /// A new session of a client reads the instructions and the tools.
+    ReadGuide {
+        client: usize,
     },
 }
 
@@ -174,6 +190,26 @@ struct Allow {
     remaining: u32,
 }
 
+/// What the server `guide` says about itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Guide {
+    pub(crate) current: usize,
+    accepted: usize,
+    is_forbidden: bool,
+}
+
+impl Guide {
+    /// Returns whether the present text is accepted, so that clients may see it in the list of tools.
+    pub(crate) fn is_accepted(self) -> bool {
+        self.current == self.accepted
+    }
+
+    /// Returns whether clients get the present text as instructions.
+    pub(crate) fn gives_instructions(self) -> bool {
+        self.is_accepted() && !self.is_forbidden
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct World {
     calls: usize,
@@ -191,6 +227,7 @@ pub(crate) struct World {
     is_held: bool,
     /// The binding of the call that started the task of each client.
     tasks: [Option<Binding>; CLIENTS],
+    pub(crate) guide: Guide,
     /// Whether the run has waited for the timeout already; waiting is slow, so once is enough.
     has_waited: bool,
 }
@@ -457,6 +494,25 @@ impl ReferenceStateMachine for World {
             ),
             (4, fetch.boxed()),
             (2, Just(Step::Hold { held: !held }).boxed()),
+            (
+                3,
+                (0..GUIDE_TEXTS)
+                    .prop_map(|text| Step::ChangeGuide { text })
+                    .boxed(),
+            ),
+            (2, Just(Step::AcceptGuide).boxed()),
+            (
+                1,
+                any::<bool>()
+                    .prop_map(|forbidden| Step::ForbidGuide { forbidden })
+                    .boxed(),
+            ),
+            (
+                4,
+                client()
+                    .prop_map(|client| Step::ReadGuide { client })
+                    .boxed(),
+            ),
         ]);
         let pending: Vec<usize> = world.pending.keys().copied().collect();
         if !pending.is_empty() {
@@ -514,7 +570,11 @@ impl ReferenceStateMachine for World {
             | Step::ForbidKind { .. }
             | Step::StartTask { .. }
             | Step::FetchTask { .. }
-            | Step::Hold { .. } => true,
+            | Step::Hold { .. }
+            | Step::ChangeGuide { .. }
+            | Step::AcceptGuide
+            | Step::ForbidGuide { .. }
+            | Step::ReadGuide { .. } => true,
         }
     }
 
@@ -580,6 +640,10 @@ impl ReferenceStateMachine for World {
                 }
             }
             Step::Hold { held } => world.is_held = held,
+            Step::ChangeGuide { text } => world.guide.current = text,
+            Step::AcceptGuide => world.guide.accepted = world.guide.current,
+            Step::ForbidGuide { forbidden } => world.guide.is_forbidden = forbidden,
+            Step::ReadGuide { .. } => {}
         }
         world
     }
