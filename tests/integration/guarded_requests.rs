@@ -1,12 +1,13 @@
 //! Requests other than plain calls: prompts, resources, completions, tasks, and requests of servers
 //! to clients. Each is decided, and each has a record.
 
-use std::{collections::BTreeMap, thread};
+use std::{collections::BTreeMap, fs, thread};
 
 use drawbridge_tests::{
-    Home, Hub, McpClient,
+    FaultyServer, Home, Hub, McpClient,
     hub::received_lines,
     mcp::{Answer, Events},
+    paths,
     wait::some_if,
     wait_until,
 };
@@ -294,6 +295,78 @@ fn a_held_result_of_a_task_waits_for_a_person_and_its_denial_cancels_the_task() 
     );
     assert_eq!(last_record(&home, "tasks/result")["outcome"], "withheld");
     assert_eq!(count_received(&home, "tasks/cancel"), 1);
+}
+
+#[test]
+fn the_error_of_a_server_is_masked_and_held_like_its_results() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let file = home.file("script");
+    let error = json!({"code": -32001, "message": format!("no access with {TOKEN}"),
+        "data": {"token": TOKEN, "hint": "renew"}});
+    let script = json!({
+        "tools/list": {"result": {"tools": [{"name": "tool", "inputSchema": {"type": "object"}}]}},
+        "tools/call": {"error": error},
+        "prompts/list": {"result": {"prompts": [{"name": "prompt"}]}},
+        "prompts/get": {"error": error},
+        "initialize": {"result": {"protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "1"}}},
+    });
+    fs::write(&file, script.to_string()).expect("write the script");
+    let script = paths::path_text(&file);
+    FaultyServer::add(&hub, "strict", &json!({}), &["--script", &script]).wait_until_synced();
+    let client = hub.connect_client("desk");
+    let requests = [
+        ("tools/call", r#"{"name":"strict__tool","arguments":{}}"#),
+        ("prompts/get", r#"{"name":"strict__prompt"}"#),
+    ];
+    for (method, params) in requests {
+        let plain = client.request(method, params);
+        assert_eq!(plain.error(), Some(error.clone()), "{}", plain.raw);
+    }
+    let set_effect = |effect: &str| {
+        for kind in ["tools", "prompts"] {
+            home.cli(&[
+                "policy", "add", "strict", "--kind", kind, "--result", effect,
+            ])
+            .expect_success();
+        }
+    };
+    set_effect("mask");
+    for (method, params) in requests {
+        let masked = client.request(method, params);
+        assert!(
+            !masked.raw.contains(TOKEN) && masked.raw.contains(r#""hint":"renew""#),
+            "{method}: {}",
+            masked.raw
+        );
+    }
+    set_effect("hold");
+    for (method, params) in requests {
+        for decision in ["approve", "deny"] {
+            let pending = {
+                let client = client.second_handle();
+                thread::spawn(move || client.request(method, params))
+            };
+            let request = hub.wait_for_approval();
+            let held = request["result"].as_str().unwrap_or_default();
+            assert!(held.contains(TOKEN), "{request}");
+            let id = request["id"].as_str().expect("an id");
+            home.cli(&["approvals", decision, id]).expect_success();
+            let answer = pending.join().expect("the request ends");
+            assert_eq!(
+                answer.raw.contains(TOKEN),
+                decision == "approve",
+                "{method}: {}",
+                answer.raw
+            );
+        }
+        assert_eq!(
+            last_record(&home, method)["outcome"],
+            "withheld",
+            "{method}"
+        );
+    }
 }
 
 /// Calls `ask`, answers the server's request if it arrives, and returns the messages.

@@ -159,15 +159,22 @@ impl Pipeline {
                                 permitted.record_outcome(outcome, String::new());
                                 result
                             }
-                            Err(refusal) => {
-                                permitted.record_outcome(Outcome::Withheld, refusal.to_string());
-                                error_result(&refusal.to_string())
-                            }
+                            Err(refusal) => withheld_result(permitted, &refusal),
                         },
                     );
                 }
-                Ok(Reply::Error(error)) => return finish_failed_call(permitted, Ok(error)),
-                Err(error) => return finish_failed_call(permitted, Err(error)),
+                Ok(Reply::Error(error)) => {
+                    let (request, call) = (permitted.request(), permitted.record());
+                    let released = self.gate.release_error(request, call, error, Some(handle));
+                    return match released.await {
+                        Ok(error) => {
+                            permitted.record_outcome(Outcome::ServerError, error.message.clone());
+                            Err(error)
+                        }
+                        Err(refusal) => Ok(withheld_result(permitted, &refusal)),
+                    };
+                }
+                Err(error) => return Ok(failed_result(permitted, &error)),
             }
         }
     }
@@ -422,27 +429,25 @@ fn unreachable_result(
     ))
 }
 
-/// Records how a call ended without a result, and returns the answer for the client.
-fn finish_failed_call(permitted: Permitted, failed: Result<RpcError, ForwardError>) -> RpcResult {
+/// Records that the answer to a call is withheld, and returns the result for the client.
+fn withheld_result(permitted: Permitted, refusal: &Refusal) -> Json {
+    permitted.record_outcome(Outcome::Withheld, refusal.to_string());
+    error_result(&refusal.to_string())
+}
+
+/// Records why the server did not answer a call, and returns the result for the client.
+fn failed_result(permitted: Permitted, error: &ForwardError) -> Json {
     let request = permitted.request();
     let server = request.server.name().to_owned();
-    match failed {
-        Ok(error) => {
-            permitted.record_outcome(Outcome::ServerError, error.message.clone());
-            Err(error)
-        }
-        Err(error) => {
-            tracing::warn!(
-                "server {}: the call of '{}' failed: {error}",
-                request.server.id,
-                request.name
-            );
-            let outcome = error_outcome(&error);
-            let text = format!("{} {}", describe_outcome(outcome, &server), error);
-            permitted.record_outcome(outcome, error.to_string());
-            Ok(error_result(&text))
-        }
-    }
+    tracing::warn!(
+        "server {}: the call of '{}' failed: {error}",
+        request.server.id,
+        request.name
+    );
+    let outcome = error_outcome(error);
+    let text = format!("{} {}", describe_outcome(outcome, &server), error);
+    permitted.record_outcome(outcome, error.to_string());
+    error_result(&text)
 }
 
 /// Returns a sentence that lets a model judge whether it may retry the call.

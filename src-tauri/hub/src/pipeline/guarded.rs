@@ -174,7 +174,12 @@ impl Pipeline {
                 }
                 Err(refusal) => Err(withhold(permitted, &refusal)),
             },
-            Ok(Reply::Error(error)) => Err(fail(permitted, error)),
+            Ok(Reply::Error(error)) => {
+                let (request, call) = (permitted.request(), permitted.record());
+                let released = self.gate.release_error(request, call, error, Some(handle));
+                let released = released.await;
+                Err(fail(permitted, released))
+            }
             Err(error) => Err(fail_to_send(permitted, &error)),
         }
     }
@@ -251,10 +256,15 @@ fn withhold(permitted: Permitted, refusal: &Refusal) -> RpcError {
     refusal.to_rpc_error()
 }
 
-/// Records the server's error, and returns it for the client.
-pub(super) fn fail(permitted: Permitted, error: RpcError) -> RpcError {
-    permitted.record_outcome(Outcome::ServerError, error.message.clone());
-    error
+/// Records the server's error, or that it is withheld, and returns the error for the client.
+pub(super) fn fail(permitted: Permitted, released: Result<RpcError, Refusal>) -> RpcError {
+    match released {
+        Ok(error) => {
+            permitted.record_outcome(Outcome::ServerError, error.message.clone());
+            error
+        }
+        Err(refusal) => withhold(permitted, &refusal),
+    }
 }
 
 /// Records that a request has no answer, and returns the error for the client.

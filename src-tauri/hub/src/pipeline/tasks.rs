@@ -105,7 +105,11 @@ impl Pipeline {
         });
         let result = match sent.await {
             Some(Ok(Reply::Result(result))) => result,
-            Some(Ok(Reply::Error(error))) => return Err(fail(permitted, error)),
+            Some(Ok(Reply::Error(error))) => {
+                let PermittedRequest { request, call, .. } = started_by;
+                let released = self.gate.release_error(request, call, error, Some(handle));
+                return Err(fail(permitted, released.await));
+            }
             Some(Err(error)) => return Err(fail_to_send(permitted, &error)),
             None => return Err(abort(permitted)),
         };

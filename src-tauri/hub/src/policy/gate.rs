@@ -14,7 +14,10 @@ use drawbridge_model::{
 };
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use drawbridge_jsonrpc::json::{self, Json};
+use drawbridge_jsonrpc::{
+    json::{self, Json},
+    rpc::RpcError,
+};
 use drawbridge_sessions::ClientHandle;
 use drawbridge_store::{JournalError, Store, logs::Logs, settings::Settings, table::call::CallRow};
 use serde_json::value::RawValue;
@@ -550,6 +553,25 @@ impl Gate {
             ) => Ok(result),
             Err(unanswered) => Err(withheld(unanswered.why.into())),
         }
+    }
+
+    /// Returns the server's error as the answer to a permitted request. The rules for results apply to
+    /// it, because its message and data are text of the server too.
+    ///
+    /// # Errors
+    /// Returns an error if the server's error was held and is withheld.
+    pub async fn release_error(
+        &self,
+        request: &GuardedRequest,
+        call: &Call,
+        error: RpcError,
+        handle: Option<&ClientHandle>,
+    ) -> Result<RpcError, Refusal> {
+        let text = json::to_raw(&error).get().to_owned();
+        let released = self
+            .release_result(request, call, Json::new(text), handle)
+            .await?;
+        Ok(RpcError::parse_or_wrap(&released.to_raw(), "server"))
     }
 
     /// Returns the params of a notification about a request's result, as the rules for results
