@@ -27,6 +27,7 @@ mod registry;
 mod remote;
 mod rest;
 mod round_trip;
+mod settings;
 mod starts;
 mod stateful_model;
 mod storage;

@@ -7,7 +7,7 @@ use crate::{
     cmd::{
         approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, desktop, drawbridge,
         logs::Logs, open::Open, policy::Policy, profiles::Profiles, secrets::Secrets, serve::Serve,
-        servers::Servers, stdio::Stdio, tools::Tools,
+        servers::Servers, settings::Settings, stdio::Stdio, tools::Tools,
     },
     context::{Common, Context},
     exit::Failure,
@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// Manage secrets in the keyring
     #[command(subcommand)]
     Secrets(Secrets),
+    /// Show and change settings
+    #[command(subcommand)]
+    Settings(Settings),
     /// Block all calls: deny pending approvals and cancel calls in flight
     Pause,
     /// Allow calls again
@@ -88,6 +91,7 @@ impl Args {
             Some(Command::Logs(logs)) => logs.run(context).await,
             Some(Command::Tools(tools)) => tools.run(context).await,
             Some(Command::Secrets(secrets)) => secrets.run(context).await,
+            Some(Command::Settings(settings)) => settings.run(context).await,
             Some(Command::Open(open)) => open.run(context).await,
         }
     }

@@ -14,5 +14,6 @@ pub(crate) mod profiles;
 pub(crate) mod secrets;
 pub(crate) mod serve;
 pub(crate) mod servers;
+pub(crate) mod settings;
 pub(crate) mod stdio;
 pub(crate) mod tools;

@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     Serve(#[from] ServeError),
     #[error(transparent)]
     Field(#[from] FieldError),
+    #[error("cannot set {setting}: {reason}")]
+    SettingValue { setting: String, reason: String },
     #[error("cannot read or write: {0}")]
     Io(#[source] io::Error),
     #[error("cannot read or write JSON: {0}")]

@@ -1,0 +1,172 @@
+//! `drawbridge settings`: shows and changes the settings.
+
+use std::time::Duration;
+
+use clap::{Subcommand, ValueEnum};
+use drawbridge_hub::api::settings::{ChangeSettings, SettingsView, ShowSettings};
+use serde::Serialize;
+
+use crate::{
+    context::Context, exit::Failure, output::print_answer, table::Table, text::escape,
+    time::parse_duration,
+};
+
+#[derive(Subcommand)]
+pub(crate) enum Settings {
+    /// List the settings with their values
+    List,
+    /// Print the value of a setting
+    Get {
+        /// The setting's name
+        setting: Setting,
+    },
+    /// Change a setting, effective at once
+    Set {
+        /// The setting's name
+        setting: Setting,
+        /// A duration such as 50s, 5m or 90d; for audit-retention also `forever`; for
+        /// oauth-client-metadata-url an https URL, or an empty text for none
+        value: String,
+    },
+}
+
+/// A setting that is not set by another command, such as `policy default`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Setting {
+    /// How long a person has to decide
+    ApprovalTimeout,
+    /// How long the cached lists of a server count as fresh
+    CacheTime,
+    /// How many days calls and audit entries are kept
+    AuditRetention,
+    /// The https URL of a document that describes Drawbridge to authorization servers
+    OauthClientMetadataUrl,
+}
+
+/// A setting with its value, as `--json` prints it.
+#[derive(Serialize)]
+struct SettingValue {
+    setting: Setting,
+    value: String,
+}
+
+/// How the retention without an end is typed and shown.
+const FOREVER: &str = "forever";
+const DAY: u64 = 86_400;
+
+impl Settings {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let view = match self {
+            Self::Set { setting, ref value } => context.run(setting.change_to(value)?).await?,
+            Self::List | Self::Get { .. } => context.run(ShowSettings {}).await?,
+        };
+        let read = |setting: Setting| SettingValue {
+            setting,
+            value: setting.read(&view),
+        };
+        match self {
+            Self::List => {
+                let all: Vec<_> = Setting::value_variants()
+                    .iter()
+                    .copied()
+                    .map(read)
+                    .collect();
+                print_answer(context.json, &all, |all| format_settings(all))
+            }
+            Self::Get { setting } => {
+                print_answer(context.json, &read(setting), |one| escape(&one.value))
+            }
+            Self::Set { setting, .. } => print_answer(context.json, &read(setting), |one| {
+                format!(
+                    "{} is now {}.",
+                    one.setting.name(),
+                    format_value(&one.value)
+                )
+            }),
+        }
+    }
+}
+
+impl Setting {
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("no setting is hidden");
+        value.get_name().to_owned()
+    }
+
+    fn description(self) -> String {
+        let value = self.to_possible_value().expect("no setting is hidden");
+        value
+            .get_help()
+            .map(ToString::to_string)
+            .unwrap_or_default()
+    }
+
+    fn read(self, view: &SettingsView) -> String {
+        match self {
+            Self::ApprovalTimeout => format!("{}s", view.approval_timeout_s),
+            Self::CacheTime => format!("{}s", view.cache_ttl_s),
+            Self::AuditRetention if view.audit_retention_days == 0 => FOREVER.to_owned(),
+            Self::AuditRetention => format!("{}d", view.audit_retention_days),
+            Self::OauthClientMetadataUrl => view.oauth_client_metadata_url.clone(),
+        }
+    }
+
+    /// Returns the change of this setting to the value that a person typed.
+    ///
+    /// # Errors
+    /// Returns an error if the value has the wrong form. The hub checks its range.
+    fn change_to(self, value: &str) -> Result<ChangeSettings, Failure> {
+        let mut change = ChangeSettings::default();
+        match self {
+            Self::ApprovalTimeout => {
+                change.approval_timeout_s = Some(whole_units(self.parse(value)?, 1));
+            }
+            Self::CacheTime => change.cache_ttl_s = Some(whole_units(self.parse(value)?, 1)),
+            Self::AuditRetention if value == FOREVER => change.audit_retention_days = Some(0),
+            Self::AuditRetention => {
+                let retention = self.parse(value)?;
+                if retention.as_secs() % DAY != 0 {
+                    return Err(self.wrong_value("expected whole days, such as 90d, or `forever`"));
+                }
+                change.audit_retention_days = Some(whole_units(retention, DAY));
+            }
+            Self::OauthClientMetadataUrl => {
+                change.oauth_client_metadata_url = Some(value.to_owned());
+            }
+        }
+        Ok(change)
+    }
+
+    fn parse(self, value: &str) -> Result<Duration, Failure> {
+        parse_duration(value).map_err(|error| self.wrong_value(&error.to_string()))
+    }
+
+    fn wrong_value(self, why: &str) -> Failure {
+        Failure::SettingValue {
+            setting: self.name(),
+            reason: why.to_owned(),
+        }
+    }
+}
+
+fn whole_units(duration: Duration, seconds: u64) -> u32 {
+    u32::try_from(duration.as_secs() / seconds).unwrap_or(u32::MAX)
+}
+
+fn format_value(value: &str) -> String {
+    if value.is_empty() {
+        "empty".to_owned()
+    } else {
+        escape(value)
+    }
+}
+
+fn format_settings(settings: &[SettingValue]) -> String {
+    let mut table = Table::new(["SETTING", "VALUE", "DESCRIPTION"]);
+    for one in settings {
+        let setting = one.setting;
+        table.add_row([&setting.name(), &one.value, &setting.description()]);
+    }
+    table.format_or("")
+}
