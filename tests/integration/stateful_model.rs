@@ -628,12 +628,28 @@ fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> 
     }
 }
 
+/// Prints the steps up to the failed one. The test framework prints the input before its last attempt
+/// to shorten it.
+struct FailureReport<'a> {
+    done: &'a [Step],
+}
+
+impl Drop for FailureReport<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            println!("the last of these steps failed: {:?}", self.done);
+        }
+    }
+}
+
 /// Runs a sequence of steps.
 fn run_sequence(steps: &[Step], outcome_counts: &Mutex<BTreeMap<String, usize>>) {
     let home = Home::new();
     let mut harness = Harness::new(&home);
     let mut world = World::default();
-    for step in steps {
+    let mut report = FailureReport { done: &[] };
+    for (number, step) in steps.iter().enumerate() {
+        report.done = &steps[..=number];
         world = World::apply(world, step);
         harness.apply_step(step, &world);
         harness.assert_matches_model(&world);

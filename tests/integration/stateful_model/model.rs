@@ -191,17 +191,28 @@ struct Allow {
 }
 
 /// What the server `guide` says about itself.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Guide {
     pub(crate) current: usize,
-    accepted: usize,
+    /// A text that was accepted once stays so, also while the server says something else.
+    is_accepted: [bool; GUIDE_TEXTS],
     is_forbidden: bool,
+}
+
+impl Default for Guide {
+    fn default() -> Self {
+        Self {
+            current: 0,
+            is_accepted: [true, false, false],
+            is_forbidden: false,
+        }
+    }
 }
 
 impl Guide {
     /// Returns whether the present text is accepted, so that clients may see it in the list of tools.
     pub(crate) fn is_accepted(self) -> bool {
-        self.current == self.accepted
+        self.is_accepted[self.current]
     }
 
     /// Returns whether clients get the present text as instructions.
@@ -641,7 +652,7 @@ impl ReferenceStateMachine for World {
             }
             Step::Hold { held } => world.is_held = held,
             Step::ChangeGuide { text } => world.guide.current = text,
-            Step::AcceptGuide => world.guide.accepted = world.guide.current,
+            Step::AcceptGuide => world.guide.is_accepted[world.guide.current] = true,
             Step::ForbidGuide { forbidden } => world.guide.is_forbidden = forbidden,
             Step::ReadGuide { .. } => {}
         }
