@@ -312,7 +312,8 @@ fn a_real_client_lists_and_calls_over_http_sse() {
     assert_eq!(call.wait_for_result().text, r#"{"a":1}"#);
 }
 
-/// Begins a call that reports its progress, and returns its events and the connection.
+/// Begins a call that reports its progress, and returns its events. Dropping them closes the
+/// connection.
 fn begin_long_call(client: &McpClient) -> Events {
     let call = json!({"jsonrpc": "2.0", "id": "long", "method": "tools/call", "params": {
         "name": "everything__trigger-long-running-operation",

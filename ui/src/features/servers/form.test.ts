@@ -87,7 +87,7 @@ describe("a server's form", () => {
     });
   });
 
-  it("keeps the transport of a legacy server, and omits the default unless the spec named it", () => {
+  it("keeps the transport of an HTTP+SSE server, and omits the default unless the spec named it", () => {
     const url = "http://localhost:3001/sse";
     const old = { name: "x", url, transport: "sse" as const };
     expect(toDraft(toForm(old, "x"), old).spec.transport).toBe("sse");

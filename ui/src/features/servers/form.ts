@@ -51,7 +51,7 @@ export interface ServerForm {
   advanced: Advanced;
 }
 
-/** The transport of a URL: streamable HTTP, or HTTP+SSE of legacy servers. */
+/** The transport of a URL: streamable HTTP, or HTTP+SSE. */
 export type RemoteTransport = "http" | "sse";
 
 export interface Draft {

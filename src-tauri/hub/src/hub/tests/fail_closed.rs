@@ -317,7 +317,7 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
     }
 }
 
-/// Every step that can fail fails, although a rule or the default would allow the call.
+/// Breaks one step at a time, each in a hub of its own whose default allows the call.
 #[tokio::test]
 async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
     for (broken, why) in [
