@@ -19,9 +19,9 @@ pub struct Args {
     /// The address that clients connect to
     #[arg(long, default_value = "127.0.0.1")]
     pub host: IpAddr,
-    /// The port that clients connect to; 0 for a free port
-    #[arg(long, default_value_t = 8765)]
-    pub port: u16,
+    /// The port that clients connect to; 0 for a free port [default: the one of the settings, 8765]
+    #[arg(long)]
+    pub port: Option<u16>,
     /// Start in the tray, without a window
     #[arg(long)]
     pub hidden: bool,

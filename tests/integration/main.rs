@@ -17,6 +17,7 @@ mod idle;
 mod inspector;
 mod keyring;
 mod kill;
+mod listener;
 mod lists;
 mod lossless;
 mod many_servers;

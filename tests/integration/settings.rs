@@ -21,7 +21,7 @@ fn the_command_line_shows_and_changes_settings() {
     set("audit-retention", "forever").expect_success();
     let all = home.cli(&["settings", "list", "--json"]).expect_json();
     assert_eq!(
-        (&all[0], &all[2]["value"]),
+        (&all[0], &all[3]["value"]),
         (
             &json!({"setting": "approval-timeout", "value": "120s"}),
             &json!("forever")

@@ -6,7 +6,7 @@ use drawbridge_tests::{paths, source::list_sources};
 
 use crate::{PRODUCT, assert_none, read_product_code};
 
-const SERVER: &str = "src-tauri/endpoint/src/server.rs";
+const ROUTES: &str = "src-tauri/endpoint/src/routes.rs";
 
 fn read_file(path: &str) -> String {
     std::fs::read_to_string(paths::repository_root().join(path))
@@ -15,7 +15,7 @@ fn read_file(path: &str) -> String {
 
 /// Returns the path patterns that the endpoint's router is built from.
 fn read_routes() -> BTreeSet<String> {
-    let text = read_file(SERVER);
+    let text = read_file(ROUTES);
     let routes: BTreeSet<String> = text
         .split("route(")
         .skip(1)
@@ -57,7 +57,7 @@ fn list_documented_paths(text: &str) -> Vec<String> {
 
 #[test]
 fn the_table_of_routes_is_that_of_the_router() {
-    let table: String = read_file(SERVER)
+    let table: String = read_file(ROUTES)
         .lines()
         .filter(|line| line.starts_with("//! | `"))
         .map(|line| line.trim_start_matches("//! | "))

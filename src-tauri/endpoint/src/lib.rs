@@ -15,8 +15,10 @@ mod local;
 mod mcp;
 mod origin;
 mod rest;
+mod routes;
 mod server;
 mod state;
+mod tcp;
 
 pub use client::{ApiClient, HubHandle};
 pub use server::{RunningEndpoint, ServeError, ServeOptions, serve};

@@ -26,8 +26,13 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The reason why a listener did not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BindError {
-    #[error("another program uses port {port}; close that program, or choose another port")]
-    PortInUse { port: u16, source: io::Error },
+    #[error("{owner} uses port {port}; close that program, or choose another port")]
+    PortInUse {
+        port: u16,
+        /// The program that uses the port, or `another program`.
+        owner: String,
+        source: io::Error,
+    },
     #[error("cannot listen on {address}: {source}")]
     Tcp {
         address: SocketAddr,

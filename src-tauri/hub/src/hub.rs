@@ -580,20 +580,52 @@ impl Hub {
     /// show it.
     pub fn set_listener(&self, listener: ListenerHealth) {
         let mut listeners = self.listeners();
+        if listeners.contains(&listener) {
+            return;
+        }
         listeners.retain(|existing| existing.name != listener.name);
         listeners.push(listener);
         drop(listeners);
         self.events.publish(Event::SettingsChanged);
     }
 
-    pub(crate) fn listeners(&self) -> MutexGuard<'_, Vec<ListenerHealth>> {
+    /// Returns the state of each listener of the endpoint.
+    pub fn listener_health(&self) -> Vec<ListenerHealth> {
+        self.listeners().clone()
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Vec<ListenerHealth>> {
         self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the port of the settings.
+    pub fn port(&self) -> u16 {
+        self.settings.get().port
+    }
+
+    /// Checks that clients can connect: a client must not get an address or a token that it would
+    /// send to another program. A hub without an endpoint, which only provisions a folder, passes.
+    ///
+    /// # Errors
+    /// Returns an error that says why the endpoint does not listen (`unavailable`).
+    pub(crate) fn check_clients_can_connect(&self) -> Result<(), ApiError> {
+        let listeners = self.listeners();
+        let Some(http) = listeners
+            .iter()
+            .find(|listener| listener.name == "http" && !listener.listening)
+        else {
+            return Ok(());
+        };
+        Err(ApiError::unavailable(format!(
+            "clients cannot connect to {}: {}. To use another port, change it on the Settings screen or run `drawbridge settings set port PORT`",
+            http.address, http.error
+        )))
+    }
+
     /// Returns the URL of the endpoint, or `None` if it does not listen.
-    pub(crate) fn endpoint_url(&self) -> Option<String> {
+    pub fn endpoint_url(&self) -> Option<String> {
         let listeners = self.listeners();
         let http = listeners
             .iter()

@@ -10,7 +10,7 @@ fn parse_args(line: &[&str]) -> Args {
 fn the_listener_is_on_loopback_by_default() {
     let args = parse_args(&[]);
     assert!(args.host.is_loopback());
-    assert_eq!(args.port, 8765);
+    assert_eq!(args.port, None, "the settings have the port");
     assert!(!args.hidden);
 }
 

@@ -34,7 +34,7 @@ macro_rules! stored_as_it_is {
     )*};
 }
 
-stored_as_it_is!(Effect bool String u32);
+stored_as_it_is!(Effect bool String u16 u32);
 
 /// A duration is stored in whole seconds.
 impl SettingValue for Duration {
@@ -123,6 +123,8 @@ settings! {
     oauth_client_metadata_url: String = String::new(), stored as "oauth_client_metadata_url";
     /// How many days calls and audit entries are kept, or 0 to keep them for ever.
     audit_retention_days: u32 = 90, stored as "audit_retention_days";
+    /// The port that clients connect to.
+    port: u16 = 8765, stored as "port";
 }
 
 impl SettingsValues {

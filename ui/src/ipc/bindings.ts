@@ -413,7 +413,11 @@ oauth_client_metadata_url: string | null,
 /**
  * 1 to 3,650 days; 0 means forever.
  */
-audit_retention_days: number | null, };
+audit_retention_days: number | null, 
+/**
+ * A free port from 1 to 65,535. The endpoint of a running hub moves there at once.
+ */
+port: number | null, };
 
 /**
  * `servers.check_runtimes`: checks for the programs that start packages.
@@ -1601,7 +1605,11 @@ oauth_client_metadata_url: string,
 /**
  * How many days calls and other audit entries are kept; 0 means forever.
  */
-audit_retention_days: number, version: string, data_dir: string, 
+audit_retention_days: number, 
+/**
+ * The port that clients connect to, unless the hub was started with another one.
+ */
+port: number, version: string, data_dir: string, 
 /**
  * The URL of the endpoint; none if no listener runs.
  */

@@ -1,6 +1,14 @@
 /** The hub's settings and health. */
 
-import type { ChangeSettings, Event, HealthView, Ipc, RuntimeStatus, SettingsView } from "../ipc";
+import type {
+  ChangeSettings,
+  Event,
+  HealthView,
+  Ipc,
+  ListenerHealth,
+  RuntimeStatus,
+  SettingsView,
+} from "../ipc";
 import { Reloader } from "./reloader";
 
 export class Settings {
@@ -9,6 +17,11 @@ export class Settings {
   private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
+
+  /** The HTTP listener if it does not listen, so that no client can connect over HTTP. */
+  get httpFailure(): ListenerHealth | undefined {
+    return this.health?.transports.find((one) => one.name === "http" && !one.listening);
+  }
 
   load(): Promise<void> {
     return this.reloader.run();
@@ -25,6 +38,7 @@ export class Settings {
       cache_ttl_s: null,
       oauth_client_metadata_url: null,
       audit_retention_days: null,
+      port: null,
       ...change,
     });
   }

@@ -20,16 +20,14 @@ use crate::{
     output,
 };
 
-const DEFAULT_PORT: u16 = 8765;
-
 #[derive(clap::Args)]
 pub(crate) struct Serve {
     /// The address to listen on
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into())]
     host: IpAddr,
-    /// The port to listen on; 0 for any free port
-    #[arg(long, default_value_t = DEFAULT_PORT)]
-    port: u16,
+    /// The port to listen on; 0 for any free port [default: the one of the settings, 8765]
+    #[arg(long)]
+    port: Option<u16>,
     /// Stop after this many seconds without a client, screen or command [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     exit_when_idle: Option<u32>,
@@ -42,7 +40,7 @@ impl Default for Serve {
     fn default() -> Self {
         Self {
             host: Ipv4Addr::LOCALHOST.into(),
-            port: DEFAULT_PORT,
+            port: None,
             exit_when_idle: None,
             skip_config_gen: false,
         }

@@ -24,7 +24,7 @@ pub(crate) enum Settings {
     Set {
         /// The setting's name
         setting: Setting,
-        /// A duration such as 50s, 5m or 90d; for audit-retention also `forever`; for
+        /// A duration such as 50s, 5m or 90d; for port a number; for audit-retention also `forever`; for
         /// oauth-client-metadata-url an https URL, or an empty text for none
         value: String,
     },
@@ -38,6 +38,8 @@ pub(crate) enum Setting {
     ApprovalTimeout,
     /// How long the cached lists of a server count as fresh
     CacheTime,
+    /// The port that clients connect to
+    Port,
     /// How many days calls and audit entries are kept
     AuditRetention,
     /// The https URL of a document that describes Drawbridge to authorization servers
@@ -106,6 +108,7 @@ impl Setting {
         match self {
             Self::ApprovalTimeout => format!("{}s", view.approval_timeout_s),
             Self::CacheTime => format!("{}s", view.cache_ttl_s),
+            Self::Port => view.port.to_string(),
             Self::AuditRetention if view.audit_retention_days == 0 => FOREVER.to_owned(),
             Self::AuditRetention => format!("{}d", view.audit_retention_days),
             Self::OauthClientMetadataUrl => view.oauth_client_metadata_url.clone(),
@@ -123,6 +126,12 @@ impl Setting {
                 change.approval_timeout_s = Some(whole_units(self.parse(value)?, 1));
             }
             Self::CacheTime => change.cache_ttl_s = Some(whole_units(self.parse(value)?, 1)),
+            Self::Port => {
+                let port = value
+                    .parse()
+                    .map_err(|_| self.wrong_value("expected a port from 1 to 65535"))?;
+                change.port = Some(port);
+            }
             Self::AuditRetention if value == FOREVER => change.audit_retention_days = Some(0),
             Self::AuditRetention => {
                 let retention = self.parse(value)?;

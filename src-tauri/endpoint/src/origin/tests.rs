@@ -13,7 +13,7 @@ use axum::{
 };
 
 use super::OwnHosts;
-use crate::{checked_router::CheckedRouter, server::routes};
+use crate::{checked_router::CheckedRouter, routes::routes};
 
 const GOOD_HOSTS: [&str; 4] = [
     "127.0.0.1:8765",

@@ -7,10 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, Done, Verb};
 use crate::{clients::standard, hub::Hub};
 
-/// The default URL of the endpoint, reported if no listener runs, for instance while a data folder
-/// is provisioned.
-const DEFAULT_URL: &str = "http://127.0.0.1:8765/mcp";
-
 /// A client that a person added, or that connected over the stdio bridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -99,9 +95,13 @@ impl Verb for AddClient {
     type Answer = ClientAdded;
 
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
+        hub.check_clients_can_connect()?;
         let token = hub.access.add(&self.name, self.token).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
-        let url = hub.endpoint_url().unwrap_or_else(|| DEFAULT_URL.to_owned());
+        // While a data folder is provisioned, nothing listens yet.
+        let url = hub
+            .endpoint_url()
+            .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", hub.port()));
         let config = standard::http_config(&url, &token);
         let stdio_config = standard::stdio_config(&self.name);
         Ok(ClientAdded {

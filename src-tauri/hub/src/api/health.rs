@@ -95,7 +95,7 @@ impl Verb for ShowHealth {
                 .filter(|server| server.spec.enabled)
                 .count(),
         );
-        let transports = hub.listeners().clone();
+        let transports = hub.listener_health();
         let all_listen = transports.iter().all(|transport| transport.listening);
         let status = match errors {
             0 if all_listen => HealthStatus::Ok,

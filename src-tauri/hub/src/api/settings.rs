@@ -1,6 +1,10 @@
 //! Settings, and general facts about this hub.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{
+    net::{Ipv4Addr, TcpListener},
+    ops::RangeInclusive,
+    time::Duration,
+};
 
 use drawbridge_model::{event::Event, policy::Effect, secret::KeyringStatus};
 use drawbridge_store::{
@@ -28,6 +32,8 @@ pub struct SettingsView {
     pub oauth_client_metadata_url: String,
     /// How many days calls and other audit entries are kept; 0 means forever.
     pub audit_retention_days: u32,
+    /// The port that clients connect to, unless the hub was started with another one.
+    pub port: u16,
     pub version: String,
     pub data_dir: String,
     /// The URL of the endpoint; none if no listener runs.
@@ -55,6 +61,8 @@ pub struct ChangeSettings {
     pub oauth_client_metadata_url: Option<String>,
     /// 1 to 3,650 days; 0 means forever.
     pub audit_retention_days: Option<u32>,
+    /// A free port from 1 to 65,535. The endpoint of a running hub moves there at once.
+    pub port: Option<u16>,
 }
 
 impl Verb for ShowSettings {
@@ -81,6 +89,7 @@ impl Verb for ChangeSettings {
                 .map(check_metadata_url)
                 .transpose()?,
             audit_retention_days: self.audit_retention_days.map(check_days).transpose()?,
+            port: self.port.map(|port| check_port(hub, port)).transpose()?,
             ..SettingsChange::default()
         };
         hub.settings.change(change).await?;
@@ -118,6 +127,30 @@ fn check_days(days: u32) -> Result<u32, ApiError> {
     )))
 }
 
+/// Checks that the endpoint of this hub can move to a port. It is not checked while no endpoint
+/// runs.
+///
+/// # Errors
+/// Returns an error if the port is 0 (`invalid`), or if it is not free (`conflict`).
+fn check_port(hub: &Hub, port: u16) -> Result<u16, ApiError> {
+    if port == 0 {
+        return Err(ApiError::invalid("'port' must be 1 to 65535, not 0"));
+    }
+    let is_own = hub
+        .endpoint_url()
+        .and_then(|url| Url::parse(&url).ok())
+        .is_some_and(|url| url.port_or_known_default() == Some(port));
+    if hub.has_endpoint()
+        && !is_own
+        && let Err(error) = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+    {
+        return Err(ApiError::conflict(format!(
+            "cannot use port {port}: {error}; choose another one"
+        )));
+    }
+    Ok(port)
+}
+
 fn check_seconds(
     name: &str,
     seconds: Option<u32>,
@@ -143,6 +176,7 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         cache_ttl_s: u32::try_from(values.cache_ttl.as_secs()).unwrap_or(u32::MAX),
         oauth_client_metadata_url: values.oauth_client_metadata_url,
         audit_retention_days: values.audit_retention_days,
+        port: values.port,
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
         url: hub.endpoint_url(),

@@ -53,6 +53,8 @@ export class FakeHub implements Ipc {
   waiting: ApprovalRequest[] = [];
   missed: ApprovalRequest[] = [];
   paused = false;
+  /** Why the HTTP listener does not listen. */
+  httpError = "";
   calls: Call[];
   logs: LogLine[];
   rules: RuleView[];
@@ -63,6 +65,7 @@ export class FakeHub implements Ipc {
     approval_timeout_s: 50,
     cache_ttl_s: 300,
     audit_retention_days: 90,
+    port: 8765,
     version: "0.1.0",
     data_dir: "/home/ada/.local/share/drawbridge",
     url: URL_,
@@ -333,7 +336,12 @@ export class FakeHub implements Ipc {
       sessions: 2,
       servers: { connected: 2, errors: 1 },
       transports: [
-        { name: "http", address: "127.0.0.1:8765", listening: true, error: "" },
+        {
+          name: "http",
+          address: this.settings.url ?? "http://127.0.0.1:8765/mcp",
+          listening: !this.httpError,
+          error: this.httpError,
+        },
         {
           name: "local",
           address: "/run/user/1000/drawbridge.sock",
@@ -593,6 +601,7 @@ export class FakeHub implements Ipc {
       cache_ttl_s,
       oauth_client_metadata_url,
       audit_retention_days,
+      port,
     }) => {
       if (oauth_client_metadata_url) new URL(oauth_client_metadata_url);
       this.settings.oauth_client_metadata_url =
@@ -607,6 +616,11 @@ export class FakeHub implements Ipc {
         throw new IpcError("invalid", "Calls are kept for 1 to 3,650 days, or 0 for ever.");
       this.settings.audit_retention_days =
         audit_retention_days ?? this.settings.audit_retention_days;
+      if (port !== null) {
+        this.settings.port = port;
+        this.settings.url = `http://127.0.0.1:${port}/mcp`;
+        this.httpError = "";
+      }
       this.emit({ kind: "settings_changed" });
       return this.settings;
     },

@@ -14,6 +14,16 @@ export const settings = {
     hint: "How long a server's list of tools counts as fresh. Drawbridge still uses an older list while it refreshes it.",
     unit: "seconds",
   },
+  port: {
+    label: "Port",
+    hint: "The port that clients connect to. After a change, clients that are connected over HTTP need the new address; clients that start `drawbridge stdio` do not.",
+    unit: "1 to 65535",
+  },
+  notListening: {
+    title: "No client can connect over HTTP.",
+    reason: (error: string) =>
+      `Drawbridge does not listen: ${error}. It tries again every few seconds.`,
+  },
   retention: {
     label: "Call history",
     hint: "How long Drawbridge keeps calls and their decisions. It deletes older calls once a day; the rest can still be verified.",

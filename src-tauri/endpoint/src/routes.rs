@@ -1,0 +1,156 @@
+//! The route table.
+//!
+//! | route | methods | role | |
+//! |---|---|---|---|
+//! | `/mcp`, `/mcp/` | POST, GET, DELETE | client | streamable HTTP for MCP clients ([`mcp`](crate::mcp)) |
+//! | `/mcp/{server}`, with or without a slash | POST, GET, DELETE | client | the same for a single server, with the server's own names |
+//! | `/sse`, `/sse/` | GET | client | the stream of the older HTTP+SSE transport |
+//! | `/messages`, `/messages/` | POST | client | the client's messages over that transport |
+//! | `/health` | GET | anyone | the hub's health; 503 if down |
+//! | `/api/login` | POST | anyone | exchanges a one-time code for a browser's cookie |
+//! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, with parameters and answer in JSON |
+//! | `/api/events` | GET | administrator | the hub's events, as server-sent events |
+//! | `/api/presence` | GET | administrator | a stream without events, which keeps the hub from ending for lack of use |
+//! | `/api/tools` | GET | administrator | the catalog as MCP tools, or as function tools (`?format=openai`) |
+//! | `/api/approvals`, `/api/approvals/{id}` | GET, POST | administrator | pending approvals, and decisions on them |
+//! | `/api/calls`, `/api/calls/{id}` | GET | administrator | past calls |
+//! | `/registry/servers`, `/registry/servers/{id}` | GET, POST, PUT, PATCH, DELETE | administrator | specs; a server added or changed here has to be accepted |
+//! | `/api/mcp/servers`, `…/{id}/verify`, `…/{id}/sync`, `…/{id}/capabilities` | GET, POST | administrator | the state of servers |
+//! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the web UI |
+//!
+//! The paths at which clients look for OAuth are not routes: [`error_response`] answers them with
+//! 404 and an OAuth error.
+//!
+//! A request passes, in this order, [`CheckedRouter`] with the check of host and origin (TCP only),
+//! the check of the announced body length, the panic handler and the limits of the body; then the
+//! router, [`auth`] and its handler. Security headers are then added to the response.
+//! [`error_response`] turns every failure into a response. The handlers for clients call [`auth`]
+//! themselves, because each layer of middleware would box and copy each request.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware::from_fn_with_state,
+    routing::{MethodRouter, get, post},
+};
+
+use crate::{
+    auth, error_response, mcp,
+    rest::{approvals, calls, events, health, login, servers, tools, ui, verbs},
+    state::ListenerState,
+};
+
+/// The role that a route requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Anyone,
+    /// A client. The handler authenticates it with [`auth::authenticate_client`].
+    Client,
+    Administrator,
+}
+
+/// An entry of the route table.
+pub(crate) struct Route {
+    pub(crate) path: &'static str,
+    pub(crate) role: Role,
+    pub(crate) methods: MethodRouter<Arc<ListenerState>>,
+}
+
+/// Returns the route table.
+pub(crate) fn routes() -> Vec<Route> {
+    let route = |path, role, methods| Route {
+        path,
+        role,
+        methods,
+    };
+    let mcp = || {
+        post(mcp::streamable_http::post)
+            .get(mcp::session_stream::get)
+            .delete(mcp::streamable_http::delete)
+    };
+    let server = || {
+        get(servers::show)
+            .put(servers::put)
+            .patch(servers::patch)
+            .delete(servers::remove)
+    };
+    vec![
+        route("/mcp", Role::Client, mcp()),
+        route("/mcp/", Role::Client, mcp()),
+        route("/mcp/{server}", Role::Client, mcp()),
+        route("/mcp/{server}/", Role::Client, mcp()),
+        route("/sse", Role::Client, get(mcp::legacy_sse::open)),
+        route("/sse/", Role::Client, get(mcp::legacy_sse::open)),
+        route("/messages", Role::Client, post(mcp::legacy_sse::post)),
+        route("/messages/", Role::Client, post(mcp::legacy_sse::post)),
+        route("/health", Role::Anyone, get(health::show)),
+        route(
+            "/api/login",
+            Role::Anyone,
+            post(login::redeem).layer(DefaultBodyLimit::max(login::MAX_BODY_BYTES)),
+        ),
+        route("/api/verbs/{verb}", Role::Administrator, post(verbs::run)),
+        route("/api/events", Role::Administrator, get(events::stream)),
+        route("/api/presence", Role::Administrator, get(events::presence)),
+        route("/api/tools", Role::Administrator, get(tools::list)),
+        route("/api/approvals", Role::Administrator, get(approvals::list)),
+        route(
+            "/api/approvals/{id}",
+            Role::Administrator,
+            get(approvals::show).post(approvals::decide),
+        ),
+        route("/api/calls", Role::Administrator, get(calls::list)),
+        route("/api/calls/{id}", Role::Administrator, get(calls::show)),
+        route(
+            "/registry/servers",
+            Role::Administrator,
+            get(servers::list).post(servers::add),
+        ),
+        route("/registry/servers/{id}", Role::Administrator, server()),
+        route("/api/mcp/servers", Role::Administrator, get(servers::list)),
+        route(
+            "/api/mcp/servers/{id}/verify",
+            Role::Administrator,
+            post(servers::verify),
+        ),
+        route(
+            "/api/mcp/servers/{id}/sync",
+            Role::Administrator,
+            post(servers::sync),
+        ),
+        route(
+            "/api/mcp/servers/{id}/capabilities",
+            Role::Administrator,
+            get(servers::capabilities),
+        ),
+        route("/", Role::Anyone, get(ui::index)),
+        route("/icon.svg", Role::Anyone, get(ui::icon)),
+        route("/assets/{*file}", Role::Anyone, get(ui::asset)),
+    ]
+}
+
+/// Returns the router with all routes and fallbacks.
+pub(crate) fn router(state: &Arc<ListenerState>) -> Router {
+    let mut router = Router::new();
+    for Route {
+        path,
+        role,
+        methods,
+    } in routes()
+    {
+        let methods = match role {
+            Role::Anyone | Role::Client => methods,
+            Role::Administrator => methods.layer(from_fn_with_state(
+                Arc::clone(state),
+                auth::require_administrator,
+            )),
+        };
+        router = router.route(path, methods);
+    }
+    let router = router
+        .fallback(error_response::handle_unknown_route)
+        .method_not_allowed_fallback(error_response::method_not_allowed);
+    router.with_state(Arc::clone(state))
+}

@@ -1,0 +1,155 @@
+//! The HTTP listener: follows the port of the settings, and tries again while it cannot listen.
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::serve::ListenerExt;
+use drawbridge_hub::Hub;
+use drawbridge_model::listener::ListenerHealth;
+use listeners::Protocol;
+use tokio::{
+    net::TcpListener,
+    sync::broadcast::error::RecvError,
+    task::{JoinSet, spawn_blocking},
+    time::{MissedTickBehavior, interval},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    activity::Activity,
+    checked_router::CheckedRouter,
+    listener::{BindError, serve_connections},
+    origin::OwnHosts,
+    routes::router,
+    state::{ListenerKind, ListenerState},
+};
+
+/// How often the listener tries to bind a port that another program uses.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The listener for HTTP, of which health and settings show the state.
+pub(crate) struct HttpListener {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) host: IpAddr,
+    pub(crate) activity: Activity,
+    pub(crate) stopping: CancellationToken,
+}
+
+/// A port that is bound and not served yet.
+pub(crate) struct BoundPort {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl HttpListener {
+    /// Binds a port, and reports to the hub whether that worked.
+    ///
+    /// # Errors
+    /// Returns an error if another program uses the port, or if it cannot be bound.
+    pub(crate) async fn bind(&self, port: u16) -> Result<BoundPort, BindError> {
+        let address = SocketAddr::new(self.host, port);
+        let bound = try_bind(address).await;
+        match &bound {
+            Ok(bound) => self.record_health(bound.address, String::new()),
+            Err(error) => self.record_health(address, error.to_string()),
+        }
+        bound
+    }
+
+    /// Serves a bound port, if there is one, until the endpoint stops. Moves to another port if the
+    /// settings change it. As long as the port cannot be bound, it tries again and again.
+    pub(crate) async fn run(self, mut port: u16, bound: Option<BoundPort>) {
+        let mut events = self.hub.events();
+        let mut port_setting = self.hub.port();
+        let mut retry = interval(RETRY_INTERVAL);
+        retry.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut tasks = JoinSet::new();
+        let mut serving = bound.map(|bound| self.serve(bound, &mut tasks));
+        loop {
+            tokio::select! {
+                () = self.stopping.cancelled() => break,
+                event = events.recv() => if matches!(event, Err(RecvError::Closed)) { break },
+                _ = retry.tick(), if serving.is_none() => {}
+            }
+            let is_moved = port_setting != self.hub.port();
+            if is_moved {
+                port_setting = self.hub.port();
+                port = port_setting;
+            } else if serving.is_some() {
+                continue;
+            }
+            // Clients must not be told of a port that Drawbridge leaves.
+            if let Some(old) = serving.take() {
+                old.cancel();
+            }
+            if let Ok(bound) = self.bind(port).await {
+                serving = Some(self.serve(bound, &mut tasks));
+            }
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+
+    /// Serves a port until the returned token is cancelled or the endpoint stops.
+    fn serve(&self, bound: BoundPort, tasks: &mut JoinSet<()>) -> CancellationToken {
+        let stopping = self.stopping.child_token();
+        let state = ListenerState::new(Arc::clone(&self.hub), ListenerKind::Tcp, stopping.clone());
+        let hosts = Some(OwnHosts::for_address(bound.address));
+        let router = CheckedRouter::new(router(&Arc::new(state)), hosts);
+        let listener = bound.listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        tasks.spawn(serve_connections(
+            listener,
+            Arc::new(router),
+            self.activity.clone(),
+            stopping.clone(),
+        ));
+        stopping
+    }
+
+    fn record_health(&self, address: SocketAddr, error: String) {
+        if !error.is_empty() {
+            tracing::warn!(%address, error, "the HTTP listener did not start");
+        }
+        self.hub.set_listener(ListenerHealth {
+            name: "http".to_owned(),
+            address: format!("http://{address}/mcp"),
+            listening: error.is_empty(),
+            error,
+        });
+    }
+}
+
+async fn try_bind(address: SocketAddr) -> Result<BoundPort, BindError> {
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok(BoundPort { listener, address })
+    };
+    match bound.await {
+        Ok(bound) => Ok(bound),
+        Err(source) => Err(describe_bind_error(address, source).await),
+    }
+}
+
+async fn describe_bind_error(address: SocketAddr, source: io::Error) -> BindError {
+    if source.kind() != io::ErrorKind::AddrInUse {
+        return BindError::Tcp { address, source };
+    }
+    let port = address.port();
+    // This reads the tables of the system, which takes a few milliseconds.
+    let owner = spawn_blocking(move || listeners::get_process_by_port(port, Protocol::TCP).ok());
+    let owner = owner.await.ok().flatten();
+    BindError::PortInUse {
+        port,
+        owner: owner.map_or_else(
+            || "another program".to_owned(),
+            |process| format!("'{}' (process {})", process.name, process.pid),
+        ),
+        source,
+    }
+}
