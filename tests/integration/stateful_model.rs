@@ -9,7 +9,13 @@
 
 mod model;
 
-use std::{collections::BTreeMap, env, fs, sync::Mutex, thread};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::{self, Write},
+    sync::Mutex,
+    thread,
+};
 
 use drawbridge_tests::{
     FaultyServer, Home, Hub, McpClient,
@@ -637,7 +643,11 @@ struct FailureReport<'a> {
 impl Drop for FailureReport<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            println!("the last of these steps failed: {:?}", self.done);
+            let _ = writeln!(
+                io::stderr(),
+                "the last of these steps failed: {:?}",
+                self.done
+            );
         }
     }
 }
