@@ -424,6 +424,9 @@ impl World {
             Reply::Refused("All calls are paused")
         } else if binding.is_server_changed != self.current.is_server_changed {
             Reply::Refused("changed after the call was approved")
+        } else if self.is_held && self.unanswered[client] >= MAX_UNANSWERED {
+            // The queue takes no more approvals of this client, so the result is withheld.
+            Reply::Refused("withheld")
         } else if self.is_held {
             Reply::Held
         } else {
