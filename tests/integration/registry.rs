@@ -306,3 +306,23 @@ fn the_shell_accepts_only_what_it_was_told_or_what_a_person_confirmed() {
     let differences = "/name\n      - (none)\n      + \"GitHub\"";
     assert!(shown.stdout().contains(differences), "{}", shown.stdout());
 }
+
+#[test]
+fn a_person_at_a_terminal_sees_the_spec_and_accepts_it_with_yes_only() {
+    let home = Home::new();
+    home.cli(&["servers", "list"]).expect_success();
+    write_spec(&home, "weather", r#"{"url": "http://127.0.0.1:9/mcp"}"#);
+    for (typed, is_accepted) in [("\n", false), ("no\n", false), ("y\n", true)] {
+        let answered = home.cli_at_terminal(&["servers", "accept", "weather"], typed);
+        let seen = answered.stdout();
+        assert!(
+            seen.contains("http://127.0.0.1:9/mcp") && seen.contains("Accept this server? [y/N]"),
+            "{seen}"
+        );
+        assert_eq!(answered.exit_code() == 0, is_accepted, "{typed:?}: {seen}");
+        let view = home
+            .cli(&["servers", "show", "weather", "--json"])
+            .expect_json();
+        assert_eq!(view["acceptance"] == "accepted", is_accepted, "{typed:?}");
+    }
+}

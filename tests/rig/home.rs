@@ -3,9 +3,10 @@
 
 use std::{
     fs,
+    io::Write,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     time::Duration,
 };
 
@@ -116,7 +117,7 @@ impl Home {
             .env_clear()
             .envs(self.environment.iter().cloned())
             .current_dir(self.path());
-        command.stdin(std::process::Stdio::null());
+        command.stdin(Stdio::null());
         command
     }
 
@@ -147,6 +148,39 @@ impl Home {
         let output = command
             .output()
             .unwrap_or_else(|e| panic!("start drawbridge: {e}"));
+        CliOutput {
+            command_line: format!("drawbridge {}", arguments.join(" ")),
+            output,
+        }
+    }
+
+    /// Runs the command line at a terminal at which a person types `typed`. The output of the terminal
+    /// is the standard output; it includes the echo of what was typed.
+    pub fn cli_at_terminal(&self, arguments: &[&str], typed: &str) -> CliOutput {
+        let program = paths::path_text(paths::built_binary("drawbridge"));
+        let data_dir = paths::path_text(self.data_dir());
+        let words = [&[&program, "--data-dir", &data_dir], arguments].concat();
+        let quoted = words.iter().map(|word| format!("'{word}'"));
+        let command_line = quoted.collect::<Vec<_>>().join(" ");
+        let mut command = self.command("script");
+        command
+            .args([
+                "--quiet",
+                "--return",
+                "--command",
+                &command_line,
+                "/dev/null",
+            ])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|e| panic!("start script: {e}"));
+        let mut stdin = child.stdin.take().expect("stdin is a pipe");
+        stdin.write_all(typed.as_bytes()).expect("type");
+        let output = child.wait_with_output().expect("the command ends");
+        drop(stdin);
         CliOutput {
             command_line: format!("drawbridge {}", arguments.join(" ")),
             output,
