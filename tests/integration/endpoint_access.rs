@@ -554,15 +554,18 @@ fn duplicate_keys_are_rejected_before_a_decision() {
     hub.add_probe(&[]);
     hub.set_policy("*", "allow");
     let client = hub.connect_client("desk");
-    let answer = client.request(
-        "tools/call",
+    for params in [
         r#"{"name":"probe__echo","name":"probe__crash","arguments":{}}"#,
-    );
-    assert!(
-        answer.error_code().is_some(),
-        "duplicate keys are an error: {}",
-        answer.raw
-    );
+        r#"{"name":"probe__echo","arguments":{},"_meta":{"progressToken":2,"x":1,"x":2}}"#,
+        r#"{"name":"probe__echo","arguments":{},"_meta":{"x":1,"x":2}}"#,
+    ] {
+        let answer = client.request("tools/call", params);
+        assert!(
+            answer.error_code().is_some(),
+            "duplicate keys are an error: {}",
+            answer.raw
+        );
+    }
     assert_eq!(
         received_calls(&home),
         Vec::<String>::new(),

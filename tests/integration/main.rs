@@ -26,6 +26,7 @@ mod processes;
 mod proxy;
 mod registry;
 mod remote;
+mod resource_conflicts;
 mod rest;
 mod round_trip;
 mod settings;

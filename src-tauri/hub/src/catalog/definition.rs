@@ -23,7 +23,10 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
-use super::schema::{self, ArgumentsMismatch, Budget, RemoteReference, TooComplex};
+use super::{
+    merge::templates,
+    schema::{self, ArgumentsMismatch, Budget, RemoteReference, TooComplex},
+};
 
 /// The maximum length of a definition, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
@@ -52,6 +55,10 @@ pub enum DefinitionError {
         member: &'static str,
         source: serde_json::Error,
     },
+    #[error(
+        "it does not begin with a literal scheme such as 'file:', so it would match the URIs of other servers"
+    )]
+    NoScheme,
     #[error(transparent)]
     RemoteReference(#[from] RemoteReference),
     #[error(transparent)]
@@ -106,6 +113,9 @@ impl Definition {
         let raw = RawValue::from_string(text).map_err(DefinitionError::Malformed)?;
         let object = RawObject::parse(&raw).map_err(DefinitionError::Malformed)?;
         let (name, name_range) = name_and_range(kind, &raw, &object)?;
+        if kind == CapabilityKind::Templates && !templates::has_scheme(&name) {
+            return Err(DefinitionError::NoScheme);
+        }
         let title = parse_member(&object, "title")?;
         let description = parse_member(&object, "description")?;
         let annotations = parse_member(&object, "annotations")?;

@@ -1,6 +1,9 @@
 //! Merges the offers of all servers into the lists that clients see.
 
+pub(super) mod templates;
+
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
@@ -76,6 +79,8 @@ struct PerProfile {
 pub struct CatalogView {
     kinds: [List; CapabilityKind::ALL.len()],
     naming: Naming,
+    /// The position of each server in the order in which the servers were accepted.
+    ranks: Arc<HashMap<ServerId, usize>>,
     excluded: Vec<Exclusion>,
     index: OnceLock<Index>,
 }
@@ -107,7 +112,8 @@ impl Snapshot {
     /// servers' ids.
     ///
     /// If a name is taken, the second entry gets a name with a hash. The same servers always get
-    /// the same names. Bare names and URIs cannot be changed, so the second entry is excluded.
+    /// the same names. Bare names and URIs cannot be changed, so the second entry is excluded. A
+    /// resource is also excluded if a template of an earlier server matches its URI.
     pub fn merge(servers: &[(Arc<RegisteredServer>, &Offered)]) -> Self {
         let per_server = servers.iter().map(|(server, offered)| {
             let entry = PerServer {
@@ -217,9 +223,14 @@ impl CatalogView {
         let mut excluded = Vec::new();
         let kinds =
             CapabilityKind::ALL.map(|kind| List::merge(kind, naming, servers, &mut excluded));
+        let ranks = servers
+            .iter()
+            .enumerate()
+            .map(|(rank, (server, _))| (server.id.clone(), rank));
         Self {
             kinds,
             naming,
+            ranks: Arc::new(ranks.collect()),
             excluded,
             index: OnceLock::new(),
         }
@@ -241,6 +252,7 @@ impl CatalogView {
         Self {
             kinds,
             naming: self.naming,
+            ranks: self.ranks.clone(),
             excluded: Vec::new(),
             index: OnceLock::new(),
         }
@@ -276,20 +288,41 @@ impl CatalogView {
             .find(|tool| tool.definition.name == name)
     }
 
-    /// Returns the resource with this URI, or the first template that the URI matches.
-    pub fn find_resource<'a>(&'a self, uri: &'a str) -> Option<&'a Arc<CatalogEntry>> {
-        self.find(CapabilityKind::Resources, uri)
-            .or_else(|| self.matching_templates(uri).next())
+    /// Returns the resource with this URI, or the template that the URI matches. Of several, returns
+    /// that of the server that was accepted first; of one server's, the resource, or else the most
+    /// literal template.
+    pub fn find_resource(&self, uri: &str) -> Option<&Arc<CatalogEntry>> {
+        let resource = self.find(CapabilityKind::Resources, uri);
+        let resource = resource.map(|entry| (self.rank(&entry.server.id), None, entry));
+        let templates = self.matching_templates(uri).map(|entry| {
+            let literal_length = templates::literal_length(&entry.definition.name);
+            (
+                self.rank(&entry.server.id),
+                Some(Reverse(literal_length)),
+                entry,
+            )
+        });
+        resource
+            .into_iter()
+            .chain(templates)
+            .min_by_key(|(rank, precedence, _)| (*rank, *precedence))
+            .map(|(.., entry)| entry)
+    }
+
+    /// Returns true if the server `one` was accepted before `other`.
+    pub fn was_accepted_before(&self, one: &ServerId, other: &ServerId) -> bool {
+        self.rank(one) < self.rank(other)
     }
 
     /// Returns the templates that a URI matches.
-    pub fn matching_templates<'a>(
-        &'a self,
-        uri: &'a str,
-    ) -> impl Iterator<Item = &'a Arc<CatalogEntry>> {
+    fn matching_templates(&self, uri: &str) -> impl Iterator<Item = &Arc<CatalogEntry>> {
         self.entries(CapabilityKind::Templates)
             .iter()
-            .filter(move |entry| matches_template(uri, &entry.definition.name))
+            .filter(move |entry| templates::matches(uri, &entry.definition.name))
+    }
+
+    fn rank(&self, server: &ServerId) -> usize {
+        self.ranks.get(server).copied().unwrap_or(usize::MAX)
     }
 
     /// Returns the result of the kind's list method, ready to send.
@@ -383,15 +416,23 @@ impl List {
         excluded: &mut Vec<Exclusion>,
     ) -> Self {
         let mut list = Self::default();
-        let offered = servers.iter().flat_map(|(server, offered)| {
-            offered
-                .get(&kind)
-                .into_iter()
-                .flatten()
-                .map(move |definition| (server, definition))
-        });
-        for (server, definition) in offered {
-            match choose_name(kind, naming, server, &definition.name, &list.by_name) {
+        let offered = servers
+            .iter()
+            .enumerate()
+            .flat_map(|(rank, (server, offered))| {
+                offered
+                    .get(&kind)
+                    .into_iter()
+                    .flatten()
+                    .map(move |definition| (&servers[..rank], server, definition))
+            });
+        for (earlier_servers, server, definition) in offered {
+            let name = &definition.name;
+            let chosen = match find_covering_template(kind, &server.id, name, earlier_servers) {
+                Some(why) => Err(why),
+                None => choose_name(kind, naming, server, name, &list.by_name),
+            };
+            match chosen {
                 Ok(exposed_name) => {
                     let (server, definition) = (server.clone(), definition.clone());
                     let entry = Arc::new(CatalogEntry {
@@ -506,39 +547,46 @@ fn choose_name(
         };
         holder = hashed_holder;
     }
-    Err(match &holder.server.id {
-        holder if holder != id => {
+    Err(match (&holder.server.id, kind) {
+        (holder, _) if holder == id => "the server offers two entries with this name".into(),
+        (holder, CapabilityKind::Resources | CapabilityKind::Templates) => {
+            format!(
+                "'{holder}', which you accepted earlier, offers the same; {}",
+                at_endpoint_of(id)
+            )
+        }
+        (holder, CapabilityKind::Tools | CapabilityKind::Prompts) => {
             format!("'{holder}' already uses this name; give one of the servers a prefix")
         }
-        _ => "the server offers two entries with this name".into(),
     })
 }
 
-/// Returns true if a URI may result from a template (RFC 6570). Compares only the literal texts
-/// between the expressions.
-fn matches_template(uri: &str, template: &str) -> bool {
-    let mut literals = template.split('{').enumerate().map(|(index, part)| {
-        if index == 0 {
-            part
-        } else {
-            part.split_once('}').map_or("", |(_, literal)| literal)
-        }
-    });
-    let Some(mut rest) = literals.next().and_then(|first| uri.strip_prefix(first)) else {
-        return false;
-    };
-    let mut last = None;
-    for literal in literals {
-        let Some(at) = rest.find(literal) else {
-            return false;
-        };
-        rest = &rest[at + literal.len()..];
-        last = Some(literal);
+/// Returns the reason, for people, why a resource is excluded: a template of a server that was
+/// accepted earlier matches its URI, so that server answers requests for it.
+fn find_covering_template(
+    kind: CapabilityKind,
+    server: &ServerId,
+    name: &str,
+    earlier: &[(Arc<RegisteredServer>, &Offered)],
+) -> Option<String> {
+    if kind != CapabilityKind::Resources {
+        return None;
     }
-    match last {
-        None => rest.is_empty(),
-        Some(literal) => literal.is_empty() || uri.ends_with(literal),
-    }
+    earlier.iter().find_map(|(holder, offered)| {
+        let mut templates = offered.get(&CapabilityKind::Templates)?.iter();
+        let template = templates.find(|template| templates::matches(name, &template.name))?;
+        Some(format!(
+            "the template '{}' of '{}', which you accepted earlier, covers this URI; {}",
+            template.name,
+            holder.id,
+            at_endpoint_of(server)
+        ))
+    })
+}
+
+/// Returns where clients find an entry whose URI another server has.
+fn at_endpoint_of(server: &ServerId) -> String {
+    format!("clients of the endpoint /mcp/{server} see it")
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ const BATCH_PAUSE: Duration = Duration::from_millis(700);
 /// The maximum number of entries of a kind in one server, and the longest time for reading them.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
+/// The maximum number of resource templates of one server. Every URI is compared with all of them.
+const MAX_TEMPLATES: usize = 1_000;
 
 /// The reason why a server's lists cannot be read.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -224,6 +226,13 @@ fn read_page(
     for raw in entries {
         all.entries += 1;
         match Definition::parse(kind, raw.get().to_owned()) {
+            Ok(definition)
+                if kind == CapabilityKind::Templates && all.definitions.len() == MAX_TEMPLATES =>
+            {
+                let why = format!("the server offers more than {MAX_TEMPLATES} resource templates");
+                all.excluded
+                    .push(ExcludedEntry::new(kind, &definition.name, &why));
+            }
             Ok(definition) if names.insert(definition.name.clone()) => {
                 all.definitions.push(Arc::new(definition));
             }

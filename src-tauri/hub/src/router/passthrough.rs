@@ -90,9 +90,9 @@ impl Router {
             .ok_or_else(unknown)
     }
 
-    /// Returns the server for a URI: the one that lists it; else the one at which the session is
-    /// subscribed to it or that named it in this session; else one with a template that matches;
-    /// else the only server that can have it.
+    /// Returns the server for a URI: the one that lists it; else, of the server with a matching
+    /// template and the one at which the session is subscribed to the URI or that named it in this
+    /// session, the one that was accepted first; else the only server that can have it.
     async fn find_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
         if let Some(target) = self.find_known_target(session, uri) {
             return Some(target);
@@ -108,24 +108,22 @@ impl Router {
 
     fn find_known_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
         let view = self.catalog.session_view(session);
-        if let Some(listed) = view.find(CapabilityKind::Resources, uri) {
-            return Some(listed.clone().into());
-        }
+        let found = view.find_resource(uri);
         let named_by = self
             .subscriptions
             .server_of(uri, session)
-            .or_else(|| session.issuer_of(uri));
-        let Some(server) =
-            named_by.filter(|server| self.catalog.can_use_resources(session, server))
-        else {
-            return view.find_resource(uri).cloned().map(Into::into);
-        };
-        let template = view
-            .matching_templates(uri)
-            .find(|template| template.server.id == server);
-        match template {
-            Some(template) => Some(template.clone().into()),
-            None => self.unlisted_target(&server),
+            .or_else(|| session.issuer_of(uri))
+            .filter(|server| self.catalog.can_use_resources(session, server));
+        let is_listed = view.find(CapabilityKind::Resources, uri).is_some();
+        match (named_by, found) {
+            (Some(server), None) => self.unlisted_target(&server),
+            // No template of that server matches: an earlier server's would have been found first.
+            (Some(server), Some(template))
+                if !is_listed && view.was_accepted_before(&server, &template.server.id) =>
+            {
+                self.unlisted_target(&server)
+            }
+            (_, found) => found.cloned().map(Into::into),
         }
     }
 

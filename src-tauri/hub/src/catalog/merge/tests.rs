@@ -144,47 +144,6 @@ fn no_tools_are_an_empty_list() {
 }
 
 #[test]
-fn a_resource_keeps_its_uri_and_the_first_server_wins_a_conflict() {
-    let resource = |text: &str| {
-        Arc::new(Definition::parse(CapabilityKind::Resources, text.into()).expect("a definition"))
-    };
-    let offered = Offered::from([(
-        CapabilityKind::Resources,
-        vec![resource(r#"{"uri":"file:///a","name":"x"}"#)],
-    )]);
-    let snapshot = Snapshot::merge(&[(server("one"), &offered), (server("two"), &offered)]);
-    assert_eq!(
-        snapshot.all().list_result(CapabilityKind::Resources).get(),
-        r#"{"resources":[{"uri":"file:///a","name":"x"}]}"#
-    );
-    assert_eq!(
-        snapshot
-            .all()
-            .find_resource("file:///a")
-            .expect("find the entry")
-            .server
-            .id
-            .as_str(),
-        "one"
-    );
-}
-
-#[test]
-fn a_uri_is_found_by_its_template() {
-    for (uri, template, fits) in [
-        ("demo://x/1", "demo://x/{id}", true),
-        ("demo://x/1/y", "demo://x/{id}/y", true),
-        ("demo://x/1/z", "demo://x/{id}/y", false),
-        ("demo://y/1", "demo://x/{id}", false),
-        ("demo://x", "demo://x", true),
-        ("demo://x/", "demo://x", false),
-        ("file:///any/where", "file:///{+path}", true),
-    ] {
-        assert_eq!(matches_template(uri, template), fits, "{uri} in {template}");
-    }
-}
-
-#[test]
 fn a_single_server_view_uses_bare_names() {
     let tools = [tool(r#"{"name":"a.b","x":1.0}"#)];
     let snapshot = Snapshot::merge(&[
@@ -368,6 +327,181 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
             .is_empty(),
         "a changed profile applies at once"
     );
+}
+
+mod resources {
+    //! A URI leads to the server that was accepted first among those that answer it, whatever the
+    //! others offer.
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn definition(kind: CapabilityKind, uri: &str) -> Arc<Definition> {
+        let text = serde_json::json!({ kind.key_member(): uri, "name": "x" }).to_string();
+        Arc::new(Definition::parse(kind, text).expect("a definition"))
+    }
+
+    fn offer(resources: &[&str], templates: &[&str]) -> Offered {
+        let all = |kind, uris: &[&str]| {
+            let definitions = uris.iter().map(|uri| definition(kind, uri));
+            (kind, definitions.collect())
+        };
+        Offered::from([
+            all(CapabilityKind::Resources, resources),
+            all(CapabilityKind::Templates, templates),
+        ])
+    }
+
+    /// Returns the server that answers a URI, and the resource or template.
+    fn answer<'a>(view: &'a CatalogView, uri: &str) -> Option<(&'a str, &'a str)> {
+        let found = view.find_resource(uri)?;
+        Some((found.server.id.as_str(), found.definition.name.as_str()))
+    }
+
+    #[test]
+    fn a_template_takes_no_uri_of_a_server_that_was_accepted_earlier() {
+        let files = offer(&["file:///listed"], &["file:///{path}"]);
+        let evil = offer(
+            &[],
+            &["file:///{+anything}", "file:///etc/{x}", "other:{x}"],
+        );
+        let snapshot = Snapshot::merge(&[(server("files"), &files), (server("evil"), &evil)]);
+        for (uri, expected) in [
+            ("file:///etc/hosts", ("files", "file:///{path}")),
+            ("file:///listed", ("files", "file:///listed")),
+            ("other:1", ("evil", "other:{x}")),
+        ] {
+            assert_eq!(answer(snapshot.all(), uri), Some(expected), "{uri}");
+        }
+    }
+
+    #[test]
+    fn of_a_servers_templates_the_most_literal_one_counts() {
+        let offered = offer(&["a://b/c"], &["a://{+x}", "a://b/{x}", "a://{y}"]);
+        let snapshot = Snapshot::merge(&[(server("s"), &offered)]);
+        for (uri, expected) in [
+            ("a://b/c", "a://b/c"),
+            ("a://b/d", "a://b/{x}"),
+            ("a://c/d", "a://{+x}"),
+        ] {
+            assert_eq!(answer(snapshot.all(), uri), Some(("s", expected)), "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_resource_that_an_earlier_server_answers_is_excluded_with_the_reason() {
+        let old = offer(&["a://same"], &["a://t/{x}"]);
+        let new = offer(&["a://same", "a://t/1", "a://own"], &["a://t/{x}"]);
+        let snapshot = Snapshot::merge(&[(server("old"), &old), (server("new"), &new)]);
+        assert_eq!(
+            snapshot.all().list_result(CapabilityKind::Resources).get(),
+            r#"{"resources":[{"name":"x","uri":"a://own"},{"name":"x","uri":"a://same"}]}"#
+        );
+        let excluded: Vec<_> = snapshot.all().excluded().iter().collect();
+        let reasons: Vec<_> = excluded
+            .iter()
+            .map(|one| {
+                (
+                    one.server.as_str(),
+                    one.entry.name.as_str(),
+                    one.entry.why.as_str(),
+                )
+            })
+            .collect();
+        let same = "'old', which you accepted earlier, offers the same; clients of the endpoint /mcp/new see it";
+        let covered = "the template 'a://t/{x}' of 'old', which you accepted earlier, covers this URI; clients of the endpoint /mcp/new see it";
+        assert_eq!(
+            reasons,
+            [
+                ("new", "a://same", same),
+                ("new", "a://t/1", covered),
+                ("new", "a://t/{x}", same)
+            ]
+        );
+        let alone = snapshot.server_view(&ServerId::new("new")).expect("a view");
+        assert_eq!(alone.entries(CapabilityKind::Resources).len(), 3);
+    }
+
+    #[test]
+    fn a_uri_is_found_by_its_template() {
+        for (uri, template, fits) in [
+            ("demo://x/1", "demo://x/{id}", true),
+            ("demo://x/1/y", "demo://x/{id}/y", true),
+            ("demo://x/1/z", "demo://x/{id}/y", false),
+            ("demo://y/1", "demo://x/{id}", false),
+            ("demo://x", "demo://x", true),
+            ("demo://x/", "demo://x", false),
+            ("file:///any/where", "file:///{+path}", true),
+        ] {
+            assert_eq!(
+                templates::matches(uri, template),
+                fits,
+                "{uri} in {template}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_template_without_a_literal_scheme_is_refused() {
+        for (template, is_accepted) in [
+            ("file:///{path}", true),
+            ("git+ssh:{x}", true),
+            ("demo://x", true),
+            ("{+anything}", false),
+            ("{scheme}://x", false),
+            ("http{s}://x", false),
+            ("users/{id}", false),
+            (":{x}", false),
+            ("/a:b/{x}", false),
+        ] {
+            let text = serde_json::json!({ "uriTemplate": template, "name": "x" }).to_string();
+            let read = Definition::parse(CapabilityKind::Templates, text);
+            assert_eq!(read.is_ok(), is_accepted, "{template}");
+        }
+    }
+
+    fn uri() -> impl Strategy<Value = String> {
+        "a:[ab/]{0,4}"
+    }
+
+    fn template() -> impl Strategy<Value = String> {
+        ("a:[ab/]{0,3}", "[ab/]{0,2}").prop_map(|(begin, end)| format!("{begin}{{x}}{end}"))
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_acceptance_decides_which_server_answers(
+            ids in Just(vec!["a", "b", "c", "d"]).prop_shuffle(),
+            offers in prop::collection::vec(
+                (prop::collection::btree_set(uri(), 0..4), prop::collection::btree_set(template(), 0..4)),
+                4,
+            ),
+            asked in prop::collection::vec(uri(), 1..10),
+        ) {
+            let offered: Vec<_> = offers.iter().map(|(resources, templates)| {
+                let (resources, templates): (Vec<_>, Vec<_>) =
+                    (resources.iter().map(String::as_str).collect(), templates.iter().map(String::as_str).collect());
+                offer(&resources, &templates)
+            }).collect();
+            let servers: Vec<_> = ids.iter().map(|id| server(id)).zip(&offered).collect();
+            let snapshot = Snapshot::merge(&servers);
+            for uri in asked.iter().chain(offers.iter().flat_map(|(resources, _)| resources)) {
+                let first = ids.iter().zip(&offers).find(|(_, (resources, templates))| {
+                    resources.contains(uri) || templates.iter().any(|one| templates::matches(uri, one))
+                });
+                let found = snapshot.all().find_resource(uri);
+                prop_assert_eq!(found.map(|one| one.server.id.as_str()), first.map(|(id, _)| *id), "{}", uri);
+                let Some((found, (_, (resources, templates)))) = found.zip(first) else { continue };
+                if resources.contains(uri) {
+                    prop_assert_eq!(&found.definition.name, uri);
+                } else {
+                    let longest = templates.iter().filter(|one| templates::matches(uri, one)).map(|one| templates::literal_length(one)).max();
+                    prop_assert_eq!(Some(templates::literal_length(&found.definition.name)), longest);
+                }
+            }
+        }
+    }
 }
 
 mod exposed_names {
