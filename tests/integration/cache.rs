@@ -1,7 +1,8 @@
 //! The catalog's copy: a server's definitions are known although the server does not run.
 
-use drawbridge_tests::{Home, Hub, McpClient, hub::received_lines};
+use drawbridge_tests::{Home, Hub, McpClient, hub::received_lines, wait::some_if, wait_until};
 use nix::sys::signal::Signal;
+use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
 #[test]
 fn after_a_restart_the_tools_are_listed_without_starting_the_server() {
@@ -50,6 +51,80 @@ fn after_a_restart_the_tools_are_listed_without_starting_the_server() {
         "a call starts the server"
     );
     assert_eq!(hub.show_server("probe")["starts"], 1);
+}
+
+/// Makes the copies of all servers older, while no hub runs.
+fn age_copies(home: &Home, minutes: i64) {
+    let file = SqliteConnectOptions::new().filename(home.data_dir().join("drawbridge.db"));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("make a runtime");
+    runtime.block_on(async {
+        let mut connection = SqliteConnection::connect_with(&file)
+            .await
+            .expect("open the database");
+        sqlx::query("UPDATE server SET last_synced_at = last_synced_at - ?")
+            .bind(minutes * 60_000)
+            .execute(&mut connection)
+            .await
+            .expect("write the database");
+        connection.close().await.expect("close the database");
+    });
+}
+
+#[test]
+fn a_sleeping_server_is_started_for_a_refresh_at_most_once_an_hour() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let token = hub.add_client("desk");
+    hub.stop(Signal::SIGTERM);
+
+    age_copies(&home, 40);
+    let hub = Hub::serve(&home);
+    let listed = McpClient::connect(&hub.url, &token).list_tools();
+    let probe = hub.show_server("probe");
+    assert_eq!(
+        (&probe["stale"], &probe["starts"], &probe["state"]),
+        (&false.into(), &0.into(), &"idle".into()),
+        "after 40 minutes, the lists of a sleeping server count as fresh"
+    );
+    hub.stop(Signal::SIGTERM);
+
+    age_copies(&home, 30);
+    let hub = Hub::serve(&home);
+    assert_eq!(hub.show_server("probe")["stale"], true);
+    let client = McpClient::connect(&hub.url, &token);
+    assert_eq!(client.list_tools(), listed, "the cached list is the answer");
+    wait_until("the server was read behind the answer", || {
+        let probe = hub.show_server("probe");
+        some_if(probe["starts"] == 1 && probe["stale"] == false)
+    });
+}
+
+#[test]
+fn the_stale_lists_of_a_running_server_are_refreshed_behind_the_answer() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let token = hub.add_client("desk");
+    hub.set_policy("probe", "allow");
+    hub.stop(Signal::SIGTERM);
+
+    age_copies(&home, 10);
+    let hub = Hub::serve(&home);
+    let client = McpClient::connect(&hub.url, &token);
+    assert_eq!(client.call("probe__echo", "{}").text(), "{}");
+    assert_eq!(
+        hub.show_server("probe")["stale"],
+        true,
+        "after ten minutes, the lists of a running server are stale"
+    );
+    client.list_tools();
+    wait_until("the server was read behind the answer", || {
+        some_if(hub.show_server("probe")["stale"] == false)
+    });
 }
 
 #[test]

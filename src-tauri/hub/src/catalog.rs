@@ -65,6 +65,9 @@ use acceptance::{AcceptedDefinitions, Definitions, definition_id, list_definitio
 /// The minimum time between two reads of a server, even if the server states a shorter time to
 /// live.
 const MIN_TTL: Duration = Duration::from_secs(10);
+/// The minimum time between two reads, or attempts, of a server that would have to be started for
+/// the second one.
+const MIN_TTL_ASLEEP: Duration = Duration::from_secs(60 * 60);
 /// The time after a failed sync in which the server is not read again.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// The grace period: definitions that a server adds this soon after its first sync count as accepted
@@ -383,23 +386,26 @@ impl Catalog {
     }
 
     /// Returns true if a server's copy is older than its time to live. The spec sets the time to
-    /// live, or else the settings do. A shorter time that the server states counts too, unless the
-    /// server would have to be started for the next read.
+    /// live, or else the settings do. While the server runs, a shorter time that it states counts
+    /// too. While it sleeps, the time to live is an hour or more.
     pub fn is_stale(&self, server: &RegisteredServer, copy: &ServerCopy) -> bool {
         let ttl_of_spec = server
             .spec
             .cache_ttl_ms
             .map(|ms| Duration::from_millis(ms.into()));
-        // A program is not started repeatedly only because its lists have a short time to live.
-        let may_be_read = server.spec.command.is_none() || self.pool.is_active(&server.id);
-        let stated_ttl = copy.row.ttl_ms.filter(|_| may_be_read);
         let ttl = effective_ttl(
             ttl_of_spec.unwrap_or_else(|| self.settings.get().cache_ttl),
-            stated_ttl,
+            copy.row.ttl_ms,
+            self.is_asleep(server),
         );
         copy.row
             .last_synced_at
             .is_none_or(|synced_at| is_old(synced_at, clock::now(), ttl))
+    }
+
+    /// Returns true if the server is a program that does not run.
+    fn is_asleep(&self, server: &RegisteredServer) -> bool {
+        server.spec.command.is_some() && !self.pool.is_active(&server.id)
     }
 
     /// Makes the snapshot again from the current specs and copies.
@@ -460,7 +466,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Starts to read the servers whose copies are missing or old. Called before the hub answers
+    /// Starts to read the servers whose copies are missing or stale. Called before the hub answers
     /// from the catalog. Waits only for servers that are read for the first time, until
     /// [`FIRST_READ_TIMEOUT`] after the read of each began.
     pub async fn refresh_stale(&self) {
@@ -492,7 +498,7 @@ impl Catalog {
         let _ = timeout_at(deadline, join_all(first_reads)).await;
     }
 
-    /// Returns the servers whose copies are missing or old.
+    /// Returns the servers whose copies are missing or stale.
     fn stale_servers(&self) -> Vec<StaleServer> {
         let copies = self.lock();
         let specs = self.registry.specs();
@@ -502,8 +508,13 @@ impl Catalog {
                 copy.row.last_synced_at.is_none() || copy.identity != server.identity
             });
             let failed_at = copy.and_then(|copy| copy.failed_at);
+            let retry_delay = if !is_unread && self.is_asleep(server) {
+                MIN_TTL_ASLEEP
+            } else {
+                RETRY_DELAY
+            };
             let failed_recently =
-                failed_at.is_some_and(|failed_at| failed_at.elapsed() < RETRY_DELAY);
+                failed_at.is_some_and(|failed_at| failed_at.elapsed() < retry_delay);
             let is_stale = !failed_recently
                 && (is_unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
             (is_stale && self.registry.may_run(server)).then(|| StaleServer {
@@ -773,7 +784,7 @@ impl Catalog {
     }
 }
 
-/// A server whose copy is missing or old.
+/// A server whose copy is missing or stale.
 struct StaleServer {
     id: ServerId,
     syncs_ended: u64,
@@ -944,8 +955,12 @@ fn is_old(read_at: Timestamp, now: Timestamp, ttl: Duration) -> bool {
 }
 
 /// Returns how long a copy counts as fresh: as long as the user wants, or the time that the server
-/// states if that is shorter, but at least [`MIN_TTL`] unless the user wants less.
-fn effective_ttl(wanted: Duration, ttl_ms: Option<u32>) -> Duration {
+/// states if that is shorter, but at least [`MIN_TTL`] unless the user wants less. If the server
+/// sleeps, its own time does not count, and the result is at least [`MIN_TTL_ASLEEP`].
+fn effective_ttl(wanted: Duration, ttl_ms: Option<u32>, is_asleep: bool) -> Duration {
+    if is_asleep {
+        return wanted.max(MIN_TTL_ASLEEP);
+    }
     ttl_ms.map_or(wanted, |ttl| {
         Duration::from_millis(ttl.into()).clamp(MIN_TTL.min(wanted), wanted)
     })

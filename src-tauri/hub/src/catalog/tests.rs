@@ -9,14 +9,27 @@ fn a_server_shortens_the_time_to_live_down_to_the_minimum_and_never_lengthens_it
         (Some(0), MIN_TTL),
         (Some(u32::MAX), wanted),
     ] {
-        assert_eq!(effective_ttl(wanted, stated), expected, "{stated:?}");
+        assert_eq!(effective_ttl(wanted, stated, false), expected, "{stated:?}");
     }
     let short = Duration::from_secs(5);
     assert_eq!(
-        effective_ttl(short, Some(0)),
+        effective_ttl(short, Some(0), false),
         short,
         "the time may be below the minimum if the user sets it"
     );
+}
+
+#[test]
+fn the_copy_of_a_sleeping_server_is_fresh_for_an_hour_or_longer_if_the_user_wants_that() {
+    let (hour, day) = (Duration::from_secs(3_600), Duration::from_secs(86_400));
+    for (wanted, stated, expected) in [
+        (Duration::from_secs(300), None, hour),
+        (Duration::from_secs(300), Some(0), hour),
+        (Duration::ZERO, None, hour),
+        (day, Some(1_000), day),
+    ] {
+        assert_eq!(effective_ttl(wanted, stated, true), expected, "{wanted:?}");
+    }
 }
 
 #[test]
