@@ -326,3 +326,40 @@ fn a_person_at_a_terminal_sees_the_spec_and_accepts_it_with_yes_only() {
         assert_eq!(view["acceptance"] == "accepted", is_accepted, "{typed:?}");
     }
 }
+
+#[test]
+fn a_replaced_program_asks_again_before_it_runs() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let program = home.file("server");
+    fs::copy(paths::built_binary("upstream-probe"), &program).expect("copy the server");
+    let (command, record) = (
+        paths::path_text(&program),
+        paths::path_text(home.file("record")),
+    );
+    hub.add_server("probe", &[], &[&command, "--record", &record]);
+    hub.wait_until_synced("probe");
+    hub.set_policy("*", "allow");
+    let client = hub.connect_client("desk");
+    assert!(!client.call("probe__echo", "{}").is_error());
+
+    let replaced = home.file("replaced");
+    fs::write(&replaced, "#!/bin/sh\ntouch \"$0.started\"\n").expect("write");
+    fs::set_permissions(
+        &replaced,
+        fs::metadata(&program).expect("read").permissions(),
+    )
+    .expect("make executable");
+    fs::rename(&replaced, &program).expect("replace the server");
+    home.cli(&["servers", "restart", "probe"]);
+    let server = wait_until("the server waits for acceptance", || {
+        let server = find_server(&home, "probe")?;
+        (server["state"] == "needs_acceptance").then_some(server)
+    });
+    assert_eq!(
+        server["reason"],
+        format!("{command} was replaced since you accepted it")
+    );
+    assert!(client.call("probe__echo", "{}").error_code().is_some());
+    assert!(!home.file("server.started").exists(), "nothing was started");
+}

@@ -23,14 +23,17 @@ use drawbridge_model::{
     clock, digest,
     event::{Event, Events},
     ids::{ServerId, Timestamp},
-    names, protocol,
+    names,
+    program::{Program, ProgramChange},
+    protocol,
     spec::{
         RegisteredServer, ServerSpec, SpecError,
         changes::{self, SpecChange},
     },
 };
 use drawbridge_store::{Store, StoreError, secrets::SecretScope, table::server::AcceptedColumns};
-use drawbridge_upstream::{Acceptances, DirtySet};
+use drawbridge_upstream::{Acceptances, DirtySet, transport::process::program};
+use futures_util::future::BoxFuture;
 
 pub use accepted::foreign_secrets;
 pub use import::{EntryError, ImportError, ImportedServer, read_specs};
@@ -90,6 +93,8 @@ pub struct Registry {
     events: Events,
     specs: Arc<ArcSwap<Specs>>,
     accepted: Arc<Mutex<BTreeMap<ServerId, Accepted>>>,
+    /// The programs of the servers that are not accepted, as they were found last.
+    offered_programs: Arc<Mutex<BTreeMap<ServerId, Option<Program>>>>,
     /// Held while an acceptance is written, so that memory and store get them in the same order.
     write_lock: Arc<tokio::sync::Mutex<()>>,
     reloading: Arc<Mutex<()>>,
@@ -127,6 +132,7 @@ impl Registry {
             events,
             specs: Arc::default(),
             accepted: Arc::new(Mutex::new(accepted)),
+            offered_programs: Arc::default(),
             write_lock: Arc::default(),
             reloading: Arc::default(),
             changes,
@@ -147,7 +153,7 @@ impl Registry {
                 .is_some_and(|accepted| accepted.identity == server.identity);
             if is_same {
                 let granted = foreign_secrets(id, &server.spec);
-                let accepted = Accepted::new(&server, granted, self.first_accepted(id));
+                let accepted = Accepted::new(&server, None, granted, self.first_accepted(id));
                 self.store_accepted(id, &accepted).await?;
                 self.accepted().insert(id.clone(), accepted);
             }
@@ -198,10 +204,50 @@ impl Registry {
     }
 
     /// Returns the digest of all that a person accepts of a server. In contrast to the server's
-    /// identity it covers the whole spec.
-    pub fn offered_identity(server: &RegisteredServer) -> String {
+    /// identity it covers the whole spec and the program.
+    pub fn offered_identity(server: &RegisteredServer, program: Option<&Program>) -> String {
         let spec = serde_json::to_string(&server.spec).expect("a spec can be written as JSON");
-        digest::sha256_parts(&[server.identity.as_bytes(), spec.as_bytes()])
+        let program = serde_json::to_string(&program).expect("a program can be written as JSON");
+        let parts = [&server.identity, &spec, &program].map(String::as_bytes);
+        digest::sha256_parts(&parts)
+    }
+
+    /// Identifies the programs of the servers that are not accepted, for [`Registry::program`].
+    pub async fn identify_programs(&self) {
+        let specs = self.specs();
+        let mut programs = BTreeMap::new();
+        for server in specs.servers.values() {
+            if self.acceptance(server) != AcceptanceState::Accepted {
+                programs.insert(server.id.clone(), program::identify(&server.spec).await);
+            }
+        }
+        *self
+            .offered_programs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = programs;
+    }
+
+    /// Returns the program of a local server: the accepted one, or the one that was found last if
+    /// the server is not accepted.
+    pub fn program(&self, server: &RegisteredServer) -> Option<Program> {
+        let accepted = self.accepted();
+        match accepted.get(&server.id) {
+            Some(accepted) if accepted.state(server) == AcceptanceState::Accepted => {
+                accepted.program.clone()
+            }
+            _ => self
+                .offered_programs
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(&server.id)
+                .cloned()
+                .flatten(),
+        }
+    }
+
+    /// Returns why the server's program is not the accepted one, if that was found at a start.
+    pub fn program_change(&self, id: &ServerId) -> Option<ProgramChange> {
+        self.accepted().get(id)?.program_change.clone()
     }
 
     /// Returns the secrets of others that a person granted to a server.
@@ -265,7 +311,8 @@ impl Registry {
     }
 
     /// Writes a spec file atomically, and records that the user accepts it with these secrets of
-    /// others. The server keeps running in between if it may.
+    /// others, and with the program that it starts now. A spec that starts the same command as before
+    /// keeps the accepted program. The server keeps running in between if it may.
     ///
     /// # Errors
     /// Returns an error in the cases of [`Registry::write`] and [`Registry::accept`].
@@ -279,8 +326,18 @@ impl Registry {
         let offered = RegisteredServer::new(id.clone(), spec.clone(), self.spec_path(id));
         let _one_at_a_time = self.write_lock.lock().await;
         self.check_name(&offered)?;
-        let accepted = Accepted::new(&offered, granted_secrets, self.first_accepted(id));
+        let since = self.first_accepted(id);
         let before = self.accepted().get(id).cloned();
+        let accepted = match before.as_ref().filter(|before| before.starts_same(spec)) {
+            Some(before) => Accepted {
+                program_change: before.program_change.clone(),
+                ..Accepted::new(&offered, before.program.clone(), granted_secrets, since)
+            },
+            None => {
+                let program = program::identify(spec).await;
+                Accepted::new(&offered, program, granted_secrets, since)
+            }
+        };
         let outcome = match self.write_file(id, spec, Some(accepted.clone())) {
             Ok(written) => self.store_accepted(id, &accepted).await.map(|()| written),
             Err(error) => Err(error),
@@ -325,7 +382,8 @@ impl Registry {
         }
     }
 
-    /// Records that the user accepts the server as it is, with these secrets of others.
+    /// Records that the user accepts the server as it is, with this program and these secrets of
+    /// others.
     ///
     /// # Errors
     /// Returns an error if the spec refers to a secret of others that is not among the granted ones,
@@ -333,12 +391,14 @@ impl Registry {
     pub async fn accept(
         &self,
         server: &RegisteredServer,
+        program: Option<Program>,
         granted_secrets: BTreeSet<String>,
     ) -> Result<(), RegistryError> {
         check_grants(&server.id, &server.spec, &granted_secrets)?;
         let _one_at_a_time = self.write_lock.lock().await;
         self.check_name(server)?;
-        let accepted = Accepted::new(server, granted_secrets, self.first_accepted(&server.id));
+        let since = self.first_accepted(&server.id);
+        let accepted = Accepted::new(server, program, granted_secrets, since);
         self.store_accepted(&server.id, &accepted).await?;
         self.accepted().insert(server.id.clone(), accepted);
         self.notify_changed(&server.id);
@@ -478,7 +538,55 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// See [`Acceptances::check_program`].
+    async fn compare_program(
+        &self,
+        server: &RegisteredServer,
+        program: Program,
+    ) -> Result<(), ProgramChange> {
+        let _one_at_a_time = self.write_lock.lock().await;
+        let accepted = self.accepted().get(&server.id).cloned();
+        let mut accepted = accepted
+            .filter(|accepted| accepted.identity == server.identity)
+            .ok_or(ProgramChange::NotAccepted)?;
+        if let Some(change) = accepted.program_change {
+            return Err(change);
+        }
+        if program.path.is_none() {
+            // The start fails, and says why.
+            return Ok(());
+        }
+        let Some(accepted_program) = &accepted.program else {
+            accepted.program = Some(program);
+            if let Err(error) = self.store_accepted(&server.id, &accepted).await {
+                tracing::warn!(
+                    "cannot store the program of '{}': {error}; the next start tries again",
+                    server.id
+                );
+            }
+            self.accepted().insert(server.id.clone(), accepted);
+            return Ok(());
+        };
+        let Some(change) = ProgramChange::find(accepted_program, &program) else {
+            return Ok(());
+        };
+        accepted.program_change = Some(change.clone());
+        self.accepted().insert(server.id.clone(), accepted);
+        self.changes.insert(server.id.clone());
+        Err(change)
+    }
+}
+
 impl Acceptances for Registry {
+    fn check_program<'a>(
+        &'a self,
+        server: &'a RegisteredServer,
+        program: Program,
+    ) -> BoxFuture<'a, Result<(), ProgramChange>> {
+        Box::pin(self.compare_program(server, program))
+    }
+
     fn secret_scope(&self, server: &ServerId) -> SecretScope {
         SecretScope::new(server.clone(), self.granted_secrets(server))
     }

@@ -1,10 +1,27 @@
 //! SHA-256 digests in lower-case hex.
 
+use std::io::{self, Read};
+
 use sha2::{Digest as _, Sha256};
 
 /// Returns the digest of `bytes`.
 pub fn sha256(bytes: &[u8]) -> String {
     to_hex(&Sha256::digest(bytes))
+}
+
+/// Returns the digest of all that `reader` yields.
+///
+/// # Errors
+/// Returns an error if the reader fails.
+pub fn sha256_reader(mut reader: impl Read) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match reader.read(&mut buffer)? {
+            0 => return Ok(to_hex(&hasher.finalize())),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
 }
 
 /// Returns the digest of several parts. Each part is preceded by its length, so that a different

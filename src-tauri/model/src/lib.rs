@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod names;
 pub mod policy;
 pub mod profile;
+pub mod program;
 pub mod protocol;
 pub mod random;
 pub mod runtime;

@@ -177,6 +177,10 @@ pub struct ServerSpec {
     /// first start. Inferred from `command` if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<Runtime>,
+    /// Whether a person replaces the program or script on purpose, for instance while developing it.
+    /// A replaced one then starts without being accepted again.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub program_changes: bool,
     #[serde(default = "default_true", skip_serializing_if = "is_true")]
     pub enabled: bool,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -324,6 +328,7 @@ impl Default for ServerSpec {
             transport: None,
             protocol_version: None,
             runtime_hint: None,
+            program_changes: false,
             enabled: true,
             lifecycle: Lifecycle::default(),
             isolation: Isolation::default(),
@@ -379,6 +384,7 @@ impl ServerSpec {
             env: BTreeMap::new(),
             cwd: None,
             runtime_hint: None,
+            program_changes: false,
             lifecycle: Lifecycle::default(),
             ..self.clone()
         };
@@ -434,6 +440,7 @@ impl ServerSpec {
             ("env", !self.env.is_empty()),
             ("cwd", self.cwd.is_some()),
             ("runtime_hint", self.runtime_hint.is_some()),
+            ("program_changes", self.program_changes),
             ("lifecycle", self.lifecycle == Lifecycle::Transient),
         ];
         if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {

@@ -10,19 +10,21 @@ use std::{
 use drawbridge_model::{
     event::Events,
     ids::ServerId,
+    program::{Program, ProgramChange},
     spec::{RegisteredServer, ServerSpec},
 };
 use drawbridge_store::{
     logs::Logs,
     secrets::{Secret, SecretScope, Secrets},
 };
+use futures_util::future::BoxFuture;
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep, timeout},
 };
 
 use super::{
-    UpstreamError,
+    UnreachableReason, UpstreamError,
     connection::{Connection, RequestIds},
     handshake::{self, Negotiation, NegotiationCache},
 };
@@ -32,7 +34,7 @@ use crate::{
     transport::{
         EventSender, HttpTarget, HttpTransport, LocalHttpServer, SseTransport, StdioTransport,
         Transport, TransportEvent,
-        process::{Launch, guard::Guard, usage::UsageMeter},
+        process::{Launch, guard::Guard, program, usage::UsageMeter},
     },
 };
 
@@ -49,6 +51,13 @@ const MIN_CPU_MS: u64 = 20;
 pub trait Acceptances: Send + Sync {
     /// Returns the secrets that a server may use.
     fn secret_scope(&self, server: &ServerId) -> SecretScope;
+
+    /// Checks that a program is the accepted one of the server.
+    fn check_program<'a>(
+        &'a self,
+        server: &'a RegisteredServer,
+        program: Program,
+    ) -> BoxFuture<'a, Result<(), ProgramChange>>;
 }
 
 /// Makes connections. Cheap to clone.
@@ -178,13 +187,7 @@ impl Connector {
         let (events, inbox) = mpsc::channel(INBOX_CAPACITY);
         let events = EventSender::new(events);
         let transport = match self
-            .open_transport(
-                &server.id,
-                &server.spec,
-                non_jsonrpc_lines,
-                events,
-                negotiation,
-            )
+            .open_transport(server, non_jsonrpc_lines, events, negotiation)
             .await
         {
             Ok(transport) => transport,
@@ -267,15 +270,15 @@ impl Connector {
 
     async fn open_transport(
         &self,
-        id: &ServerId,
-        spec: &ServerSpec,
+        server: &RegisteredServer,
         non_jsonrpc_lines: Arc<AtomicU32>,
         events: EventSender,
         negotiation: Negotiation,
     ) -> Result<Transport, UpstreamError> {
+        let (id, spec) = (&server.id, &server.spec);
         match (&spec.command, &spec.url) {
             (Some(command), Some(url)) => {
-                let launch = self.prepare_launch(id, spec, command).await?;
+                let launch = self.prepare_launch(server, command).await?;
                 let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
                 let served =
                     LocalHttpServer::start(id, &launch, url, time_limit, &self.guard, &self.logs)
@@ -299,7 +302,7 @@ impl Connector {
                 let command = command
                     .as_deref()
                     .expect("a checked spec has a command or a URL");
-                let launch = self.prepare_launch(id, spec, command).await?;
+                let launch = self.prepare_launch(server, command).await?;
                 let transport = StdioTransport::start(
                     id.clone(),
                     &launch,
@@ -341,11 +344,18 @@ impl Connector {
 
     async fn prepare_launch(
         &self,
-        id: &ServerId,
-        spec: &ServerSpec,
+        server: &RegisteredServer,
         command: &str,
     ) -> Result<Launch, UpstreamError> {
-        let scope = self.acceptances.secret_scope(id);
+        let spec = &server.spec;
+        if let Some(program) = program::identify(spec).await {
+            self.acceptances
+                .check_program(server, program)
+                .await
+                .map_err(UnreachableReason::Program)
+                .map_err(UpstreamError::Unreachable)?;
+        }
+        let scope = self.acceptances.secret_scope(&server.id);
         let (env, used) = self.secrets.resolve(&spec.env, &scope).await?;
         self.mask_secrets(&used);
         Ok(Launch {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use drawbridge_model::{
     cause::{Cause, MapText},
+    program::ProgramChange,
     protocol::InitializeError,
 };
 use drawbridge_store::secrets::SecretError;
@@ -52,6 +53,9 @@ pub enum UpstreamError {
 pub enum UnreachableReason {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
+    /// The program is not the one that a person accepted.
+    #[error(transparent)]
+    Program(#[from] ProgramChange),
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]
@@ -165,6 +169,7 @@ impl UpstreamError {
     /// Returns whether another try may help. A start that timed out has used up its time.
     pub fn is_transient(&self) -> bool {
         match self {
+            Self::Unreachable(UnreachableReason::Program(_)) => false,
             Self::Unreachable(_) | Self::Lost(_) => true,
             Self::Starting { .. }
             | Self::Refused(_)
@@ -223,7 +228,7 @@ impl UnreachableReason {
                 last_error: Box::new(last_error.map_text(change)),
             },
             Self::StartFailed(error) => Self::StartFailed(Box::new(error.map_text(change))),
-            Self::Stopped | Self::StartAborted { .. } => self,
+            Self::Program(_) | Self::Stopped | Self::StartAborted { .. } => self,
         }
     }
 
@@ -232,6 +237,7 @@ impl UnreachableReason {
             Self::Spawn(SpawnError::CommandNotFound { .. }) => {
                 "Install the program, or enter its full path in the server's command.".into()
             }
+            Self::Program(_) => "Check what the server would start now, then accept it.".into(),
             Self::NotSent(NotSentReason::Token(TokenError::Secret(error))) => error.remedy(),
             Self::CrashedOften { .. } => {
                 "See the server's log for why it crashes. Restart it to try at once.".into()

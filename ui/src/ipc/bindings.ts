@@ -1156,6 +1156,33 @@ tokens: number, name: string,
 servers: { [key in ServerId]: Array<string> | null }, };
 
 /**
+ * The program of a local server.
+ */
+export type Program = { 
+/**
+ * The path that the command was found at; `None` if it was not found.
+ */
+path: string | null, 
+/**
+ * The path after all links are followed, if it is another one.
+ */
+link_target: string | null, 
+/**
+ * The files whose content a person accepts: the program, unless it is a well-known runtime such
+ * as `node` or `npx`, and the scripts among the arguments.
+ */
+files: Array<ProgramFile>, };
+
+/**
+ * A file, by its content.
+ */
+export type ProgramFile = { path: string, 
+/**
+ * In hex; empty if the file cannot be read.
+ */
+sha256: string, };
+
+/**
  * `profiles.put`: saves a profile, replacing a profile of the same name. The change applies at
  * once.
  */
@@ -1407,7 +1434,12 @@ protocol_version?: string | null,
  * The program that runs the server, which has to be installed and may download the server at its
  * first start. Inferred from `command` if it is absent.
  */
-runtime_hint?: Runtime | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
+runtime_hint?: Runtime | null, 
+/**
+ * Whether a person replaces the program or script on purpose, for instance while developing it.
+ * A replaced one then starts without being accepted again.
+ */
+program_changes?: boolean, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
  * The number of starts after the first one that failed, with growing pauses. After them the
  * server is not started again until the next call.
@@ -1471,6 +1503,11 @@ file: string, acceptance: AcceptanceState,
  * `servers.accept` names it.
  */
 identity: string, 
+/**
+ * The program of a local server: the accepted one, or the one that would start now if the
+ * server is not accepted. Null for a remote server, or if it is not known yet.
+ */
+program: Program | null, 
 /**
  * How the spec differs from the one that a person accepted last; empty if nobody has accepted
  * one. A change that only narrows what the server can do is listed, but need not be accepted.

@@ -16,6 +16,7 @@ use drawbridge_model::{
     acceptance::AcceptanceState,
     capability::ExcludedEntries,
     ids::{ServerId, Timestamp},
+    program::Program,
     server::{ServerState, SyncStatus, Transition},
     sign_in::{ServerSignIn, SignIn},
     spec::{ServerSpec, changes::SpecChange},
@@ -31,6 +32,8 @@ pub use manifests::{
 };
 pub use sign_in::{AwaitSignIn, CancelSignIn, SignInServer, SignOutServer};
 pub use usage::{ServerUsage, ShowUsage};
+
+use drawbridge_upstream::transport::process::program;
 
 use super::{ApiError, Done, Verb, tools::ToolView};
 use crate::{
@@ -71,6 +74,9 @@ pub struct ServerView {
     /// The digest of all that a person accepts: the spec and what it starts or connects to.
     /// `servers.accept` names it.
     pub identity: String,
+    /// The program of a local server: the accepted one, or the one that would start now if the
+    /// server is not accepted. Null for a remote server, or if it is not known yet.
+    pub program: Option<Program>,
     /// How the spec differs from the one that a person accepted last; empty if nobody has accepted
     /// one. A change that only narrows what the server can do is listed, but need not be accepted.
     pub changes: Vec<SpecChange>,
@@ -294,6 +300,7 @@ impl Verb for ListServers {
     type Answer = ServersView;
 
     async fn run(self, hub: &Hub) -> Result<ServersView, ApiError> {
+        hub.registry.identify_programs().await;
         let specs = hub.registry.specs();
         let servers = specs
             .servers
@@ -311,6 +318,7 @@ impl Verb for ShowServer {
     type Answer = ServerView;
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
+        hub.registry.identify_programs().await;
         Ok(view::server_view(hub, &*hub.registry.get(&self.id)?))
     }
 }
@@ -322,6 +330,7 @@ impl Verb for AddServer {
         let id = hub.registry.new_id(&self.spec.name)?;
         let granted = (!self.pending).then(|| self.grant_secrets.into_iter().collect());
         let server = lifecycle::save(hub, &id, self.spec, self.secrets, granted).await?;
+        hub.registry.identify_programs().await;
         Ok(view::server_view(hub, &server))
     }
 }
@@ -339,6 +348,7 @@ impl Verb for UpdateServer {
             granted
         });
         let server = lifecycle::save(hub, &self.id, self.spec, self.secrets, granted).await?;
+        hub.registry.identify_programs().await;
         Ok(view::server_view(hub, &server))
     }
 }
@@ -381,13 +391,20 @@ impl Verb for AcceptServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
-        if Registry::offered_identity(&server) != self.identity {
+        let program = program::identify(&server.spec).await;
+        if Registry::offered_identity(&server, program.as_ref()) != self.identity {
             return Err(ApiError::conflict(format!(
                 "'{}' has changed since it was shown; check it again",
                 self.id
             )));
         }
-        lifecycle::accept(hub, &server, self.grant_secrets.into_iter().collect()).await?;
+        lifecycle::accept(
+            hub,
+            &server,
+            program,
+            self.grant_secrets.into_iter().collect(),
+        )
+        .await?;
         Ok(view::server_view(hub, &server))
     }
 }

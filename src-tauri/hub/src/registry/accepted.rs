@@ -6,6 +6,7 @@ use drawbridge_model::{
     acceptance::AcceptanceState,
     digest,
     ids::{ServerId, Timestamp},
+    program::{Program, ProgramChange},
     spec::{RegisteredServer, ServerSpec, changes},
 };
 use drawbridge_store::{
@@ -22,6 +23,11 @@ pub(super) struct Accepted {
     /// The accepted spec, without literal secrets. `None` if it is not known: the server has to be
     /// accepted again.
     pub(super) spec: Option<ServerSpec>,
+    /// The accepted program of a local server. `None` if it is not known: the first one that starts
+    /// is taken.
+    pub(super) program: Option<Program>,
+    /// Why the program that was about to start is not the accepted one.
+    pub(super) program_change: Option<ProgramChange>,
     pub(super) granted_secrets: BTreeSet<String>,
     /// When the server was first accepted, whatever its spec was then.
     pub(super) since: Timestamp,
@@ -30,12 +36,15 @@ pub(super) struct Accepted {
 impl Accepted {
     pub(super) fn new(
         server: &RegisteredServer,
+        program: Option<Program>,
         granted_secrets: BTreeSet<String>,
         since: Timestamp,
     ) -> Self {
         Self {
             identity: server.identity.clone(),
             spec: Some(without_literal_secrets(&server.spec)),
+            program,
+            program_change: None,
             granted_secrets,
             since,
         }
@@ -44,10 +53,14 @@ impl Accepted {
     /// Returns what the store holds about a server, or `None` if nobody has accepted it.
     pub(super) fn from_row(row: ServerRow) -> Option<Self> {
         let spec = row.accepted_spec.as_deref().map(serde_json::from_str);
+        let program = row.accepted_program.as_deref().map(serde_json::from_str);
         let granted = row.granted_secrets.as_deref().map(serde_json::from_str);
+        let program_change = matches!(program, Some(Err(_))).then_some(ProgramChange::Unreadable);
         Some(Self {
             identity: row.accepted_identity?,
             spec: spec.and_then(Result::ok),
+            program: program.and_then(Result::ok),
+            program_change,
             granted_secrets: granted.and_then(Result::ok).unwrap_or_default(),
             since: row.accepted_at.unwrap_or(Timestamp(0)),
         })
@@ -55,6 +68,7 @@ impl Accepted {
 
     pub(super) fn state(&self, server: &RegisteredServer) -> AcceptanceState {
         let is_same = self.identity == server.identity
+            && self.program_change.is_none()
             && self
                 .spec
                 .as_ref()
@@ -66,18 +80,32 @@ impl Accepted {
         }
     }
 
+    /// Returns whether a spec starts the accepted command, in the same way.
+    pub(super) fn starts_same(&self, spec: &ServerSpec) -> bool {
+        self.spec.as_ref().is_some_and(|accepted| {
+            accepted.command == spec.command
+                && accepted.args == spec.args
+                && accepted.cwd == spec.cwd
+                && accepted.env.get("PATH") == spec.env.get("PATH")
+                && accepted.program_changes == spec.program_changes
+        })
+    }
+
     /// Passes the values of the store's columns to `write`.
     pub(super) async fn with_columns<T>(
         &self,
         write: impl AsyncFnOnce(AcceptedColumns<'_>) -> T,
     ) -> T {
         let spec = serde_json::to_string(&self.spec).expect("a spec can be written as JSON");
+        let program = self.program.as_ref().map(|program| {
+            serde_json::to_string(program).expect("a program can be written as JSON")
+        });
         let granted =
             serde_json::to_string(&self.granted_secrets).expect("names can be written as JSON");
         write(AcceptedColumns {
             identity: &self.identity,
             spec: &spec,
-            program: None,
+            program: program.as_deref(),
             granted_secrets: &granted,
         })
         .await

@@ -50,7 +50,7 @@ async fn a_new_file_is_listed_but_may_not_run_until_it_is_accepted() {
     assert!(!fixture.registry.may_run(&server));
     fixture
         .registry
-        .accept(&server, BTreeSet::new())
+        .accept(&server, None, BTreeSet::new())
         .await
         .expect("accepted");
     assert!(fixture.registry.may_run(&server));
@@ -65,7 +65,7 @@ async fn a_changed_command_revokes_the_acceptance() {
         .expect("written");
     fixture
         .registry
-        .accept(&server, BTreeSet::new())
+        .accept(&server, None, BTreeSet::new())
         .await
         .expect("accepted");
     fs::write(fixture.folder.join("a.json"), r#"{"command":"y"}"#).expect("write");
@@ -172,7 +172,7 @@ async fn a_file_that_widens_an_accepted_server_asks_again() {
     let server = edit(&fixture, &accepted);
     fixture
         .registry
-        .accept(&server, BTreeSet::new())
+        .accept(&server, None, BTreeSet::new())
         .await
         .expect("accepted");
     assert!(fixture.registry.may_run(&server));
@@ -251,7 +251,7 @@ async fn what_was_accepted_outlives_the_registry() {
     let granted = BTreeSet::from(["b.KEY".to_owned()]);
     fixture
         .registry
-        .accept(&server, granted.clone())
+        .accept(&server, None, granted.clone())
         .await
         .expect("accepted");
     let store = fixture.registry.store.clone();
@@ -285,7 +285,7 @@ async fn a_server_that_was_accepted_by_its_identity_alone_stays_accepted() {
     let store = fixture.registry.store.clone();
     fixture
         .registry
-        .accept(&server, ["b.KEY".to_owned()].into())
+        .accept(&server, None, ["b.KEY".to_owned()].into())
         .await
         .expect("accepted");
     // As the previous version left it.
@@ -322,7 +322,10 @@ async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
         &json!({"url": "https://evil.example/mcp", "bearer_token": "${keyring:github.TOKEN}",
             "headers": {"X-Key": "${keyring:a.KEY}"}}),
     );
-    let refused = fixture.registry.accept(&server, BTreeSet::new()).await;
+    let refused = fixture
+        .registry
+        .accept(&server, None, BTreeSet::new())
+        .await;
     assert!(
         matches!(&refused, Err(RegistryError::NotGranted { names, .. }) if names == "github.TOKEN"),
         "{refused:?}"
@@ -332,14 +335,14 @@ async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
     assert!(scope.check("github.TOKEN").is_err());
     assert!(scope.check("a.KEY").is_ok());
     let other = BTreeSet::from(["github.TOKEN".to_owned(), "slack.TOKEN".to_owned()]);
-    let refused = fixture.registry.accept(&server, other).await;
+    let refused = fixture.registry.accept(&server, None, other).await;
     assert!(
         matches!(&refused, Err(RegistryError::NothingToGrant { name, .. }) if name == "slack.TOKEN"),
         "{refused:?}"
     );
     fixture
         .registry
-        .accept(&server, ["github.TOKEN".to_owned()].into())
+        .accept(&server, None, ["github.TOKEN".to_owned()].into())
         .await
         .expect("accepted");
     let scope = fixture.registry.secret_scope(&server.id);
@@ -370,11 +373,97 @@ async fn a_name_that_looks_like_another_servers_is_not_accepted() {
     }
     let server = edit(&fixture, &json!({"name": "github", "command": "x"}));
     assert!(matches!(
-        fixture.registry.accept(&server, BTreeSet::new()).await,
+        fixture
+            .registry
+            .accept(&server, None, BTreeSet::new())
+            .await,
         Err(RegistryError::LookAlike { .. })
     ));
     assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
     // A server may change everything else, and have a name of its own.
     write(id("github"), named("GitHub")).await.expect("written");
     write(id("gitlab"), named("")).await.expect("written");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_replaced_program_is_not_started_until_it_is_accepted() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let fixture = fixture().await;
+    let file = fixture.temp.path().join("program");
+    let write = |text: &str| {
+        fs::write(&file, text).expect("write");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).expect("make executable");
+    };
+    write("one");
+    let server = edit(&fixture, &json!({"command": file}));
+    let registry = &fixture.registry;
+    let now = async || program::identify(&server.spec).await.expect("a program");
+    registry
+        .accept(&server, Some(now().await), BTreeSet::new())
+        .await
+        .expect("accepted");
+    assert_eq!(registry.check_program(&server, now().await).await, Ok(()));
+    let shown = Registry::offered_identity(&server, Some(&now().await));
+
+    write("two");
+    let path = file.display().to_string();
+    assert_eq!(
+        registry.check_program(&server, now().await).await,
+        Err(ProgramChange::Replaced { path: path.clone() })
+    );
+    assert!(!registry.may_run(&server));
+    assert_eq!(registry.acceptance(&server), AcceptanceState::Changed);
+    assert!(fixture.changes.take().contains(&server.id));
+    assert_eq!(
+        registry.program_change(&server.id).map(|c| c.to_string()),
+        Some(format!("{path} was replaced since you accepted it"))
+    );
+    assert_ne!(
+        Registry::offered_identity(&server, Some(&now().await)),
+        shown
+    );
+
+    // A person who changes something else has not accepted the program.
+    let renamed = ServerSpec {
+        name: "Renamed".into(),
+        ..server.spec.clone()
+    };
+    let server = registry
+        .write_accepted(&server.id, &renamed, BTreeSet::new())
+        .await
+        .expect("written");
+    assert!(!registry.may_run(&server));
+
+    registry
+        .accept(&server, Some(now().await), BTreeSet::new())
+        .await
+        .expect("accepted");
+    assert!(registry.may_run(&server));
+    assert_eq!(registry.check_program(&server, now().await).await, Ok(()));
+}
+
+#[tokio::test]
+async fn the_first_program_of_a_server_that_was_accepted_without_one_is_taken() {
+    let fixture = fixture().await;
+    let server = edit(&fixture, &json!({"command": "x"}));
+    let registry = &fixture.registry;
+    registry
+        .accept(&server, None, BTreeSet::new())
+        .await
+        .expect("accepted");
+    let program = |path: &str| Program {
+        path: Some(path.into()),
+        link_target: None,
+        files: Vec::new(),
+    };
+    assert_eq!(registry.check_program(&server, program("/a")).await, Ok(()));
+    assert_eq!(registry.program(&server), Some(program("/a")));
+    assert!(
+        registry
+            .check_program(&server, program("/b"))
+            .await
+            .is_err()
+    );
 }

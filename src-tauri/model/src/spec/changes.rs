@@ -46,6 +46,8 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         name,
         prefix,
         runtime_hint,
+        // What was hashed when it was accepted.
+        program_changes,
         // What may only be narrowed.
         enabled,
         lifecycle,
@@ -60,6 +62,7 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
     *name != accepted.name
         || *prefix != accepted.prefix
         || *runtime_hint != accepted.runtime_hint
+        || *program_changes != accepted.program_changes
         || *enabled && !accepted.enabled
         || lifecycle_rank(*lifecycle) > lifecycle_rank(accepted.lifecycle)
         || isolation_rank(*isolation) > isolation_rank(accepted.isolation)
@@ -208,6 +211,7 @@ mod tests {
             (json!({"name": "a"}), json!({"name": "b"})),
             (json!({}), json!({"prefix": ""})),
             (json!({}), json!({"runtime_hint": "npx"})),
+            (json!({}), json!({"program_changes": true})),
             (
                 json!({"fallback": ["a", "b"]}),
                 json!({"fallback": ["b", "a"]}),

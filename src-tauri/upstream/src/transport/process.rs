@@ -7,6 +7,7 @@
 mod environment;
 pub mod guard;
 mod login_path;
+pub mod program;
 pub mod runtime;
 #[cfg(unix)]
 mod unix;
@@ -17,7 +18,7 @@ mod windows;
 use std::{
     collections::BTreeMap,
     fmt, io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Stdio,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -209,7 +210,7 @@ async fn build_command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, Sp
         .cloned()
         .expect("build_environment sets PATH");
     let folder = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
-    let program = which::which_in(&launch.command, Some(&path), folder).map_err(|_| {
+    let program = find_program(&launch.command, &path, &folder).ok_or_else(|| {
         SpawnError::CommandNotFound {
             command: launch.command.clone(),
             path,
@@ -226,6 +227,11 @@ async fn build_command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, Sp
         command.current_dir(folder);
     }
     Ok(platform::in_own_tree(command))
+}
+
+/// Returns the file that a command starts.
+fn find_program(command: &str, path: &str, folder: &Path) -> Option<PathBuf> {
+    which::which_in(command, Some(path), folder).ok()
 }
 
 /// Runs work on a separate thread, which all such work shares, so that a server that writes without

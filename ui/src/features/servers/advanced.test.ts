@@ -26,6 +26,7 @@ describe("the advanced part of a server's form", () => {
     ).toBe(0);
     expect(toAdvancedSpec(defaults(), {}, true)).toEqual({
       lifecycle: "singleton",
+      program_changes: false,
       visibility: "visible",
       definitions: "ask",
       protocol_version: null,
@@ -51,6 +52,7 @@ describe("the advanced part of a server's form", () => {
   it("keeps every field of a spec on the way through the form", () => {
     const spec: Partial<ServerSpec> = {
       lifecycle: "transient",
+      program_changes: true,
       visibility: "deferred",
       definitions: "trust",
       protocol_version: "2025-06-18",

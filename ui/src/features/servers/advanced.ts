@@ -43,6 +43,8 @@ export interface ToolTimeout {
 
 export interface Advanced {
   lifecycle: Lifecycle;
+  /** Whether the program of a local server may be replaced without acceptance. */
+  programChanges: boolean;
   visibility: Visibility;
   definitions: DefinitionPolicy;
   /** The protocol revision; empty if Drawbridge negotiates it. */
@@ -79,6 +81,7 @@ export function toAdvanced(spec: Partial<ServerSpec>): Advanced {
     formatSeconds(spec.timeouts?.[`${name}_ms`], DEFAULT_SECONDS[name]);
   return {
     lifecycle: spec.lifecycle ?? "singleton",
+    programChanges: spec.program_changes ?? false,
     visibility: spec.visibility ?? "visible",
     definitions: spec.definitions ?? "ask",
     revision: spec.protocol_version ?? "",
@@ -142,6 +145,7 @@ export function toAdvancedSpec(
 ): Partial<ServerSpec> {
   const spec: Partial<ServerSpec> = {
     lifecycle: local ? form.lifecycle : "singleton",
+    program_changes: local && form.programChanges,
     visibility: form.visibility,
     definitions: form.definitions,
     protocol_version: form.revision === "" ? null : form.revision,
@@ -180,6 +184,7 @@ function toTimeouts(form: Advanced, base: Partial<ServerSpec>): Timeouts {
 export function countChanged(form: Advanced): number {
   const changes = [
     form.lifecycle !== "singleton",
+    form.programChanges,
     form.visibility !== "visible",
     form.definitions !== "ask",
     form.revision !== "",

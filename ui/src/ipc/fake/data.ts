@@ -86,6 +86,7 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
     file: `/home/ada/.local/share/drawbridge/servers/${id}.json`,
     acceptance: "accepted",
     identity: `1d-${id}`,
+    program: null,
     changes: [],
     foreign_secrets: [],
     state: "idle",

@@ -171,6 +171,10 @@ export const serverForm = {
       transientHint: "For programs that keep no state between calls, or that leak memory.",
       remote: "Lifecycle: only for local servers, because Drawbridge does not start remote ones.",
     },
+    programChanges: {
+      label: "The program changes",
+      hint: "Its program and scripts may be replaced without asking you again. For a server that you develop.",
+    },
     visibility: {
       label: "What clients see",
       visible: "Every tool",

@@ -43,6 +43,7 @@ export const servers = {
     edit: "Edit…",
     remove: "Remove…",
     acceptFirst: "Accept the server first.",
+    programChanges: "The program and its scripts may be replaced without asking you again.",
     enableFirst: "Enable the server first.",
     history: "History",
     tools: "Tools",
@@ -115,6 +116,12 @@ export const servers = {
 
   spec: {
     command: "Command",
+    program: "Program",
+    programNotFound: "not found",
+    programChanges: "may change",
+    hashOf: "SHA-256 of",
+    linksTo: "links to",
+    notReadable: "the file cannot be read",
     url: "URL",
     environment: "Environment",
     headers: "Headers",

@@ -229,6 +229,7 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         transport,
         protocol_version,
         runtime_hint,
+        program_changes,
         enabled,
         lifecycle,
         isolation,
@@ -252,6 +253,18 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
     }
     for (name, value) in env {
         line("  env", &format!("{name}={value}"));
+    }
+    if let Some(program) = &server.program {
+        line("program", program.path.as_deref().unwrap_or("(not found)"));
+        if let Some(target) = &program.link_target {
+            line("  links to", target);
+        }
+        for file in &program.files {
+            line("  SHA-256", &format!("{} of {}", file.sha256, file.path));
+        }
+    }
+    if *program_changes {
+        line("  changes", "a replaced program starts without asking");
     }
     if let Some(cwd) = cwd {
         line("folder", cwd);

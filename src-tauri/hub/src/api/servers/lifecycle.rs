@@ -11,11 +11,13 @@ use drawbridge_model::{
     audit::AuditKind,
     capability::CapabilityKind,
     ids::ServerId,
+    program::{Program, ProgramChange},
     protocol,
     spec::{OauthClient, RegisteredServer, ServerSpec},
 };
 use drawbridge_store::secrets::{self, Secret, SecretScope};
 use drawbridge_upstream::{Acceptances, Connected, Connector};
+use futures_util::future::BoxFuture;
 use serde_json::{json, value::RawValue};
 
 use super::{SecretValues, VerifiedView};
@@ -92,8 +94,8 @@ fn replace_with_references(
     values.into_iter().map(refer).collect()
 }
 
-/// Accepts the server as it is, with these secrets of other servers. A first sync runs in the
-/// background.
+/// Accepts the server as it is, with this program and these secrets of other servers. A first sync
+/// runs in the background.
 ///
 /// # Errors
 /// Returns an error if a secret of another server is not granted, or if the acceptance cannot be
@@ -101,9 +103,12 @@ fn replace_with_references(
 pub(super) async fn accept(
     hub: &Hub,
     server: &Arc<RegisteredServer>,
+    program: Option<Program>,
     granted_secrets: BTreeSet<String>,
 ) -> Result<(), ApiError> {
-    hub.registry.accept(server, granted_secrets).await?;
+    hub.registry
+        .accept(server, program, granted_secrets)
+        .await?;
     apply_acceptance(hub, server).await
 }
 
@@ -114,6 +119,7 @@ async fn apply_acceptance(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<(
         &json!({
             "server": server.id,
             "identity": server.identity,
+            "program": hub.registry.program(server),
             "granted_secrets": hub.registry.granted_secrets(&server.id),
         }),
     );
@@ -208,6 +214,15 @@ struct Verification(SecretScope);
 impl Acceptances for Verification {
     fn secret_scope(&self, _: &ServerId) -> SecretScope {
         self.0.clone()
+    }
+
+    /// A person asked for this very start.
+    fn check_program<'a>(
+        &'a self,
+        _: &'a RegisteredServer,
+        _: Program,
+    ) -> BoxFuture<'a, Result<(), ProgramChange>> {
+        Box::pin(async { Ok(()) })
     }
 }
 

@@ -20,13 +20,15 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
     let status = hub.pool.status(&server.id);
     let (state, reason, remedy) = server_state(hub, server);
     let tools = tools::server_tools(hub, server, &copy);
+    let program = hub.registry.program(server);
     ServerView {
         id: server.id.clone(),
         name: server.name().to_owned(),
         spec: server.spec.clone(),
         file: server.file.display().to_string(),
         acceptance: hub.registry.acceptance(server),
-        identity: Registry::offered_identity(server),
+        identity: Registry::offered_identity(server, program.as_ref()),
+        program,
         changes: hub.registry.list_changes(server),
         foreign_secrets: registry::foreign_secrets(&server.id, &server.spec),
         state,
@@ -93,7 +95,10 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
         ),
         AcceptanceState::Changed => status(
             ServerState::NeedsAcceptance,
-            "it has changed since you accepted it",
+            &hub.registry.program_change(&server.id).map_or_else(
+                || "it has changed since you accepted it".to_owned(),
+                |change| change.to_string(),
+            ),
             "Check what it would start now, then accept it.",
         ),
     }

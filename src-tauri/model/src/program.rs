@@ -1,0 +1,83 @@
+//! The program that a local server runs, as a person accepts it.
+
+use serde::{Deserialize, Serialize};
+
+/// The program of a local server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct Program {
+    /// The path that the command was found at; `None` if it was not found.
+    pub path: Option<String>,
+    /// The path after all links are followed, if it is another one.
+    pub link_target: Option<String>,
+    /// The files whose content a person accepts: the program, unless it is a well-known runtime such
+    /// as `node` or `npx`, and the scripts among the arguments.
+    pub files: Vec<ProgramFile>,
+}
+
+/// A file, by its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct ProgramFile {
+    pub path: String,
+    /// In hex; empty if the file cannot be read.
+    pub sha256: String,
+}
+
+/// Why a program is not the accepted one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramChange {
+    #[error("{path} was replaced since you accepted it")]
+    Replaced { path: String },
+    #[error("{path} is part of what the server runs now, and was not when you accepted it")]
+    Added { path: String },
+    #[error("{path} was part of what the server runs when you accepted it, and is missing now")]
+    Missing { path: String },
+    #[error("The command now starts {now} and not {accepted}, which you accepted")]
+    Moved { accepted: String, now: String },
+    #[error("The program {path} was not there when you accepted the server")]
+    Appeared { path: String },
+    #[error("The server was changed or removed while it started")]
+    NotAccepted,
+    #[error("The record of the accepted program cannot be read")]
+    Unreadable,
+}
+
+impl ProgramChange {
+    /// Compares the program that is about to start with the accepted one. A program that is missing
+    /// now differs from none, because it cannot start.
+    pub fn find(accepted: &Program, now: &Program) -> Option<Self> {
+        let path = now.path.as_ref()?;
+        let Some(accepted_path) = &accepted.path else {
+            return Some(Self::Appeared { path: path.clone() });
+        };
+        // Version managers change one of the two: the folder of the links, or their targets.
+        if accepted_path != path && accepted.real_path() != now.real_path() {
+            return Some(Self::Moved {
+                accepted: accepted_path.clone(),
+                now: path.clone(),
+            });
+        }
+        let replaced = accepted.files.iter().zip(&now.files);
+        let replaced = replaced
+            .filter(|(before, now)| before.sha256 != now.sha256)
+            .map(|(_, now)| Self::Replaced {
+                path: now.path.clone(),
+            });
+        let added = now.files.iter().skip(accepted.files.len());
+        let added = added.map(|file| Self::Added {
+            path: file.path.clone(),
+        });
+        let missing = accepted.files.iter().skip(now.files.len());
+        let missing = missing.map(|file| Self::Missing {
+            path: file.path.clone(),
+        });
+        replaced.chain(added).chain(missing).next()
+    }
+}
+
+impl Program {
+    fn real_path(&self) -> Option<&String> {
+        self.link_target.as_ref().or(self.path.as_ref())
+    }
+}

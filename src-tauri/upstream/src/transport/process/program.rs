@@ -1,0 +1,347 @@
+//! Identifies the program that a spec starts, so that a person can accept it and a replaced one is
+//! noticed.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fs,
+    path::{Path, PathBuf},
+    sync::{LazyLock, Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use drawbridge_model::{
+    digest,
+    program::{Program, ProgramFile},
+    spec::ServerSpec,
+};
+
+use super::{find_program, home_dir, login_path::login_path};
+
+/// Programs that run packages, images or scripts. A system upgrade replaces them, so that only their
+/// path counts.
+const RUNTIMES: &[&str] = &[
+    // Packages and images, which the arguments name.
+    "npx",
+    "npm",
+    "pnpm",
+    "pnpx",
+    "yarn",
+    "bunx",
+    "uv",
+    "uvx",
+    "pipx",
+    "dnx",
+    "docker",
+    "podman",
+    // Scripts.
+    "node",
+    "nodejs",
+    "deno",
+    "bun",
+    "python",
+    "pythonw",
+    "pypy",
+    "java",
+    "javaw",
+    "dotnet",
+    "ruby",
+    "perl",
+    "php",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "fish",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "env",
+];
+/// The endings of files that an interpreter or the system runs.
+const SCRIPT_ENDINGS: &[&str] = &[
+    "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "py", "pyw", "pyc", "pyz", "rb", "pl",
+    "php", "lua", "sh", "bash", "zsh", "fish", "ps1", "bat", "cmd", "exe", "jar", "dll", "wasm",
+];
+/// Options of runtimes whose value is the folder that later arguments are relative to.
+const FOLDER_OPTIONS: &[&str] = &[
+    "--directory",
+    "--project",
+    "--cwd",
+    "--prefix",
+    "--dir",
+    "-C",
+];
+
+/// The state of a file that changes with its content.
+#[derive(Clone, PartialEq)]
+struct Stamp {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// Device, inode and the time of the last change of either, where the system has them.
+    node: (u64, u64, i64, i64),
+}
+
+/// The digests of files that have not changed since they were read.
+static DIGESTS: LazyLock<Mutex<HashMap<PathBuf, (Stamp, String)>>> = LazyLock::new(Mutex::default);
+
+/// Returns the program that a spec starts now; `None` for a remote server.
+pub async fn identify(spec: &ServerSpec) -> Option<Program> {
+    let command = spec.command.clone()?;
+    let path = match spec.env.get("PATH") {
+        Some(path) => path.clone(),
+        None => login_path().await.to_owned(),
+    };
+    let folder = spec.cwd.as_ref().map(PathBuf::from).or_else(home_dir);
+    let (args, program_changes) = (spec.args.clone(), spec.program_changes);
+    let identified = tokio::task::spawn_blocking(move || {
+        let folder = folder.unwrap_or_else(|| PathBuf::from("."));
+        let Some(program) = find_program(&command, &path, &folder) else {
+            return Program {
+                path: None,
+                link_target: None,
+                files: Vec::new(),
+            };
+        };
+        let files = if program_changes {
+            Vec::new()
+        } else {
+            list_files(&program, &args, &folder)
+        };
+        let target = fs::canonicalize(&program).ok();
+        Program {
+            path: Some(program.display().to_string()),
+            link_target: target
+                .filter(|target| *target != program)
+                .map(|target| target.display().to_string()),
+            files: files
+                .into_iter()
+                .map(|file| ProgramFile {
+                    sha256: digest_of(&file),
+                    path: file.display().to_string(),
+                })
+                .collect(),
+        }
+    });
+    Some(
+        identified
+            .await
+            .expect("identifying a program does not panic"),
+    )
+}
+
+/// Returns the files whose content counts: the program, unless it is a runtime, and the scripts among
+/// the arguments.
+fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![folder.to_owned()];
+    let mut files = Vec::new();
+    let is_runtime = is_runtime(program);
+    if !is_runtime {
+        files.push(program.to_owned());
+    }
+    let mut expects_script = is_runtime;
+    let mut is_folder = false;
+    for arg in args {
+        let (option, value) = match arg.split_once('=') {
+            Some((option, value)) if option.starts_with('-') => (option, value),
+            _ => ("", arg.as_str()),
+        };
+        if is_folder || FOLDER_OPTIONS.contains(&option) {
+            folders.push(folder.join(value));
+            is_folder = false;
+            continue;
+        }
+        is_folder = FOLDER_OPTIONS.contains(&value);
+        let is_script = Path::new(value)
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .is_some_and(|ending| SCRIPT_ENDINGS.contains(&ending.to_lowercase().as_str()));
+        // The first argument of a runtime may be a script without an ending.
+        let is_first = expects_script && !arg.starts_with('-');
+        expects_script &= !is_first;
+        if is_script || is_first {
+            let found = folders.iter().map(|folder| folder.join(value));
+            files.extend(found.filter(|file| file.is_file()));
+        }
+    }
+    // An absolute path is the same in each folder.
+    let mut seen = BTreeSet::new();
+    files.retain(|file| seen.insert(file.clone()));
+    files
+}
+
+fn is_runtime(program: &Path) -> bool {
+    let name = program.file_name().map(|name| name.to_string_lossy());
+    let name = name.unwrap_or_default().to_lowercase();
+    let name = [".exe", ".cmd", ".bat"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(&name);
+    // As in `python3.11`.
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    RUNTIMES.contains(&name)
+}
+
+/// Returns the digest of a file, from memory if the file has not changed; an empty text if it cannot
+/// be read.
+fn digest_of(file: &Path) -> String {
+    let Ok(metadata) = fs::metadata(file) else {
+        return String::new();
+    };
+    let stamp = stamp(&metadata);
+    let known = digests().get(file).cloned();
+    if let Some((_, digest)) = known.filter(|(known, _)| *known == stamp) {
+        return digest;
+    }
+    let Ok(digest) = fs::File::open(file).and_then(digest::sha256_reader) else {
+        return String::new();
+    };
+    digests().insert(file.to_owned(), (stamp, digest.clone()));
+    digest
+}
+
+fn digests() -> std::sync::MutexGuard<'static, HashMap<PathBuf, (Stamp, String)>> {
+    DIGESTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn stamp(metadata: &fs::Metadata) -> Stamp {
+    #[cfg(unix)]
+    let node = {
+        use std::os::unix::fs::MetadataExt;
+        (
+            metadata.dev(),
+            metadata.ino(),
+            metadata.ctime(),
+            metadata.ctime_nsec(),
+        )
+    };
+    #[cfg(not(unix))]
+    let node = (0, 0, 0, 0);
+    Stamp {
+        size: metadata.len(),
+        modified: metadata.modified().ok(),
+        node,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use drawbridge_model::program::ProgramChange;
+
+    use super::*;
+
+    fn write_program(file: &Path, text: &str) {
+        fs::write(file, text).expect("write");
+        fs::set_permissions(file, fs::Permissions::from_mode(0o700)).expect("make executable");
+    }
+
+    fn spec(command: &Path, args: &[&str]) -> ServerSpec {
+        ServerSpec {
+            command: Some(command.display().to_string()),
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+            cwd: command.parent().map(|folder| folder.display().to_string()),
+            ..ServerSpec::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_replaced_program_or_script_differs_and_a_replaced_runtime_does_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| folder.path().join(name);
+        fs::create_dir(file("project")).expect("create");
+        let names = [
+            "server",
+            "python3.11",
+            "npx",
+            "uv",
+            "script.py",
+            "script",
+            "data.db",
+            "project/main.py",
+        ];
+        for name in names {
+            write_program(&file(name), "1");
+        }
+        let changing = ServerSpec {
+            program_changes: true,
+            ..spec(&file("server"), &["script.py"])
+        };
+        let with_args = |command: &str, args: &[&str]| spec(&file(command), args);
+        let cases = [
+            (with_args("server", &["data.db"]), "server", true),
+            (with_args("server", &["data.db"]), "data.db", false),
+            (
+                with_args("server", &["run", "script.py"]),
+                "script.py",
+                true,
+            ),
+            (with_args("python3.11", &["-u", "script"]), "script", true),
+            (
+                with_args("python3.11", &["-u", "script"]),
+                "python3.11",
+                false,
+            ),
+            (
+                with_args("python3.11", &["script", "data.db"]),
+                "data.db",
+                false,
+            ),
+            (with_args("npx", &["tsx", "script.py"]), "script.py", true),
+            (with_args("npx", &["pkg@1", "data.db"]), "data.db", false),
+            (with_args("npx", &["pkg@1"]), "npx", false),
+            (
+                with_args("uv", &["--directory", "project", "run", "main.py"]),
+                "project/main.py",
+                true,
+            ),
+            (
+                with_args(
+                    "uv",
+                    &["--directory=project", "run", "x", "--db", "data.db"],
+                ),
+                "data.db",
+                false,
+            ),
+            (changing.clone(), "server", false),
+            (changing, "script.py", false),
+        ];
+        for (number, (spec, replaced, differs)) in cases.into_iter().enumerate() {
+            let before = identify(&spec).await.expect("a local server");
+            assert_eq!(identify(&spec).await.as_ref(), Some(&before));
+            write_program(&file(replaced), &format!("new {number}"));
+            let now = identify(&spec).await.expect("a local server");
+            let change = ProgramChange::find(&before, &now);
+            assert_eq!(change.is_some(), differs, "{spec:?} {replaced}: {change:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_program_may_move_behind_its_link_or_its_link_may_move() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = |name: &str| folder.path().join(name);
+        for name in ["one", "two"] {
+            fs::create_dir(file(name)).expect("create");
+            write_program(&file(name).join("node"), name);
+        }
+        let link = |target: &str, name: &str| {
+            let _ = fs::remove_file(file(name));
+            std::os::unix::fs::symlink(file(target).join("node"), file(name)).expect("link");
+        };
+        link("one", "node");
+        let accepted = identify(&spec(&file("node"), &[])).await.expect("local");
+        let find = async |command: &str| {
+            let now = identify(&spec(&file(command), &[])).await.expect("local");
+            ProgramChange::find(&accepted, &now)
+        };
+        assert_eq!(find("one/node").await, None);
+        link("two", "node");
+        assert_eq!(find("node").await, None);
+        assert!(matches!(
+            find("two/node").await,
+            Some(ProgramChange::Moved { .. })
+        ));
+        fs::remove_file(file("node")).expect("remove");
+        assert_eq!(find("node").await, None, "it cannot start");
+    }
+}
