@@ -1,7 +1,13 @@
 //! The audit: changes of the records are detected, and the audit can be exported.
 
-use drawbridge_tests::{Home, Hub, paths};
+use drawbridge_tests::{
+    Home, Hub,
+    http::{Request, Url},
+    hub, paths,
+    wait::{some_if, wait_until},
+};
 use nix::sys::signal::Signal;
+use serde_json::Value;
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
 /// Changes the database as an attacker without the key can.
@@ -60,10 +66,9 @@ fn verification_finds_the_position_of_a_forged_call() {
     );
     assert_eq!(offline.stderr(), changed.stderr());
     let json_output = home.cli(&["audit", "verify", "--json"]);
-    let report: serde_json::Value =
-        serde_json::from_str(&json_output.stdout()).expect("one JSON document");
+    let report: Value = serde_json::from_str(&json_output.stdout()).expect("one JSON document");
     let calls = home.cli(&["audit", "export"]).expect_success().stdout();
-    let third: serde_json::Value =
+    let third: Value =
         serde_json::from_str(calls.lines().nth(2).expect("a third entry")).expect("JSON");
     assert_eq!(
         report["broken"]["seq"], third["seq"],
@@ -165,5 +170,133 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
             .lines()
             .all(|line| line.contains(r#""arguments_digest":"#) && line.contains(r#""hash":"#)),
         "{lines}"
+    );
+}
+
+/// Makes calls, and ends the hub with that signal after the end of the audit is saved.
+fn make_calls_and_stop(home: &Home, count: u32, signal: Signal) {
+    let hub = Hub::serve(home);
+    let head = home.data_dir().join("audit.head");
+    let read_head = || -> u32 {
+        let text = std::fs::read_to_string(&head).expect("the head file");
+        let number = text.split(' ').next().expect("a number");
+        number.parse().expect("a number")
+    };
+    let before = read_head();
+    let client = hub.connect_client(&format!("desk-{count}"));
+    for _ in 0..count {
+        client.call("probe__echo", "{}");
+    }
+    // Each call has two entries.
+    wait_until("the end of the audit is saved", || {
+        some_if(read_head() >= before + 2 * count)
+    });
+    hub.stop(signal);
+}
+
+#[test]
+fn an_older_database_and_a_lost_log_are_detected_and_a_crash_is_not_reported() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "allow");
+    hub.stop(Signal::SIGTERM);
+    make_calls_and_stop(&home, 3, Signal::SIGKILL);
+    home.cli(&["audit", "verify"]).expect_success();
+
+    let database = home.data_dir().join("drawbridge.db");
+    let copy = home.file("copy.db");
+    run_sql(&home, "PRAGMA wal_checkpoint(TRUNCATE)");
+    std::fs::copy(&database, &copy).expect("copy the database");
+    make_calls_and_stop(&home, 5, Signal::SIGTERM);
+    home.cli(&["audit", "verify"]).expect_success();
+    let latest = home.file("latest.db");
+    run_sql(&home, "PRAGMA wal_checkpoint(TRUNCATE)");
+    std::fs::copy(&database, &latest).expect("copy the database");
+    let head = std::fs::read(home.data_dir().join("audit.head")).expect("the head file");
+    std::fs::copy(&copy, &database).expect("put the copy back");
+    let verified = home.cli(&["audit", "verify"]);
+    assert_eq!(verified.exit_code(), 1);
+    assert!(
+        verified
+            .stderr()
+            .contains("the database is older than the file audit.head: ")
+            && verified.stderr().contains("are missing"),
+        "{}",
+        verified.stderr()
+    );
+
+    for rest in ["drawbridge.db-wal", "drawbridge.db-shm"] {
+        let _ = std::fs::remove_file(home.data_dir().join(rest));
+    }
+    std::fs::copy(&latest, &database).expect("restore the database");
+    std::fs::write(home.data_dir().join("audit.head"), head).expect("restore the file");
+    home.cli(&["audit", "verify"]).expect_success();
+    make_calls_and_stop(&home, 7, Signal::SIGKILL);
+    std::fs::remove_file(home.data_dir().join("drawbridge.db-wal")).expect("remove the log");
+    let verified = home.cli(&["audit", "verify"]);
+    assert_eq!(verified.exit_code(), 1);
+    assert!(
+        verified.stderr().contains("the database is older"),
+        "{}",
+        verified.stderr()
+    );
+    let broken = home
+        .cli(&["audit", "list", "--kind", "broken", "--json"])
+        .expect_json();
+    assert_eq!(
+        broken["entries"].as_array().map(Vec::len),
+        Some(1),
+        "{broken}"
+    );
+}
+
+#[test]
+fn unknown_tokens_and_changes_by_hand_are_listed() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let send = |path: &str, headers: &[(&str, &str)], body: &str| {
+        let url = Url::parse(&hub.url).with_path(path);
+        let request = Request {
+            method: "POST",
+            url: &url,
+            headers,
+            body: body.as_bytes(),
+        };
+        request.send().expect("an answer").status
+    };
+    let json = ("Content-Type", "application/json");
+    for path in ["/mcp", "/api/verbs/servers.list", "/sse"] {
+        let guess = ("Authorization", "Bearer guess");
+        let status = send(path, &[guess, json], "{}");
+        assert!([401, 405].contains(&status), "{path}: {status}");
+    }
+    assert_eq!(send("/api/login", &[json], r#"{"code":"guess"}"#), 401);
+    hub::write_spec(&home, "dropped", r#"{"command":"true"}"#);
+    let list = |kind: &str| {
+        let page = home
+            .cli(&["audit", "list", "--kind", kind, "--json"])
+            .expect_json();
+        let entries = page["entries"].as_array().expect("entries").clone();
+        entries
+            .into_iter()
+            .map(|entry| entry["body"].clone())
+            .collect::<Vec<Value>>()
+    };
+    let added = wait_until("the file is recorded", || list("server_added").pop());
+    assert_eq!(
+        (&added["server"], &added["by"]),
+        (&Value::from("dropped"), &Value::from("file"))
+    );
+    assert_eq!(list("token_refused").len(), 1, "the others follow later");
+    assert_eq!(list("browser_refused").len(), 1);
+    hub.stop(Signal::SIGTERM);
+    let refused = list("token_refused");
+    let counts = refused.iter().filter_map(|body| body["count"].as_u64());
+    assert!(counts.sum::<u64>() >= 2, "{refused:?}");
+    let text = home.cli(&["audit", "list"]).expect_success().stdout();
+    assert!(
+        text.contains("server_added") && !text.contains("guess"),
+        "{text}"
     );
 }

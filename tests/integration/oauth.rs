@@ -30,6 +30,15 @@ fn read_sign_in_url(process: &mut Process) -> String {
     process.read_line()
 }
 
+/// Returns the details of the audit's entries of that kind, newest first.
+fn list_entries(home: &Home, kind: &str) -> Vec<Value> {
+    let page = home
+        .cli(&["audit", "list", "--kind", kind, "--json"])
+        .expect_json();
+    let entries = page["entries"].as_array().expect("entries");
+    entries.iter().map(|entry| entry["body"].clone()).collect()
+}
+
 /// Adds the server and signs in through the command line.
 fn sign_in(home: &Home, hub: &Hub<'_>, remote: &ProtectedServer) {
     home.cli(&["servers", "add", "protected", "--url", &remote.server])
@@ -498,6 +507,13 @@ fn a_failed_refresh_requires_a_new_sign_in() {
         read_keyring_values(&desktop, "oauth:tokens:").is_empty(),
         "useless tokens are deleted"
     );
+    let [signed_out] = &list_entries(&desktop, "signed_out")[..] else {
+        panic!("the audit has one sign-out")
+    };
+    assert_eq!(
+        signed_out["reason"],
+        "the authorization server refused to renew the token"
+    );
 }
 
 #[test]
@@ -510,6 +526,17 @@ fn signing_out_deletes_the_tokens_and_calls_fail() {
         .cli(&["servers", "sign-out", "protected"])
         .expect_success();
     assert!(read_keyring_values(&desktop, "oauth:tokens:").is_empty());
+    let signed_in = list_entries(&desktop, "signed_in");
+    let signed_out = list_entries(&desktop, "signed_out");
+    assert_eq!(signed_in[0]["server"], "protected");
+    assert_eq!(
+        signed_out,
+        [json!({
+            "url": signed_in[0]["url"],
+            "issuer": signed_in[0]["issuer"],
+            "reason": "a person signed out",
+        })]
+    );
     wait_until("the server needs a sign-in again", || {
         some_if(hub.show_server("protected")["state"] == "needs_sign_in")
     });

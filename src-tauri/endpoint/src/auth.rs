@@ -70,11 +70,10 @@ pub(crate) async fn require_administrator(
 
 fn client_by_token(state: &ListenerState, headers: &HeaderMap) -> Result<ClientName, Refusal> {
     let token = bearer_token(headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
-    state
-        .hub
-        .access()
-        .find_client(token)
-        .ok_or_else(|| Refusal::invalid_token(WRONG_CLIENT_TOKEN))
+    state.hub.access().find_client(token).ok_or_else(|| {
+        state.hub.record_unknown_token(token);
+        Refusal::invalid_token(WRONG_CLIENT_TOKEN)
+    })
 }
 
 async fn client_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<ClientName, Refusal> {
@@ -110,10 +109,15 @@ fn check_administrator(
                 "a client's token does not give access to this path; send the administrator's token",
             ))
         } else {
+            state.hub.record_unknown_token(token);
             Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
         };
     }
-    if !cookie_token(headers).is_some_and(|token| access.is_admin(token)) {
+    let cookie = cookie_token(headers);
+    if !cookie.is_some_and(|token| access.is_admin(token)) {
+        if let Some(token) = cookie {
+            state.hub.record_unknown_token(token);
+        }
         return Err(Refusal::no_token(NO_ADMIN_TOKEN));
     }
     if method != Method::GET && !is_json(headers) {

@@ -11,6 +11,7 @@ use std::{
 };
 
 use drawbridge_model::{
+    audit::AuditKind,
     clock,
     event::{Event, Events},
     ids::ClientName,
@@ -18,6 +19,7 @@ use drawbridge_model::{
 };
 use drawbridge_store::{Store, StoreError, table::client::ClientRow};
 use hmac::{Hmac, KeyInit, Mac};
+use serde_json::json;
 use sha2::Sha256;
 
 use browser_tokens::BrowserTokens;
@@ -108,6 +110,16 @@ impl Access {
             .map(|row| row.name.clone())
     }
 
+    /// Returns the revoked client that owned the token, if there is one.
+    pub fn find_revoked_client(&self, token: &str) -> Option<ClientName> {
+        let hmac = self.key.hmac(token);
+        let clients = self.lock();
+        let mut revoked = clients.values().filter(|row| row.revoked_at.is_some());
+        revoked
+            .find(|row| row.token_hmac.as_ref() == Some(&hmac))
+            .map(|row| row.name.clone())
+    }
+
     /// Returns whether the token is the admin token, or was given to a browser for a code.
     pub fn is_admin(&self, token: &str) -> bool {
         let hmac = self.key.hmac(token);
@@ -152,7 +164,7 @@ impl Access {
         if self.is_admin(&token) || self.find_client(&token).is_some_and(|owner| owner != *name) {
             return Err(AccessError::TokenTaken);
         }
-        self.put_client(new_client(name, Some(self.key.hmac(&token))))
+        self.add_client(new_client(name, Some(self.key.hmac(&token))))
             .await?;
         Ok(token)
     }
@@ -171,7 +183,7 @@ impl Access {
         if self.is_admitted(name)? {
             return Ok(());
         }
-        Ok(self.put_client(new_client(name, None)).await?)
+        Ok(self.add_client(new_client(name, None)).await?)
     }
 
     /// Returns whether the client is known.
@@ -208,13 +220,25 @@ impl Access {
         let _one_at_a_time = self.write_lock.lock().await;
         let row = self.lock().get(name).cloned();
         let mut row = row.ok_or_else(|| AccessError::Unknown(name.clone()))?;
-        row.revoked_at.get_or_insert_with(clock::now);
-        Ok(self.put_client(row).await?)
+        if row.revoked_at.is_none() {
+            row.revoked_at = Some(clock::now());
+            self.put_client(row).await?;
+            self.store
+                .append_audit(AuditKind::ClientRevoked, &json!({ "client": name }));
+        }
+        Ok(())
     }
 
     /// Returns all clients, by name.
     pub fn clients(&self) -> Vec<ClientRow> {
         self.lock().values().cloned().collect()
+    }
+
+    async fn add_client(&self, row: ClientRow) -> Result<(), StoreError> {
+        let note = json!({ "client": row.name, "has_token": row.token_hmac.is_some() });
+        self.put_client(row).await?;
+        self.store.append_audit(AuditKind::ClientAdded, &note);
+        Ok(())
     }
 
     async fn put_client(&self, row: ClientRow) -> Result<(), StoreError> {

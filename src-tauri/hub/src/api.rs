@@ -8,6 +8,8 @@
 pub mod approvals;
 pub mod audit;
 #[cfg(test)]
+pub(crate) mod audited;
+#[cfg(test)]
 mod bindings;
 pub mod calls;
 pub mod clients;
@@ -79,7 +81,7 @@ macro_rules! verbs {
 }
 
 // The only list of the verbs. The build script of the desktop app reads the names from these lines
-// and writes the permissions of the windows.
+// and writes the permissions of the windows. `audited.rs` says what the audit has about each of them.
 verbs! {
     "approvals.list" => approvals::ListApprovals,
     "approvals.show" => approvals::ShowApproval,
@@ -88,6 +90,7 @@ verbs! {
     "approvals.allow_retry" => approvals::AllowRetry,
     "approvals.preview" => approvals::PreviewVerdict,
     "audit.verify" => audit::VerifyAudit,
+    "audit.list" => audit::ListAudit,
     "audit.export" => audit::ExportAudit,
     "calls.list" => calls::ListCalls,
     "calls.show" => calls::ShowCall,

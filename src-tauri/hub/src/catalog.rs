@@ -643,6 +643,7 @@ impl Catalog {
         let after = before.after_sync(&server, row, offered);
         self.store_sync(&server, &after).await?;
         report_unaccepted(&server, &before, &after, &self.store);
+        record_accepted(&server, &before, &after, &self.store);
         log_excluded(
             self.pool.connector().logs(),
             id,
@@ -922,6 +923,35 @@ fn report_unaccepted(
         let note = json!({ "server": id, "more": more });
         store.append_audit(AuditKind::DefinitionChanged, &note);
     }
+}
+
+/// Records the definitions that count as accepted since a sync although no person has decided on
+/// each of them.
+fn record_accepted(
+    server: &RegisteredServer,
+    before: &ServerCopy,
+    after: &ServerCopy,
+    store: &Store,
+) {
+    let mut accepted: Vec<_> = after
+        .definitions()
+        .filter(|(kind, definition)| {
+            after.accepted.contains(*kind, definition)
+                && !before.accepted.contains(*kind, definition)
+        })
+        .map(|(kind, definition)| definition_id(kind, definition))
+        .collect();
+    if accepted.is_empty() {
+        return;
+    }
+    let more = accepted.len().saturating_sub(MAX_LOGGED);
+    accepted.truncate(MAX_LOGGED);
+    let by = match server.spec.definitions {
+        DefinitionPolicy::Trust => "trust",
+        DefinitionPolicy::Ask | DefinitionPolicy::Keep => "first_sync",
+    };
+    let note = json!({ "server": server.id, "by": by, "definitions": accepted, "more": more });
+    store.append_audit(AuditKind::DefinitionAccepted, &note);
 }
 
 /// Logs the entries of a server's lists that are excluded now and were not before.

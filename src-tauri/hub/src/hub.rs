@@ -2,7 +2,9 @@
 //! also uses the methods of this file.
 
 pub mod methods;
+mod refusals;
 mod retention;
+mod spec_record;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +24,7 @@ use drawbridge_model::{
     ids::{ClientName, ServerId},
     listener::ListenerHealth,
     protocol::{self, ClientHello, headers::HeaderParam},
-    spec::RegisteredServer,
+    spec::{RegisteredServer, ServerSpec},
 };
 use drawbridge_sessions::{
     ClientHandle, ClientRequest, ClientScope, ClientSession, ClientSessions, PendingInputs,
@@ -48,14 +50,17 @@ use tokio::{
 use url::Url;
 
 use crate::{
-    access::Access,
+    access::{Access, AccessError},
     catalog::{Catalog, KindChanges, Profiles},
     error::ApiError,
     pipeline::{ClientRequests, Pipeline},
     policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
-    registry::{Registry, Watch},
+    registry::{Registry, RegistryError, Watch},
     router::Router,
 };
+
+use refusals::Refusals;
+use spec_record::SpecRecord;
 
 /// The engine: servers, clients, policy and records of one data folder.
 pub struct Hub {
@@ -81,8 +86,11 @@ pub struct Hub {
     pending_inputs: PendingInputs,
     guard: Guard,
     listeners: Mutex<Vec<ListenerHealth>>,
+    spec_record: SpecRecord,
     /// The clients whose tokens were refused within the last minute.
     recently_refused: Mutex<BTreeMap<ClientName, Instant>>,
+    unknown_tokens: Refusals,
+    refused_codes: Refusals,
     background: Mutex<Background>,
     pub(crate) journal: Journal,
 }
@@ -229,7 +237,10 @@ impl Hub {
             router,
             pending_inputs: PendingInputs::default(),
             listeners: Mutex::default(),
+            spec_record: SpecRecord::load(store.clone()).await?,
             recently_refused: Mutex::default(),
+            unknown_tokens: Refusals::new(store.clone(), AuditKind::TokenRefused),
+            refused_codes: Refusals::new(store.clone(), AuditKind::BrowserRefused),
             background: Mutex::default(),
             journal,
             data_dir,
@@ -249,6 +260,9 @@ impl Hub {
             gate,
             guard,
         });
+        // Files may have been changed while Drawbridge did not run.
+        let writer = hub.spec_record.writer().await;
+        writer.record_files(&hub.registry.specs()).await;
         tasks.spawn(handle_spec_changes(Arc::downgrade(&hub), spec_changes));
         tasks.spawn(notify_list_changes(
             Arc::downgrade(&hub),
@@ -304,6 +318,37 @@ impl Hub {
         }
     }
 
+    /// Writes a server's spec for a person, and records the change in the audit. If
+    /// `granted_secrets` is given, the spec is accepted with these secrets of other servers.
+    ///
+    /// # Errors
+    /// Returns an error in the same cases as [`Registry::write_accepted`].
+    pub(crate) async fn write_spec(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+        granted_secrets: Option<BTreeSet<String>>,
+    ) -> Result<Arc<RegisteredServer>, RegistryError> {
+        let writer = self.spec_record.writer().await;
+        let server = match granted_secrets {
+            Some(granted) => self.registry.write_accepted(id, spec, granted).await?,
+            None => self.registry.write(id, spec)?,
+        };
+        writer.record_change(id, &self.registry.specs()).await;
+        Ok(server)
+    }
+
+    /// Removes a server's spec for a person, and records the change in the audit.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be removed.
+    pub(crate) async fn remove_spec(&self, id: &ServerId) -> Result<(), RegistryError> {
+        let writer = self.spec_record.writer().await;
+        self.registry.remove(id)?;
+        writer.record_change(id, &self.registry.specs()).await;
+        Ok(())
+    }
+
     /// Ends a server's session. If the server may run and an endpoint serves this hub, a new
     /// session then reads its tools.
     pub(crate) async fn reconnect_server(&self, server: &RegisteredServer, why: &str) {
@@ -353,12 +398,47 @@ impl Hub {
     /// Returns an error if the client of this name was revoked (`forbidden`), and if the name is
     /// invalid.
     pub async fn admit_local_client(&self, name: &ClientName) -> Result<(), ApiError> {
-        Ok(self.access.admit_local(name).await?)
+        let admitted = self.access.admit_local(name).await;
+        if let Err(AccessError::Revoked(_)) = &admitted {
+            self.record_refusal(name, "the client was revoked");
+        }
+        Ok(admitted?)
     }
 
-    /// Records that a client's token was refused at a path that requires the administrator's token,
-    /// at most once a minute per client.
+    /// Exchanges a one-time code for a browser's token, and records in the audit whether it was
+    /// valid.
+    pub fn sign_in_browser(&self, code: &str) -> Option<String> {
+        let token = self.access.redeem_browser_code(code);
+        match token {
+            Some(_) => self
+                .store
+                .append_audit(AuditKind::BrowserSignedIn, &json!({})),
+            None => self.record_refused_code(),
+        }
+        token
+    }
+
+    /// Records that a browser's sign-in was refused.
+    pub fn record_refused_code(&self) {
+        self.refused_codes.add();
+    }
+
+    /// Records that a token was refused that belongs to no client and no administrator. If it
+    /// belonged to a client that was revoked, the entry has its name.
+    pub fn record_unknown_token(&self, token: &str) {
+        match self.access.find_revoked_client(token) {
+            Some(client) => self.record_refusal(&client, "the client was revoked"),
+            None => self.unknown_tokens.add(),
+        }
+    }
+
+    /// Records that a client's token was refused at an address for administrators.
     pub fn record_refused_token(&self, client: &ClientName) {
+        self.record_refusal(client, "the address is for administrators");
+    }
+
+    /// Records that a client's token was refused, at most once a minute per client.
+    fn record_refusal(&self, client: &ClientName, why: &str) {
         let mut refused = self
             .recently_refused
             .lock()
@@ -366,8 +446,8 @@ impl Hub {
         refused.retain(|_, at| at.elapsed() < Duration::from_secs(60));
         if !refused.contains_key(client) {
             refused.insert(client.clone(), Instant::now());
-            self.store
-                .append_audit(AuditKind::TokenRefused, &json!({ "client": client }));
+            let note = json!({ "client": client, "reason": why });
+            self.store.append_audit(AuditKind::TokenRefused, &note);
         }
     }
 
@@ -647,6 +727,8 @@ impl Hub {
         let guard = self.guard.clone();
         let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
         tracing::info!("hub ended");
+        self.unknown_tokens.append();
+        self.refused_codes.append();
         self.journal.close().await;
         self.store.close().await;
         self.logs.close().await;
@@ -661,7 +743,10 @@ async fn handle_spec_changes(hub: Weak<Hub>, changes: DirtySet<ServerId>) {
     loop {
         changes.wait().await;
         let Some(hub) = hub.upgrade() else { return };
-        hub.apply_spec_changes(&changes.take()).await;
+        let ids = changes.take();
+        let writer = hub.spec_record.writer().await;
+        writer.record_files(&hub.registry.specs()).await;
+        hub.apply_spec_changes(&ids).await;
     }
 }
 

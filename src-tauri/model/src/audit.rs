@@ -3,54 +3,84 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{call::Call, ids::Timestamp};
+use super::{
+    call::Call,
+    ids::{CallId, Timestamp},
+};
 
-/// The kind of an entry of the audit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditKind {
-    /// The chain begins here.
-    Began,
-    /// When a hub started, it found that the chain was not as the previous hub had left it.
-    Broken,
-    /// A call was decided.
-    Decided,
-    /// A call ended.
-    Ended,
-    PolicyChanged,
-    ServerAccepted,
-    /// A server offers a new definition, or another one than the accepted one. The definition is
-    /// hidden until it is accepted, unless the spec says otherwise.
-    DefinitionChanged,
-    DefinitionAccepted,
-    /// All calls were paused.
-    Paused,
-    Resumed,
-    /// A client's token was refused at a path that requires the administrator's token.
-    TokenRefused,
-    /// Older entries were removed, as the settings demand. This entry states where the chain begins
-    /// now.
-    Pruned,
+/// Declares each kind once, with the text that the store, the API and the command line have for it.
+macro_rules! audit_kinds {
+    ($($(#[$comment:meta])* $kind:ident = $name:literal,)+) => {
+        /// The kind of an entry of the audit.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+        pub enum AuditKind {
+            $($(#[$comment])* #[serde(rename = $name)] $kind,)+
+        }
+
+        impl AuditKind {
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// Returns the text that the store holds for this kind.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl AuditKind {
-    /// Returns the text that the store holds for this kind.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Began => "began",
-            Self::Broken => "broken",
-            Self::Decided => "decided",
-            Self::Ended => "ended",
-            Self::PolicyChanged => "policy_changed",
-            Self::ServerAccepted => "server_accepted",
-            Self::DefinitionChanged => "definition_changed",
-            Self::DefinitionAccepted => "definition_accepted",
-            Self::Paused => "paused",
-            Self::Resumed => "resumed",
-            Self::TokenRefused => "token_refused",
-            Self::Pruned => "pruned",
-        }
-    }
+audit_kinds! {
+    /// The chain begins here.
+    Began = "began",
+    /// A hub found at its start that the chain was not as the previous hub had left it.
+    Broken = "broken",
+    /// A call was decided.
+    Decided = "decided",
+    /// A call ended.
+    Ended = "ended",
+    PolicyChanged = "policy_changed",
+    /// A server's spec file was added, changed or removed, by a person or by another program.
+    ServerAdded = "server_added",
+    ServerChanged = "server_changed",
+    ServerRemoved = "server_removed",
+    ServerAccepted = "server_accepted",
+    /// A server offers a new definition, or another one than the accepted one. The definition is
+    /// hidden until it is accepted, unless the spec says otherwise.
+    DefinitionChanged = "definition_changed",
+    DefinitionAccepted = "definition_accepted",
+    /// A spec that is not saved was started once, because a person verified it.
+    SpecVerified = "spec_verified",
+    /// A person allowed a retry of a request that had timed out.
+    RetryAllowed = "retry_allowed",
+    /// All calls were paused.
+    Paused = "paused",
+    Resumed = "resumed",
+    ClientAdded = "client_added",
+    ClientRevoked = "client_revoked",
+    /// A profile was saved, removed or assigned to a client.
+    ProfileChanged = "profile_changed",
+    /// Settings were changed. Changes of the policy's defaults and of the pause have kinds of their
+    /// own.
+    SettingsChanged = "settings_changed",
+    /// A value was stored in the keyring, or removed from it. The entry has the name only.
+    SecretSet = "secret_set",
+    SecretRemoved = "secret_removed",
+    /// A person signed in to a remote server.
+    SignedIn = "signed_in",
+    /// The tokens for a remote server were deleted.
+    SignedOut = "signed_out",
+    /// A browser exchanged a one-time code for a token that gives access to the screens.
+    BrowserSignedIn = "browser_signed_in",
+    /// A browser sent a code that was used, expired or never issued, or sent too many codes.
+    BrowserRefused = "browser_refused",
+    /// A token was refused: a client's at an address for administrators, one that was revoked, or
+    /// one that is unknown.
+    TokenRefused = "token_refused",
+    /// Older entries were removed, as the settings demand. This entry states where the chain begins
+    /// now.
+    Pruned = "pruned",
 }
 
 /// The result of verifying the audit.
@@ -75,6 +105,21 @@ pub struct AuditBreak {
     pub seq: u32,
     /// The reason in plain words, with the call that the entry is about, if it is known.
     pub why: String,
+}
+
+/// An entry of the audit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct AuditEntryView {
+    /// The number of the entry in the chain.
+    pub seq: u32,
+    pub at: Timestamp,
+    pub kind: AuditKind,
+    /// The call, if the entry concerns one.
+    pub call: Option<CallId>,
+    /// The details, an object whose members depend on the kind; null if the entry concerns a call.
+    #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
+    pub body: serde_json::Value,
 }
 
 /// A call with its part of the audit.

@@ -354,6 +354,11 @@ impl Journal {
                 kind,
                 body,
             });
+        } else {
+            tracing::error!(
+                "the audit lacks an entry '{}', because too many wait to be written: {body}",
+                kind.as_str()
+            );
         }
         self.announce(&mut pending);
     }

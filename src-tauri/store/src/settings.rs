@@ -49,6 +49,15 @@ impl SettingValue for Duration {
     }
 }
 
+/// A setting that was changed, with its values as they are stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SettingDifference {
+    #[serde(rename = "setting")]
+    pub name: &'static str,
+    pub old: serde_json::Value,
+    pub new: serde_json::Value,
+}
+
 /// Declares each setting once: its type, its default, and the name under which it is stored.
 macro_rules! settings {
     ($($(#[$comment:meta])* $setting:ident: $type:ty = $default:expr, stored as $name:literal;)+) => {
@@ -80,6 +89,19 @@ macro_rules! settings {
                     values.$setting = SettingValue::from_stored(stored);
                 })+
                 Ok(values)
+            }
+
+            /// Returns the settings that differ in `new`.
+            fn changes(&self, new: &Self) -> Vec<SettingDifference> {
+                let mut changes = Vec::new();
+                $(if self.$setting != new.$setting {
+                    changes.push(SettingDifference {
+                        name: $name,
+                        old: to_value(&self.$setting.to_stored()),
+                        new: to_value(&new.$setting.to_stored()),
+                    });
+                })+
+                changes
             }
 
             fn apply(&mut self, change: SettingsChange) {
@@ -143,6 +165,10 @@ impl SettingsValues {
 
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a setting is plain data")
+}
+
+fn to_value(value: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).expect("a setting is plain data")
 }
 
 impl SettingsChange {
@@ -212,17 +238,21 @@ impl Settings {
     }
 
     /// Changes settings: writes the ones that `change` names, and no others, in one transaction.
+    /// Returns the settings whose values differ from before.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written. Nothing is changed then.
-    pub async fn change(&self, change: SettingsChange) -> Result<(), StoreError> {
+    pub async fn change(
+        &self,
+        change: SettingsChange,
+    ) -> Result<Vec<SettingDifference>, StoreError> {
         let write =
             |settings: Vec<StoredSetting>| async move { self.store.set_settings(&settings).await };
         self.change_with(change, write).await
     }
 
     /// Changes settings together with other rows: `write` writes the settings that it gets in its
-    /// own transaction.
+    /// own transaction. Returns the settings whose values differ from before.
     ///
     /// # Errors
     /// Returns the error of `write`. The settings in memory then stay as they are.
@@ -230,14 +260,16 @@ impl Settings {
         &self,
         change: SettingsChange,
         write: impl FnOnce(Vec<StoredSetting>) -> F,
-    ) -> Result<(), E> {
+    ) -> Result<Vec<SettingDifference>, E> {
         let _one_at_a_time = self.write_lock.lock().await;
         write(change.stored()).await?;
-        let mut values = self.get();
+        let before = self.get();
+        let mut values = before.clone();
         values.apply(change);
+        let differences = before.changes(&values);
         self.values.store(Arc::new(values));
         self.changed.notify_one();
-        Ok(())
+        Ok(differences)
     }
 
     /// Resolves after the next change, or at once if there was a change since the last call.

@@ -97,7 +97,20 @@ struct AccountKey {
     client_id: Option<String>,
 }
 
+impl AccountKey {
+    /// Returns the URL of the server without a password or a query, which may hold secrets.
+    fn shown_url(&self) -> String {
+        let mut url = self.server.clone();
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_query(None);
+        url.set_fragment(None);
+        url.to_string()
+    }
+}
+
 struct Inner {
+    store: Store,
     tokens: TokenStore,
     signed_in_servers: SignedInServers,
     settings: Settings,
@@ -126,7 +139,8 @@ impl Authorizer {
     ) -> Result<Self, StoreError> {
         let inner = Inner {
             tokens: TokenStore(secrets),
-            signed_in_servers: SignedInServers::load(store).await?,
+            signed_in_servers: SignedInServers::load(store.clone()).await?,
+            store,
             settings,
             events,
             logs,
@@ -222,15 +236,15 @@ impl Authorizer {
         }
     }
 
-    /// Deletes the tokens of a server.
+    /// Deletes the tokens of a server. The audit's entry has the reason.
     ///
     /// # Errors
     /// Returns an error if the keyring cannot be used. The tokens are still stored then.
-    pub async fn sign_out(&self, spec: &ServerSpec) -> Result<(), OauthError> {
+    pub async fn sign_out(&self, spec: &ServerSpec, why: &str) -> Result<(), OauthError> {
         let Ok(account) = self.account(spec) else {
             return Ok(());
         };
-        Ok(account.sign_out(self).await?)
+        Ok(account.sign_out(self, why).await?)
     }
 
     /// Returns the account of a server.

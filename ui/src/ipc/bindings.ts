@@ -172,6 +172,37 @@ seq: number,
 why: string, };
 
 /**
+ * A page of entries.
+ */
+export type AuditEntries = { entries: Array<AuditEntryView>, 
+/**
+ * The `before` of the next page; none if this page is the last.
+ */
+next: number | null, };
+
+/**
+ * An entry of the audit.
+ */
+export type AuditEntryView = { 
+/**
+ * The number of the entry in the chain.
+ */
+seq: number, at: Timestamp, kind: AuditKind, 
+/**
+ * The call, if the entry concerns one.
+ */
+call: CallId | null, 
+/**
+ * The details, an object whose members depend on the kind; null if the entry concerns a call.
+ */
+body: unknown, };
+
+/**
+ * The kind of an entry of the audit.
+ */
+export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "profile_changed" | "settings_changed" | "secret_set" | "secret_removed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_refused" | "token_refused" | "pruned";
+
+/**
  * A page of an export.
  */
 export type AuditPage = { calls: Array<AuditedCall>, 
@@ -806,6 +837,28 @@ export type Lifetime = { "kind": "until_deleted" } | { "kind": "until", at: Time
  * `approvals.list`: the requests in the queue, oldest first.
  */
 export type ListApprovals = Record<symbol, never>;
+
+/**
+ * `audit.list`: entries, newest first, a page at a time. By default, entries about calls are left
+ * out, because `calls.list` has them.
+ */
+export type ListAudit = { 
+/**
+ * Only entries of this kind, which may be a kind of entries about calls.
+ */
+kind: AuditKind | null, 
+/**
+ * Only entries at or after this moment.
+ */
+since: Timestamp | null, 
+/**
+ * Only entries before the one with this number: the `next` of the previous page.
+ */
+before: number | null, 
+/**
+ * The most entries to return: 500 by default, and 500 at most.
+ */
+limit: number | null, };
 
 /**
  * `calls.list`: calls, newest first.
@@ -2022,6 +2075,7 @@ export interface Verbs {
   "approvals.preview": { params: PreviewVerdict; answer: VerdictPreview };
   "approvals.show": { params: ShowApproval; answer: ApprovalRequest };
   "audit.export": { params: ExportAudit; answer: AuditPage };
+  "audit.list": { params: ListAudit; answer: AuditEntries };
   "audit.verify": { params: VerifyAudit; answer: AuditReport };
   "calls.list": { params: ListCalls; answer: Array<Call> };
   "calls.show": { params: ShowCall; answer: Call };

@@ -1,4 +1,4 @@
-//! `drawbridge audit`: verifies the audit log, and exports it for other programs.
+//! `drawbridge audit`: verifies the audit log, lists its entries, and exports the calls.
 
 use std::{
     fs::File,
@@ -6,10 +6,13 @@ use std::{
     path::PathBuf,
 };
 
-use clap::{Subcommand, ValueEnum};
-use drawbridge_hub::api::audit::{ExportAudit, VerifyAudit};
+use clap::{
+    Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use drawbridge_hub::api::audit::{AuditEntries, ExportAudit, ListAudit, VerifyAudit};
 use drawbridge_model::{
-    audit::{AuditReport, AuditedCall},
+    audit::{AuditKind, AuditReport, AuditedCall},
     ids::Timestamp,
 };
 
@@ -17,6 +20,7 @@ use crate::{
     context::Context,
     exit::Failure,
     output,
+    table::Table,
     text::{enum_text, escape, escape_json, format_count},
     time::{format_time, format_utc, parse_time},
 };
@@ -25,6 +29,23 @@ use crate::{
 pub(crate) enum Audit {
     /// Verify the hash chain of the audit log; exit with 1 if an entry was changed
     Verify,
+    /// List the entries that concern no call, such as changes of the policy, of servers and of
+    /// settings, newest first
+    List {
+        /// Only entries of this kind
+        #[arg(long, value_name = "KIND", value_parser = kind_parser())]
+        kind: Option<AuditKind>,
+        /// Only entries since this time: a day (2026-11-21), a local time (2026-11-21T03:18), a
+        /// time with a UTC offset (2026-11-21T03:18:46Z) or an age (7d)
+        #[arg(long, value_name = "TIME", value_parser = parse_time)]
+        since: Option<Timestamp>,
+        /// Only entries before the one with this number; for the next page
+        #[arg(long, value_name = "NUMBER")]
+        before: Option<u32>,
+        /// The maximum number of entries, at most 500 [default: 500]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: Option<u32>,
+    },
     /// Export all calls with their decisions, outcomes, digests and redacted arguments, oldest
     /// first
     Export {
@@ -57,6 +78,20 @@ impl Audit {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::Verify => verify(context).await,
+            Self::List {
+                kind,
+                since,
+                before,
+                limit,
+            } => {
+                let verb = ListAudit {
+                    kind,
+                    since,
+                    before,
+                    limit,
+                };
+                context.run_and_print(verb, format_entries).await
+            }
             Self::Export {
                 format,
                 since,
@@ -99,6 +134,32 @@ impl Audit {
             }
         }
     }
+}
+
+fn kind_parser() -> impl TypedValueParser<Value = AuditKind> {
+    PossibleValuesParser::new(AuditKind::ALL.iter().map(|kind| kind.as_str())).map(|name| {
+        let mut kinds = AuditKind::ALL.iter().copied();
+        kinds
+            .find(|kind| kind.as_str() == name)
+            .expect("the parser accepts only the names of kinds")
+    })
+}
+
+fn format_entries(page: &AuditEntries) -> String {
+    let mut table = Table::new(["NUMBER", "AT", "KIND", "DETAILS"]);
+    for entry in &page.entries {
+        let details = match &entry.call {
+            Some(call) => format!("call {call}"),
+            None => entry.body.to_string(),
+        };
+        table.add_row([
+            &entry.seq.to_string(),
+            &format_time(entry.at),
+            entry.kind.as_str(),
+            &details,
+        ]);
+    }
+    table.format_or("No entries.")
 }
 
 async fn verify(context: &Context) -> Result<(), Failure> {

@@ -30,12 +30,13 @@ pub(crate) async fn redeem(
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
     if !state.logins.try_acquire() {
+        state.hub.record_refused_code();
         let message = "too many attempts to sign in; try again in a minute";
         return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, message));
     }
     let login: Login =
         serde_json::from_slice(&body?).map_err(|e| Refusal::bad_request(format!("body: {e}")))?;
-    let Some(token) = state.hub.access().redeem_browser_code(&login.code) else {
+    let Some(token) = state.hub.sign_in_browser(&login.code) else {
         let message = "this sign-in link was used already or has expired; run `drawbridge open` to get a new one";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
     };

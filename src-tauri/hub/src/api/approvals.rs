@@ -2,10 +2,12 @@
 
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
+    audit::AuditKind,
     call::Call,
     ids::CallId,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{ApiError, Verb, policy::DryRun};
 use crate::{hub::Hub, policy::QueueError};
@@ -114,6 +116,8 @@ impl Verb for AllowRetry {
 
     async fn run(self, hub: &Hub) -> Result<RetryAllowed, ApiError> {
         let seconds = hub.queue.allow_retry(&self.id, &self.digest)?;
+        let note = json!({ "call": self.id, "digest": self.digest });
+        hub.store.append_audit(AuditKind::RetryAllowed, &note);
         Ok(RetryAllowed {
             seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
         })

@@ -1,21 +1,47 @@
-//! The audit: verification of its chain, and an export of all calls.
+//! The audit: verification of its chain, a list of its entries, and an export of all calls.
 
 use drawbridge_model::{
-    audit::{AuditReport, AuditedCall},
+    audit::{AuditEntryView, AuditKind, AuditReport, AuditedCall},
     ids::{CallId, Timestamp},
 };
+use drawbridge_store::table::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb};
 use crate::hub::Hub;
 
-/// The most calls in one page of an export.
+/// The most calls or entries in one page.
 const PAGE: u32 = 500;
 
 /// `audit.verify`: recomputes the chain over all entries and calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyAudit {}
+
+/// `audit.list`: entries, newest first, a page at a time. By default, entries about calls are left
+/// out, because `calls.list` has them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
+pub struct ListAudit {
+    /// Only entries of this kind, which may be a kind of entries about calls.
+    pub kind: Option<AuditKind>,
+    /// Only entries at or after this moment.
+    pub since: Option<Timestamp>,
+    /// Only entries before the one with this number: the `next` of the previous page.
+    pub before: Option<u32>,
+    /// The most entries to return: 500 by default, and 500 at most.
+    pub limit: Option<u32>,
+}
+
+/// A page of entries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AuditEntries {
+    pub entries: Vec<AuditEntryView>,
+    /// The `before` of the next page; none if this page is the last.
+    pub next: Option<u32>,
+}
 
 /// `audit.export`: calls, oldest first, a page at a time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +72,25 @@ impl Verb for VerifyAudit {
 
     async fn run(self, hub: &Hub) -> Result<AuditReport, ApiError> {
         Ok(hub.journal.verify().await?)
+    }
+}
+
+impl Verb for ListAudit {
+    type Answer = AuditEntries;
+
+    async fn run(self, hub: &Hub) -> Result<AuditEntries, ApiError> {
+        hub.journal.flush().await;
+        let limit = self.limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let filter = AuditFilter {
+            kind: self.kind,
+            since: self.since,
+            before: self.before,
+            limit,
+        };
+        let entries = hub.store.audit_entries(&filter).await?;
+        let is_full = entries.len() == limit as usize;
+        let next = entries.last().filter(|_| is_full).map(|last| last.seq);
+        Ok(AuditEntries { entries, next })
     }
 }
 

@@ -4,7 +4,7 @@ use drawbridge_model::ids::{ClientName, Timestamp};
 use drawbridge_store::secrets::Secret;
 use serde::{Deserialize, Serialize};
 
-use super::{ApiError, Done, Verb};
+use super::{ApiError, Done, Verb, profiles};
 use crate::{clients::standard, hub::Hub};
 
 /// A client that a person added, or that connected over the stdio bridge.
@@ -121,7 +121,7 @@ impl Verb for RevokeClient {
         hub.access.revoke(&self.name).await?;
         hub.sessions.close_client(&self.name);
         hub.rules.delete_for_client(&self.name).await?;
-        hub.catalog.profiles().assign(&self.name, None).await?;
+        profiles::assign_profile(hub, &self.name, None).await?;
         Ok(Done {})
     }
 }

@@ -1,8 +1,11 @@
 //! Profiles: which servers and tools a client sees.
 
-use drawbridge_model::{capability::CapabilityKind, ids::ClientName, profile::Profile};
+use drawbridge_model::{
+    audit::AuditKind, capability::CapabilityKind, ids::ClientName, profile::Profile,
+};
 use drawbridge_sessions::ClientScope;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{ApiError, Done, Verb};
 use crate::hub::Hub;
@@ -94,7 +97,9 @@ impl Verb for PutProfile {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         let name = self.profile.name.clone();
+        let note = json!({ "profile": name, "servers": self.profile.servers });
         hub.catalog.profiles().save_profile(self.profile).await?;
+        hub.store.append_audit(AuditKind::ProfileChanged, &note);
         let clients = hub.access.clients().into_iter().map(|row| row.name);
         let has_profile = |client: &ClientName| {
             hub.catalog
@@ -127,6 +132,8 @@ impl Verb for RemoveProfile {
         };
         let affected_clients: Vec<_> = clients.iter().filter(has_profile).collect();
         hub.catalog.profiles().remove(&self.name).await?;
+        let note = json!({ "profile": self.name, "removed": true, "clients": affected_clients });
+        hub.store.append_audit(AuditKind::ProfileChanged, &note);
         affected_clients
             .into_iter()
             .for_each(|client| hub.notify_lists_changed(client));
@@ -139,11 +146,28 @@ impl Verb for AssignProfile {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.access.check_known(&self.client)?;
-        hub.catalog
-            .profiles()
-            .assign(&self.client, self.profile.as_deref())
-            .await?;
+        assign_profile(hub, &self.client, self.profile.as_deref()).await?;
         hub.notify_lists_changed(&self.client);
         Ok(Done {})
     }
+}
+
+/// Assigns a profile to a client, or removes the client's profile, and records this in the audit.
+///
+/// # Errors
+/// Returns an error if there is no profile with this name, or if the store cannot be written.
+pub(super) async fn assign_profile(
+    hub: &Hub,
+    client: &ClientName,
+    profile: Option<&str>,
+) -> Result<(), ApiError> {
+    let profiles = hub.catalog.profiles();
+    let before = profiles.client_profile(client);
+    profiles.assign(client, profile).await?;
+    let before = before.as_ref().map(|profile| profile.name.as_str());
+    if before != profile {
+        let note = json!({ "client": client, "profile": profile, "before": before });
+        hub.store.append_audit(AuditKind::ProfileChanged, &note);
+    }
+    Ok(())
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_model::ids::ServerId;
-use drawbridge_store::secrets::{self, Secret};
+use drawbridge_model::{audit::AuditKind, ids::ServerId};
+use drawbridge_store::secrets::{self, Secret, SecretError};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::{ApiError, Done, Verb};
 use crate::hub::Hub;
@@ -82,9 +83,7 @@ impl Verb for SetSecret {
             ));
         }
         check_not_reserved(&self.name)?;
-        let value = Secret::new(self.value);
-        hub.logs.add_secret(&value);
-        hub.secrets.set(&self.name, value).await?;
+        store_secret(hub, &self.name, Secret::new(self.value)).await?;
         Ok(Done {})
     }
 }
@@ -94,9 +93,36 @@ impl Verb for RemoveSecret {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         check_not_reserved(&self.name)?;
-        hub.secrets.remove(&self.name).await?;
+        remove_secret(hub, &self.name).await?;
         Ok(Done {})
     }
+}
+
+/// Stores a value in the keyring, and its name in the audit. The log masks the value from then on.
+///
+/// # Errors
+/// Returns an error if the keyring cannot be used.
+pub(super) async fn store_secret(hub: &Hub, name: &str, value: Secret) -> Result<(), SecretError> {
+    hub.logs.add_secret(&value);
+    let is_replaced = hub.secrets.get(name).await?.is_some();
+    hub.secrets.set(name, value).await?;
+    let note = json!({ "secret": name, "replaced": is_replaced });
+    hub.store.append_audit(AuditKind::SecretSet, &note);
+    Ok(())
+}
+
+/// Removes a value from the keyring, and records its name in the audit.
+///
+/// # Errors
+/// Returns an error if the keyring cannot be used.
+pub(super) async fn remove_secret(hub: &Hub, name: &str) -> Result<(), SecretError> {
+    let is_stored = hub.secrets.get(name).await?.is_some();
+    hub.secrets.remove(name).await?;
+    if is_stored {
+        hub.store
+            .append_audit(AuditKind::SecretRemoved, &json!({ "secret": name }));
+    }
+    Ok(())
 }
 
 /// Rejects the names that Drawbridge reserves for itself.

@@ -372,14 +372,9 @@ impl Verb for EnableServer {
             ..server.spec.clone()
         };
         // Nothing but this field is accepted: other changes still wait for a person.
-        let server = if hub.registry.acceptance(&server) == AcceptanceState::Accepted {
-            let granted = hub.registry.granted_secrets(&self.id);
-            hub.registry
-                .write_accepted(&self.id, &spec, granted)
-                .await?
-        } else {
-            hub.registry.write(&self.id, &spec)?
-        };
+        let granted = (hub.registry.acceptance(&server) == AcceptanceState::Accepted)
+            .then(|| hub.registry.granted_secrets(&self.id));
+        let server = hub.write_spec(&self.id, &spec, granted).await?;
         hub.apply_spec_changes(&[self.id.clone()].into()).await;
         lifecycle::sync_in_background(hub, &server);
         Ok(view::server_view(hub, &server))

@@ -6,13 +6,14 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::{event::Event, policy::Effect, secret::KeyringStatus};
+use drawbridge_model::{audit::AuditKind, event::Event, policy::Effect, secret::KeyringStatus};
 use drawbridge_store::{
     secrets::{KeyringFailure, SecretError},
     settings::SettingsChange,
 };
 use drawbridge_upstream::oauth;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use url::Url;
 
 use super::{ApiError, Verb};
@@ -92,7 +93,11 @@ impl Verb for ChangeSettings {
             port: self.port.map(|port| check_port(hub, port)).transpose()?,
             ..SettingsChange::default()
         };
-        hub.settings.change(change).await?;
+        let changed = hub.settings.change(change).await?;
+        if !changed.is_empty() {
+            hub.store
+                .append_audit(AuditKind::SettingsChanged, &json!({ "changed": changed }));
+        }
         hub.events.publish(Event::SettingsChanged);
         Ok(settings_view(hub).await)
     }

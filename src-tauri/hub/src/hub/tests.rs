@@ -1,3 +1,4 @@
+mod audit;
 mod fail_closed;
 
 use drawbridge_model::{
@@ -532,8 +533,8 @@ async fn policy_changes_are_recorded_in_the_audit() {
     let report = test_hub.run(VerifyAudit {}).await.expect("verified");
     assert_eq!(
         (report.entries - before, report.broken),
-        (5, None),
-        "entries for a server, two rules, the default policy and one refused token"
+        (6, None),
+        "two entries for a server, and entries for two rules, the default policy and one refused token"
     );
 }
 

@@ -61,7 +61,10 @@ impl Drawbridge {
         let _one_at_a_time = self.write_lock.lock().await;
         // A change that was being stored meanwhile may have ended the pause.
         self.is_paused.send_replace(true);
-        self.settings.change(SettingsChange::paused(true)).await
+        self.settings
+            .change(SettingsChange::paused(true))
+            .await
+            .map(drop)
     }
 
     /// Resumes calls.

@@ -19,7 +19,7 @@ use drawbridge_model::{
 use drawbridge_store::{
     JournalError, Store, StoreError,
     settings::{Settings, SettingsChange},
-    table::rule::{NewRule, RuleChange},
+    table::rule::{NewRule, RuleChange, RuleNote},
 };
 use serde::Serialize;
 use serde_json::{json, value::RawValue};
@@ -254,7 +254,8 @@ impl Rules {
     }
 
     /// Replaces all rules, and sets the defaults if they are given. Both are in force from the
-    /// same moment. `note` is the body of the audit's entry and serializes to a JSON object.
+    /// same moment. `note` serializes to a JSON object, the body of the audit's entry; the rules
+    /// that are not in force any more are added to it.
     ///
     /// # Errors
     /// Returns an error if a condition is invalid or the store fails. The previous policy then stays
@@ -270,7 +271,14 @@ impl Rules {
             Self::check(rule)?;
         }
         let change = defaults.map_or_else(SettingsChange::default, SettingsChange::default_effects);
-        let (journal, note) = (self.store.journal(), to_note(note));
+        let current = self.rules.load();
+        let is_removed = |old: &&CompiledRule| !rules.iter().any(|rule| rule.id == old.rule.id);
+        let removed = current.all().filter(is_removed);
+        let note = to_note(&ReplacementNote {
+            note,
+            removed: removed.map(|old| RuleNote::new(&old.rule)).collect(),
+        });
+        let journal = self.store.journal();
         let write = |settings| async move { journal.replace_rules(rules, settings, note).await };
         self.settings.change_with(change, write).await?;
         Ok(self.reload().await?)
@@ -282,10 +290,11 @@ impl Rules {
     /// Returns an error if the store fails.
     pub async fn set_default(&self, kind: RequestKind, effect: Effect) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
+        let before = self.default_effects().get(kind);
         self.settings
             .change(SettingsChange::default_effect(kind, effect))
             .await?;
-        let note = json!({ "kind": kind, "default": effect });
+        let note = json!({ "kind": kind, "default": effect, "before": before });
         self.store.append_audit(AuditKind::PolicyChanged, &note);
         Ok(self.reload().await?)
     }
@@ -301,8 +310,7 @@ impl Rules {
     /// Returns an error if the store fails. The rule then stays in force until the rules are read
     /// again.
     pub async fn delete(&self, id: &RuleId) -> Result<bool, RuleError> {
-        let note = json!({ "id": id, "removed": true });
-        self.delete_matching(RuleChange::Delete(id.clone()), &note, |rule| rule.id == *id)
+        self.delete_matching(RuleChange::Delete(id.clone()), |rule| rule.id == *id)
             .await
     }
 
@@ -312,28 +320,30 @@ impl Rules {
     /// # Errors
     /// Returns an error if the store fails. The rules then stay in force until they are read again.
     pub async fn delete_in_scope(&self, scope: &Scope) -> Result<bool, RuleError> {
-        let note = json!({ "scope": scope, "removed": true });
-        self.delete_matching(RuleChange::DeleteInScope(scope.clone()), &note, |rule| {
-            rule.spec.scope == *scope
-        })
-        .await
+        let change = RuleChange::DeleteInScope(scope.clone());
+        self.delete_matching(change, |rule| rule.spec.scope == *scope)
+            .await
     }
 
-    /// Makes a change that deletes the rules for which `is_deleted` holds, if there are any.
+    /// Makes a change that deletes the rules for which `is_deleted` holds. The audit's entry has
+    /// each of them. Returns whether there were any.
     async fn delete_matching(
         &self,
         change: RuleChange,
-        note: &impl Serialize,
         is_deleted: impl Fn(&Rule) -> bool,
     ) -> Result<bool, RuleError> {
         let _guard = self.write_lock.lock().await;
-        if !self.rules.load().all().any(|rule| is_deleted(&rule.rule)) {
-            return Ok(false);
-        }
-        let journal = self.store.journal();
-        journal.change_rules(change, Some(to_note(note))).await?;
+        let current = self.rules.load();
+        let deleted: Vec<_> = current
+            .all()
+            .filter(|rule| is_deleted(&rule.rule))
+            .map(|rule| RuleNote::new(&rule.rule))
+            .collect();
+        let has_rules = !deleted.is_empty();
+        let note = has_rules.then(|| to_note(&RemovalNote::new(&change, deleted)));
+        self.store.journal().change_rules(change, note).await?;
         self.reload().await?;
-        Ok(true)
+        Ok(has_rules)
     }
 
     /// Binds the rules of tools to the definitions that a person has accepted, given by name and
@@ -371,8 +381,10 @@ impl Rules {
     /// # Errors
     /// Returns an error if the store fails.
     pub async fn delete_for_server(&self, server: &ServerId) -> Result<(), RuleError> {
-        self.change(RuleChange::DeleteForServer(server.clone()))
+        let is_deleted = |rule: &Rule| rule.spec.scope.server.as_ref() == Some(server);
+        self.delete_matching(RuleChange::DeleteForServer(server.clone()), is_deleted)
             .await
+            .map(drop)
     }
 
     /// Removes every rule about a client.
@@ -380,8 +392,10 @@ impl Rules {
     /// # Errors
     /// Returns an error if the store fails.
     pub async fn delete_for_client(&self, client: &ClientName) -> Result<(), RuleError> {
-        self.change(RuleChange::DeleteForClient(client.clone()))
+        let is_deleted = |rule: &Rule| rule.spec.scope.client.as_ref() == Some(client);
+        self.delete_matching(RuleChange::DeleteForClient(client.clone()), is_deleted)
             .await
+            .map(drop)
     }
 
     /// Makes a change that follows from another one, which has its own entry in the audit.
@@ -399,6 +413,47 @@ impl Rules {
         self.events.publish(Event::PolicyChanged);
         Ok(())
     }
+}
+
+/// The body of the audit's entry about removed rules, with what they had in common.
+#[derive(Serialize)]
+struct RemovalNote<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a Scope>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'a ServerId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'a ClientName>,
+    removed: Vec<RuleNote<'a>>,
+}
+
+impl<'a> RemovalNote<'a> {
+    fn new(change: &'a RuleChange, removed: Vec<RuleNote<'a>>) -> Self {
+        let mut note = Self {
+            scope: None,
+            server: None,
+            client: None,
+            removed,
+        };
+        match change {
+            RuleChange::DeleteInScope(scope) => note.scope = Some(scope),
+            RuleChange::DeleteForServer(server) => note.server = Some(server),
+            RuleChange::DeleteForClient(client) => note.client = Some(client),
+            RuleChange::Delete(_)
+            | RuleChange::DeleteEnded(_)
+            | RuleChange::BindToIdentity { .. }
+            | RuleChange::BindToDefinitions { .. } => {}
+        }
+        note
+    }
+}
+
+/// The body of the audit's entry about rules that replace all others.
+#[derive(Serialize)]
+struct ReplacementNote<'a, N> {
+    #[serde(flatten)]
+    note: &'a N,
+    removed: Vec<RuleNote<'a>>,
 }
 
 fn to_note(note: &impl Serialize) -> String {

@@ -54,7 +54,17 @@ pub enum RuleChange {
     },
 }
 
-/// The body of the audit's entry about a saved rule. Numbers stay as they were written.
+/// The body of the audit's entry about a saved rule.
+#[derive(Serialize)]
+struct SavedNote<'a> {
+    id: &'a RuleId,
+    rule: &'a RuleSpec,
+    /// The other rules that were deleted, because they had ended or had the same scope.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    replaced: &'a [RuleId],
+}
+
+/// A rule in the body of the audit's entry about several rules. Numbers stay as they were written.
 #[derive(Serialize)]
 pub struct RuleNote<'a> {
     id: &'a RuleId,
@@ -187,7 +197,12 @@ pub(crate) fn save(
         apply(&RuleChange::Delete(id.clone()), connection)?;
     }
     insert(rule, connection)?;
-    let note = serde_json::to_string(&RuleNote::new(rule)).expect("a rule is plain data");
+    let note = SavedNote {
+        id: &rule.id,
+        rule: &rule.spec,
+        replaced,
+    };
+    let note = serde_json::to_string(&note).expect("a rule is plain data");
     chain.append(AuditKind::PolicyChanged, None, &note, &Sealed::Nothing)
 }
 

@@ -6,12 +6,13 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use drawbridge_model::{clock, spec::OauthClient};
+use drawbridge_model::{audit::AuditKind, clock, spec::OauthClient};
 use drawbridge_store::secrets::{Secret, SecretError, SecretScope};
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore, OAuthClientConfig,
     StoredCredentials,
 };
+use serde_json::json;
 
 use super::{
     AccountKey, Authorizer, TokenError,
@@ -247,9 +248,13 @@ impl Account {
             .unwrap_or_default();
     }
 
-    pub(super) async fn sign_out(&self, authorizer: &Authorizer) -> Result<(), SecretError> {
+    pub(super) async fn sign_out(
+        &self,
+        authorizer: &Authorizer,
+        why: &str,
+    ) -> Result<(), SecretError> {
         let mut state = self.state.lock().await;
-        state.delete_tokens(self, authorizer).await?;
+        state.delete_tokens(self, authorizer, why).await?;
         self.set_challenge(None);
         Ok(())
     }
@@ -294,7 +299,12 @@ impl AccountState {
             return Ok(None);
         };
         if grant.refresh_token().is_none() {
-            self.delete_tokens(account, authorizer).await?;
+            self.delete_tokens(
+                account,
+                authorizer,
+                "the token expired and cannot be renewed",
+            )
+            .await?;
             return Ok(None);
         }
         let client = account.resolve_client(authorizer, &grant.client).await?;
@@ -309,7 +319,12 @@ impl AccountState {
                     tracing::warn!(
                         "{server} has changed its authorization server, so a person has to sign in again"
                     );
-                    self.delete_tokens(account, authorizer).await?;
+                    self.delete_tokens(
+                        account,
+                        authorizer,
+                        "the server has changed its authorization server",
+                    )
+                    .await?;
                     return Ok(None);
                 }
             },
@@ -340,7 +355,12 @@ impl AccountState {
                     "The authorization server refuses to renew the token for {}: {why}",
                     account.key.server
                 );
-                self.delete_tokens(account, authorizer).await?;
+                self.delete_tokens(
+                    account,
+                    authorizer,
+                    "the authorization server refused to renew the token",
+                )
+                .await?;
                 Ok(None)
             }
             Err(error) => {
@@ -353,6 +373,7 @@ impl AccountState {
         &mut self,
         account: &Account,
         authorizer: &Authorizer,
+        why: &str,
     ) -> Result<(), SecretError> {
         if let Some(signed_in) = authorizer.0.signed_in_servers.get(&account.key) {
             authorizer
@@ -361,6 +382,8 @@ impl AccountState {
                 .delete_grant(&signed_in.issuer, &account.key)
                 .await?;
             authorizer.0.signed_in_servers.set(&account.key, None).await;
+            let note = json!({ "url": account.key.shown_url(), "issuer": signed_in.issuer, "reason": why });
+            authorizer.0.store.append_audit(AuditKind::SignedOut, &note);
         }
         account.set_signed_in_scopes(None);
         *self = Self {

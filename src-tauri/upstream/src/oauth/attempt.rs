@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use drawbridge_model::{
+    audit::AuditKind,
     cause::{Cause, MapText},
     event::Event,
     ids::{ServerId, SignInId},
@@ -14,6 +15,7 @@ use drawbridge_store::secrets::SecretError;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, CredentialStore, InMemoryCredentialStore,
 };
+use serde_json::json;
 use tokio::{sync::watch, task::AbortHandle, time::timeout};
 use url::Url;
 
@@ -349,6 +351,9 @@ impl Running {
         match redeemed.await {
             Ok(()) => {
                 tracing::info!("server {id}: a person has signed in at {issuer}");
+                let note =
+                    json!({ "server": id, "url": account.key.shown_url(), "issuer": issuer });
+                authorizer.0.store.append_audit(AuditKind::SignedIn, &note);
                 show(SignInState::Done);
                 authorizer.0.signed_in.insert(account.key.server.clone());
             }

@@ -230,6 +230,7 @@ export class FakeHub implements Ipc {
     "drawbridge.pause": () => this.setPaused(true),
     "drawbridge.resume": () => this.setPaused(false),
     "audit.export": () => ({ calls: [], next: null }),
+    "audit.list": () => ({ entries: [], next: null }),
     "audit.verify": () => ({
       entries: 2 * this.calls.length,
       from: this.calls.at(-1)?.at ?? null,

@@ -132,7 +132,13 @@ impl Verb for AcceptDefinitions {
             .await?;
         let mut tools = Vec::new();
         for DefinitionId { kind, name, digest } in self.definitions {
-            let note = json!({ "server": self.id, "kind": kind, "name": name, "digest": digest });
+            let note = json!({
+                "server": self.id,
+                "kind": kind,
+                "name": name,
+                "digest": digest,
+                "by": "person",
+            });
             hub.store.append_audit(AuditKind::DefinitionAccepted, &note);
             if kind == DefinitionKind::Tool {
                 tools.push((name, digest));

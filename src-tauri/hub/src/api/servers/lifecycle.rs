@@ -22,10 +22,14 @@ use serde_json::{json, value::RawValue};
 
 use super::{SecretValues, VerifiedView};
 use crate::{
-    api::{ApiError, tools},
+    api::{
+        ApiError,
+        secrets::{remove_secret, store_secret},
+        tools,
+    },
     catalog::read_list,
     hub::Hub,
-    registry::{self, RegistryError},
+    registry::{self, Registry, RegistryError},
 };
 
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -60,15 +64,11 @@ pub(super) async fn save(
         hub.registry.check_name(&offered)?;
     }
     for (name, value) in values {
-        hub.logs.add_secret(&value);
-        hub.secrets.set(&name, value).await?;
+        store_secret(hub, &name, value).await?;
     }
     let before = hub.registry.get(id).ok();
     let is_accepted = granted_secrets.is_some();
-    let server = match granted_secrets {
-        Some(granted) => hub.registry.write_accepted(id, &spec, granted).await?,
-        None => hub.registry.write(id, &spec)?,
-    };
+    let server = hub.write_spec(id, &spec, granted_secrets).await?;
     if let Some(before) = before.filter(|before| !share_tokens(&before.spec, &spec)) {
         delete_tokens(hub, id, &before.spec).await?;
     }
@@ -114,12 +114,14 @@ pub(super) async fn accept(
 
 /// Records an acceptance, and puts the server's allow rules into force for what was accepted.
 async fn apply_acceptance(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<(), ApiError> {
+    let program = hub.registry.program(server);
     hub.store.append_audit(
         AuditKind::ServerAccepted,
         &json!({
             "server": server.id,
             "identity": server.identity,
-            "program": hub.registry.program(server),
+            "accepted": Registry::offered_identity(server, program.as_ref()),
+            "program": program,
             "granted_secrets": hub.registry.granted_secrets(&server.id),
         }),
     );
@@ -145,7 +147,7 @@ pub(super) fn sync_in_background(hub: &Hub, server: &Arc<RegisteredServer>) {
 /// Returns an error if the server is unknown, or if a step of the removal fails.
 pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     let server = hub.registry.get(id)?;
-    hub.registry.remove(id)?;
+    hub.remove_spec(id).await?;
     hub.pool.remove(id, "the server was removed").await;
     hub.pool.history().remove(id);
     hub.catalog.delete_server(id).await?;
@@ -158,7 +160,7 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
         .flat_map(|text| secrets::referenced_names(text))
         .filter(|name| name.starts_with(&prefix))
     {
-        hub.secrets.remove(&name).await?;
+        remove_secret(hub, &name).await?;
     }
     Ok(())
 }
@@ -173,7 +175,9 @@ async fn delete_tokens(hub: &Hub, id: &ServerId, old: &ServerSpec) -> Result<(),
         .values()
         .any(|server| share_tokens(&server.spec, old))
     {
-        hub.authorizer.sign_out(old).await?;
+        hub.authorizer
+            .sign_out(old, "the server was removed or changed")
+            .await?;
     }
     Ok(())
 }
@@ -265,12 +269,18 @@ pub(super) async fn verify_spec(
             id => id?,
         },
     };
-    let scope = SecretScope::new(id.clone(), granted);
+    let scope = SecretScope::new(id.clone(), granted.clone());
     let connector = hub
         .pool
         .connector()
         .with_acceptances(Arc::new(Verification(scope)));
     let server = RegisteredServer::new(id, spec, PathBuf::new());
+    let note = json!({
+        "server": server.id,
+        "identity": server.identity,
+        "granted_secrets": granted,
+    });
+    hub.store.append_audit(AuditKind::SpecVerified, &note);
     verify_with(hub, &connector, &server).await
 }
 

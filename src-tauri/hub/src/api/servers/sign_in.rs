@@ -97,7 +97,9 @@ impl Verb for SignOutServer {
             )));
         }
         hub.authorizer.cancel(&self.id);
-        hub.authorizer.sign_out(&server.spec).await?;
+        hub.authorizer
+            .sign_out(&server.spec, "a person signed out")
+            .await?;
         // A new session finds out again whether the server demands a sign-in.
         hub.reconnect_server(&server, "you signed out").await;
         Ok(view::server_view(hub, &server))

@@ -1,0 +1,115 @@
+//! What the audit has about each verb: the test `each_verb_leaves_the_entries_of_its_row` fails if a
+//! verb has no row.
+
+use drawbridge_model::audit::AuditKind::{self, *};
+
+/// What the audit has about a verb.
+pub(crate) enum Audited {
+    /// Entries of these kinds, or of some of them, if the verb has changed anything.
+    Entries(&'static [AuditKind]),
+    /// No entry, for this reason.
+    Nothing(&'static str),
+}
+
+use Audited::{Entries, Nothing};
+
+const READS: Audited = Nothing("changes nothing");
+const SAVES_NOTHING: Audited = Nothing("returns a spec, and saves nothing");
+
+/// Each verb with what the audit has about it, in the order of [`super::NAMES`].
+pub(crate) const AUDITED: &[(&str, Audited)] = &[
+    ("approvals.list", READS),
+    ("approvals.show", READS),
+    ("approvals.decide", Entries(&[Decided, PolicyChanged])),
+    ("approvals.missed", READS),
+    ("approvals.allow_retry", Entries(&[RetryAllowed])),
+    ("approvals.preview", READS),
+    ("audit.verify", READS),
+    ("audit.list", READS),
+    ("audit.export", READS),
+    ("calls.list", READS),
+    ("calls.show", READS),
+    ("clients.list", READS),
+    ("clients.add", Entries(&[ClientAdded])),
+    (
+        "clients.revoke",
+        Entries(&[ClientRevoked, PolicyChanged, ProfileChanged]),
+    ),
+    ("drawbridge.show", READS),
+    ("drawbridge.pause", Entries(&[Paused])),
+    ("drawbridge.resume", Entries(&[Resumed])),
+    ("health.show", READS),
+    ("logs.list", READS),
+    ("policy.list", READS),
+    ("policy.set", Entries(&[PolicyChanged])),
+    ("policy.remove", Entries(&[PolicyChanged])),
+    ("policy.set_default", Entries(&[PolicyChanged])),
+    ("policy.save", Entries(&[PolicyChanged])),
+    ("policy.delete_rule", Entries(&[PolicyChanged])),
+    ("policy.preview", READS),
+    ("policy.export", READS),
+    ("policy.import", Entries(&[PolicyChanged])),
+    ("policy.apply_preset", Entries(&[PolicyChanged])),
+    ("policy.stats", READS),
+    ("profiles.list", READS),
+    ("profiles.put", Entries(&[ProfileChanged])),
+    ("profiles.remove", Entries(&[ProfileChanged])),
+    ("profiles.assign", Entries(&[ProfileChanged])),
+    (
+        "screens.open",
+        Nothing("the browser that uses the link has an entry"),
+    ),
+    ("secrets.list", READS),
+    ("secrets.set", Entries(&[SecretSet])),
+    ("secrets.remove", Entries(&[SecretRemoved])),
+    ("servers.list", READS),
+    ("servers.show", READS),
+    (
+        "servers.add",
+        Entries(&[ServerAdded, ServerAccepted, SecretSet]),
+    ),
+    (
+        "servers.update",
+        Entries(&[ServerChanged, ServerAccepted, SecretSet, SignedOut]),
+    ),
+    (
+        "servers.remove",
+        Entries(&[ServerRemoved, PolicyChanged, SecretRemoved, SignedOut]),
+    ),
+    ("servers.enable", Entries(&[ServerChanged])),
+    ("servers.accept", Entries(&[ServerAccepted])),
+    (
+        "servers.verify",
+        Nothing("starts a server that was accepted, and reads it"),
+    ),
+    ("servers.verify_spec", Entries(&[SpecVerified])),
+    (
+        "servers.sync",
+        Entries(&[DefinitionAccepted, DefinitionChanged]),
+    ),
+    (
+        "servers.restart",
+        Entries(&[DefinitionAccepted, DefinitionChanged]),
+    ),
+    ("servers.read_specs", SAVES_NOTHING),
+    ("servers.usage", READS),
+    ("servers.capabilities", READS),
+    ("servers.definition_history", READS),
+    ("servers.accept_definitions", Entries(&[DefinitionAccepted])),
+    ("servers.read_manifest", SAVES_NOTHING),
+    ("servers.fill_manifest", SAVES_NOTHING),
+    ("servers.presets", READS),
+    ("servers.check_runtimes", READS),
+    ("servers.sign_in", Entries(&[SignedIn])),
+    ("servers.await_sign_in", READS),
+    (
+        "servers.cancel_sign_in",
+        Nothing("ends an attempt that has changed nothing"),
+    ),
+    ("servers.sign_out", Entries(&[SignedOut])),
+    ("settings.show", READS),
+    ("settings.change", Entries(&[SettingsChanged])),
+    ("tools.list", READS),
+    ("tools.export", READS),
+    ("tools.call", Entries(&[ClientAdded, Decided, Ended])),
+];

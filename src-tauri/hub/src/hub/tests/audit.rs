@@ -1,0 +1,538 @@
+//! What a person or another program changes is in the audit.
+
+use drawbridge_model::audit::AuditKind;
+use serde_json::Value;
+
+use super::*;
+use crate::api::{
+    self,
+    audited::{AUDITED, Audited},
+    profiles::{AssignProfile, PutProfile, RemoveProfile},
+};
+
+impl TestHub {
+    /// Returns the entries since the one with this number, oldest first: their kinds and bodies.
+    async fn entries_since(&self, seq: u32) -> Vec<(AuditKind, Value)> {
+        let page = self.run(ListAudit::default()).await.expect("listed");
+        let new = page.entries.into_iter().filter(|entry| entry.seq > seq);
+        let mut entries: Vec<_> = new.map(|entry| (entry.kind, entry.body)).collect();
+        entries.reverse();
+        entries
+    }
+
+    /// Returns the kinds of all entries after the one with this number, also of those about calls.
+    async fn kinds_since(&self, number: u32) -> Vec<AuditKind> {
+        let mut kinds = Vec::new();
+        for kind in AuditKind::ALL {
+            let verb = ListAudit {
+                kind: Some(*kind),
+                ..ListAudit::default()
+            };
+            let page = self.run(verb).await.expect("listed");
+            let newest = page.entries.first();
+            if newest.is_some_and(|entry| entry.seq > number) {
+                kinds.push(*kind);
+            }
+        }
+        kinds
+    }
+
+    /// Returns the number of the last entry, which may be about a call.
+    async fn last_number(&self) -> u32 {
+        let report = self.run(VerifyAudit {}).await.expect("verified");
+        assert_eq!(report.broken, None);
+        report.entries
+    }
+
+    async fn last_entry(&self) -> u32 {
+        let page = self.run(ListAudit::default()).await.expect("listed");
+        page.entries[0].seq
+    }
+
+    /// Ends the hub and opens another one on the same folder.
+    async fn restart(self) -> Self {
+        self.hub.close().await;
+        let Self { hub, folder } = self;
+        drop(hub);
+        let options = HubOptions {
+            data_dir: folder.path().to_owned(),
+            admin_token: None,
+        };
+        let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
+            .await
+            .expect("a hub");
+        Self { hub, folder }
+    }
+}
+
+fn kinds(entries: &[(AuditKind, Value)]) -> Vec<AuditKind> {
+    entries.iter().map(|(kind, _)| *kind).collect()
+}
+
+#[tokio::test]
+async fn rules_that_go_with_their_server_or_client_are_recorded_one_by_one() {
+    let hub = test_hub().await;
+    let server = r#"{"name":"a","url":"http://127.0.0.1:9/mcp"}"#;
+    hub.add(server, SecretValues::default(), false).await;
+    let client = ClientName::new("desk");
+    hub.run(AddClient {
+        name: client.clone(),
+        token: None,
+    })
+    .await
+    .expect("added");
+    let scopes = [
+        Scope {
+            server: Some(ServerId::new("a")),
+            ..Scope::default()
+        },
+        Scope {
+            server: Some(ServerId::new("a")),
+            tool: Some("t".into()),
+            ..Scope::default()
+        },
+        Scope {
+            client: Some(client.clone()),
+            ..Scope::default()
+        },
+    ];
+    for scope in scopes {
+        let effect = Effect::Deny;
+        hub.run(SetPolicy { scope, effect }).await.expect("set");
+    }
+    let before = hub.last_entry().await;
+    hub.run(RevokeClient { name: client })
+        .await
+        .expect("revoked");
+    let id = ServerId::new("a");
+    hub.run(RemoveServer { id }).await.expect("removed");
+    let entries = hub.entries_since(before).await;
+    assert_eq!(
+        kinds(&entries),
+        [
+            AuditKind::ClientRevoked,
+            AuditKind::PolicyChanged,
+            AuditKind::ServerRemoved,
+            AuditKind::PolicyChanged,
+        ]
+    );
+    assert_eq!(entries[0].1["client"], "desk");
+    assert_eq!(entries[1].1["client"], "desk");
+    assert_eq!(entries[1].1["removed"].as_array().map(Vec::len), Some(1));
+    assert_eq!(entries[2].1, json!({ "server": "a", "by": "person" }));
+    let removed = entries[3].1["removed"].as_array().expect("the rules");
+    assert_eq!(removed.len(), 2, "{removed:?}");
+    assert_eq!(removed[1]["rule"]["tool"], "t", "{removed:?}");
+    assert_eq!(
+        hub.run(VerifyAudit {}).await.expect("verified").broken,
+        None
+    );
+}
+
+#[tokio::test]
+async fn rules_that_a_preset_or_an_import_replaces_are_recorded() {
+    let hub = test_hub().await;
+    let scope = Scope {
+        server: Some(ServerId::new("a")),
+        ..Scope::default()
+    };
+    hub.run(SetPolicy {
+        scope: scope.clone(),
+        effect: Effect::Deny,
+    })
+    .await
+    .expect("set");
+    let before = hub.last_entry().await;
+    hub.run(SetPolicy {
+        scope,
+        effect: Effect::Allow,
+    })
+    .await
+    .expect("set");
+    let entries = hub.entries_since(before).await;
+    let replaced = entries[0].1["replaced"].as_array().map(Vec::len);
+    assert_eq!(replaced, Some(1), "{entries:?}");
+    let before = hub.last_entry().await;
+    hub.run(ImportPolicy {
+        text: r#"{"rules":[]}"#.into(),
+        replace: true,
+    })
+    .await
+    .expect("imported");
+    let entries = hub.entries_since(before).await;
+    let [(AuditKind::PolicyChanged, body)] = &entries[..] else {
+        panic!("one entry: {entries:?}")
+    };
+    assert_eq!(body["replace"], true);
+    assert_eq!(body["removed"][0]["rule"]["effect"], "allow", "{body}");
+}
+
+#[tokio::test]
+async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
+    let hub = test_hub().await;
+    let before = hub.last_entry().await;
+    let name = ClientName::new("desk");
+    let added = hub
+        .run(AddClient {
+            name: name.clone(),
+            token: None,
+        })
+        .await
+        .expect("added");
+    hub.hub
+        .admit_local_client(&ClientName::new("bridge"))
+        .await
+        .expect("admitted");
+    hub.hub
+        .admit_local_client(&ClientName::new("bridge"))
+        .await
+        .expect("admitted");
+    let profile = serde_json::from_str(r#"{"name":"p","servers":{}}"#).expect("a profile");
+    hub.run(PutProfile { profile }).await.expect("saved");
+    hub.run(AssignProfile {
+        client: name.clone(),
+        profile: Some("p".into()),
+    })
+    .await
+    .expect("assigned");
+    hub.run(RemoveProfile { name: "p".into() })
+        .await
+        .expect("removed");
+    for days in [30, 30, 7] {
+        hub.run(ChangeSettings {
+            audit_retention_days: Some(days),
+            ..ChangeSettings::default()
+        })
+        .await
+        .expect("changed");
+    }
+    for value in ["first-value", "second-value"] {
+        hub.run(SetSecret {
+            name: "token".into(),
+            value: value.into(),
+        })
+        .await
+        .expect("stored");
+    }
+    for _ in 0..2 {
+        hub.run(RemoveSecret {
+            name: "token".into(),
+        })
+        .await
+        .expect("removed");
+    }
+    let entries = hub.entries_since(before).await;
+    let expected = [
+        (
+            AuditKind::ClientAdded,
+            json!({ "client": "desk", "has_token": true }),
+        ),
+        (
+            AuditKind::ClientAdded,
+            json!({ "client": "bridge", "has_token": false }),
+        ),
+        (
+            AuditKind::ProfileChanged,
+            json!({ "profile": "p", "servers": {} }),
+        ),
+        (
+            AuditKind::ProfileChanged,
+            json!({ "client": "desk", "profile": "p", "before": null }),
+        ),
+        (
+            AuditKind::ProfileChanged,
+            json!({ "profile": "p", "removed": true, "clients": ["desk"] }),
+        ),
+        (
+            AuditKind::SettingsChanged,
+            json!({ "changed": [{ "setting": "audit_retention_days", "old": 90, "new": 30 }] }),
+        ),
+        (
+            AuditKind::SettingsChanged,
+            json!({ "changed": [{ "setting": "audit_retention_days", "old": 30, "new": 7 }] }),
+        ),
+        (
+            AuditKind::SecretSet,
+            json!({ "secret": "token", "replaced": false }),
+        ),
+        (
+            AuditKind::SecretSet,
+            json!({ "secret": "token", "replaced": true }),
+        ),
+        (AuditKind::SecretRemoved, json!({ "secret": "token" })),
+    ];
+    assert_eq!(entries, expected);
+    let text = format!("{entries:?}");
+    assert!(
+        !text.contains("value") && !text.contains(&added.token),
+        "{text}"
+    );
+
+    let page = hub
+        .run(ListAudit {
+            kind: Some(AuditKind::SecretSet),
+            limit: Some(1),
+            ..ListAudit::default()
+        })
+        .await
+        .expect("listed");
+    assert_eq!(page.entries.len(), 1);
+    let next = hub
+        .run(ListAudit {
+            kind: Some(AuditKind::SecretSet),
+            before: page.next,
+            ..ListAudit::default()
+        })
+        .await
+        .expect("listed");
+    assert_eq!(next.entries[0].body["replaced"], false);
+    assert_eq!(next.next, None);
+}
+
+#[tokio::test]
+async fn a_spec_that_its_file_changes_is_recorded_even_while_no_hub_runs() {
+    let hub = test_hub().await;
+    let secrets = SecretValues {
+        env: [("KEY".to_owned(), "a-secret-value".to_owned())].into(),
+        ..SecretValues::default()
+    };
+    let before = hub.last_entry().await;
+    hub.add(r#"{"name":"a","command":"true"}"#, secrets, false)
+        .await;
+    let id = ServerId::new("a");
+    hub.run(EnableServer {
+        id: id.clone(),
+        enabled: false,
+    })
+    .await
+    .expect("disabled");
+    let entries = hub.entries_since(before).await;
+    assert_eq!(
+        kinds(&entries),
+        [
+            AuditKind::SecretSet,
+            AuditKind::ServerAdded,
+            AuditKind::ServerAccepted,
+            AuditKind::ServerChanged
+        ]
+    );
+    assert_eq!(entries[0].1["secret"], "a.KEY");
+    assert_eq!(entries[1].1["by"], "person");
+    assert_eq!(entries[3].1["fields"], json!(["enabled"]));
+
+    let before = hub.last_entry().await;
+    let file = hub.folder.path().join("servers/a.json");
+    let other = r#"{"name":"a","command":"true","args":["--password","hunter2"],"enabled":false}"#;
+    std::fs::write(&file, other).expect("write the file");
+    hub.hub.registry.reload();
+    let entries = loop {
+        let entries = hub.entries_since(before).await;
+        if !entries.is_empty() {
+            break entries;
+        }
+        tokio::task::yield_now().await;
+    };
+    let [(AuditKind::ServerChanged, body)] = &entries[..] else {
+        panic!("one entry: {entries:?}")
+    };
+    assert_eq!(body["by"], "file");
+    assert_eq!(body["fields"], json!(["args", "env"]));
+    assert!(!body.to_string().contains("hunter2"));
+
+    let before = hub.last_entry().await;
+    let hub = hub.restart().await;
+    assert_eq!(hub.entries_since(before).await, [], "nothing has changed");
+    hub.hub.close().await;
+    std::fs::write(&file, other.replace("false", "true")).expect("write the file");
+    let hub = hub.restart().await;
+    let entries = hub.entries_since(before).await;
+    assert_eq!(kinds(&entries), [AuditKind::ServerChanged]);
+    assert_eq!(entries[0].1["fields"], json!(["enabled"]));
+    hub.hub.close().await;
+    std::fs::write(&file, "{").expect("break the file");
+    let hub = hub.restart().await;
+    assert_eq!(
+        hub.entries_since(before).await.len(),
+        1,
+        "a broken file is not removed"
+    );
+    hub.hub.close().await;
+    std::fs::remove_file(&file).expect("remove the file");
+    let hub = hub.restart().await;
+    let entries = hub.entries_since(before).await;
+    assert_eq!(
+        entries[1],
+        (
+            AuditKind::ServerRemoved,
+            json!({ "server": "a", "by": "file" })
+        )
+    );
+}
+
+#[tokio::test]
+async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
+    let hub = test_hub().await;
+    let name = ClientName::new("desk");
+    let token = hub
+        .run(AddClient {
+            name: name.clone(),
+            token: None,
+        })
+        .await
+        .expect("added")
+        .token;
+    hub.run(RevokeClient { name }).await.expect("revoked");
+    let before = hub.last_entry().await;
+    for _ in 0..5 {
+        hub.hub.record_unknown_token("guess");
+        hub.hub.record_unknown_token(&token);
+        assert_eq!(hub.hub.sign_in_browser("guess"), None);
+    }
+    let local = hub.hub.admit_local_client(&ClientName::new("desk")).await;
+    assert!(local.is_err(), "the same client at the local socket");
+    let code = hub.hub.access().issue_browser_code();
+    assert!(hub.hub.sign_in_browser(&code).is_some());
+    let entries = hub.entries_since(before).await;
+    assert_eq!(
+        entries,
+        [
+            (AuditKind::TokenRefused, json!({ "count": 1 })),
+            (
+                AuditKind::TokenRefused,
+                json!({ "client": "desk", "reason": "the client was revoked" })
+            ),
+            (AuditKind::BrowserRefused, json!({ "count": 1 })),
+            (AuditKind::BrowserSignedIn, json!({})),
+        ]
+    );
+    let before = hub.last_entry().await;
+    // The minute of the counts, which a test must not wait for.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(61)).await;
+    tokio::task::yield_now().await;
+    tokio::time::resume();
+    hub.hub.record_unknown_token("guess");
+    let restarted = hub.restart().await;
+    let mut counts: Vec<_> = restarted
+        .entries_since(before)
+        .await
+        .into_iter()
+        .map(|(kind, body)| (kind.as_str(), body["count"].as_u64()))
+        .collect();
+    counts.sort_unstable();
+    assert_eq!(
+        counts,
+        [
+            ("browser_refused", Some(4)),
+            ("token_refused", Some(1)),
+            ("token_refused", Some(4)),
+        ],
+        "the rest is recorded at the end of the minute, or of the hub"
+    );
+}
+
+/// The verbs that need a server or a client. The integration tests run them.
+const NEED_A_PEER: [&str; 7] = [
+    "approvals.decide",
+    "approvals.allow_retry",
+    "servers.sync",
+    "servers.restart",
+    "servers.accept_definitions",
+    "servers.sign_in",
+    "servers.sign_out",
+];
+
+#[tokio::test]
+async fn each_verb_leaves_the_entries_of_its_row() {
+    let names: Vec<_> = AUDITED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(
+        names,
+        api::NAMES,
+        "each verb needs a row in api/audited.rs: the kinds of its entries, or why it has none"
+    );
+
+    let hub = test_hub().await;
+    let identity = hub
+        .add(
+            r#"{"name":"b","command":"true"}"#,
+            SecretValues::default(),
+            true,
+        )
+        .await
+        .identity;
+    let policy = json!({ "server": "a", "effect": "deny" });
+    let steps = [
+        ("clients.add", json!({ "name": "desk" })),
+        (
+            "profiles.put",
+            json!({ "profile": { "name": "p", "servers": {} } }),
+        ),
+        (
+            "profiles.assign",
+            json!({ "client": "desk", "profile": "p" }),
+        ),
+        ("policy.set", json!({ "client": "desk", "effect": "deny" })),
+        ("clients.revoke", json!({ "name": "desk" })),
+        ("profiles.remove", json!({ "name": "p" })),
+        ("drawbridge.pause", json!({})),
+        ("drawbridge.resume", json!({})),
+        (
+            "servers.add",
+            json!({ "spec": { "name": "a", "command": "true" }, "secrets": { "env": { "K": "v" } } }),
+        ),
+        ("servers.enable", json!({ "id": "a", "enabled": false })),
+        (
+            "servers.update",
+            json!({ "id": "a", "spec": { "name": "a", "command": "false" } }),
+        ),
+        ("servers.accept", json!({ "id": "b", "identity": identity })),
+        ("policy.set", policy.clone()),
+        ("policy.remove", json!({ "server": "a" })),
+        ("policy.set_default", json!({ "effect": "deny" })),
+        ("policy.save", json!({ "rule": policy })),
+        ("policy.delete_rule", json!({})),
+        ("policy.import", json!({ "text": r#"{"rules":[]}"# })),
+        (
+            "policy.apply_preset",
+            json!({ "preset": { "kind": "ask_all" } }),
+        ),
+        ("servers.remove", json!({ "id": "b" })),
+        (
+            "servers.verify_spec",
+            json!({ "spec": { "name": "c", "command": "true" } }),
+        ),
+        ("secrets.set", json!({ "name": "n", "value": "v" })),
+        ("secrets.remove", json!({ "name": "n" })),
+        ("settings.change", json!({ "audit_retention_days": 7 })),
+        ("tools.call", json!({ "name": "unknown", "arguments": {} })),
+    ];
+    for (name, audited) in AUDITED {
+        let is_run = steps.iter().any(|(step, _)| step == name);
+        let has_entries = match audited {
+            Audited::Entries(kinds) => !kinds.is_empty(),
+            Audited::Nothing(reason) => reason.is_empty(),
+        };
+        assert_eq!(is_run, has_entries && !NEED_A_PEER.contains(name), "{name}");
+    }
+    for (name, mut params) in steps {
+        if name == "policy.delete_rule" {
+            let policy = hub.run(ListPolicy {}).await.expect("the policy");
+            params = json!({ "id": policy.rules[0].id });
+        }
+        let before = hub.last_number().await;
+        let answer = api::dispatch(&hub.hub, name, params.to_string().as_bytes()).await;
+        // These two fail, because no server answers, and leave their entries.
+        if !["servers.verify_spec", "tools.call"].contains(&name) {
+            answer.unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        let kinds = hub.kinds_since(before).await;
+        let row = AUDITED.iter().find(|(verb, _)| *verb == name);
+        let Some((_, Audited::Entries(expected))) = row else {
+            panic!("{name} has a row with entries")
+        };
+        assert!(
+            !kinds.is_empty() && kinds.iter().all(|kind| expected.contains(kind)),
+            "{name}: {kinds:?}"
+        );
+    }
+}
