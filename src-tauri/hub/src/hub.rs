@@ -270,7 +270,7 @@ impl Hub {
         ));
         tasks.spawn(handle_sign_ins(Arc::downgrade(&hub), signed_in));
         tasks.spawn(retention::prune_old_records(
-            hub.journal.clone(),
+            hub.store.clone(),
             hub.settings.clone(),
         ));
         tasks.spawn(forward_notifications(hub.pipeline.clone(), announcements));

@@ -1,51 +1,177 @@
-//! Deletes records that are older than the retention period: at the start, once a day, and when the
+//! Deletes records that are older than the retention period: at the start, every hour, and when the
 //! user changes the period.
+//!
+//! Deletion cannot be undone, so no single reading of the clock causes one. A reading counts only
+//! after a reading that is at least a day later, and is dropped if the clock goes back. The time
+//! that counts moves by at most a week per day. If the clock is far ahead for one start, nothing is
+//! deleted; if it stays ahead, records are lost only week by week. In return, records are deleted a
+//! day or two late, and later if Drawbridge has not run for weeks.
 
 use std::time::Duration;
 
 use drawbridge_model::{clock, ids::Timestamp};
-use drawbridge_store::{Journal, settings::Settings};
+use drawbridge_store::{Journal, Store, StoreError, settings::Settings};
+use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 
-const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The delay before the first deletion, because the start has more urgent work.
 const INITIAL_DELAY: Duration = Duration::from_secs(5);
+const INTERVAL: Duration = Duration::from_secs(3600);
+const DAY_MS: i64 = 24 * 3600 * 1_000;
+/// How far the confirmed time moves at once, at most.
+const MAX_STEP_MS: i64 = 7 * DAY_MS;
+const SETTING: &str = "retention_clock";
+
+/// The time by which records are old, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct RetentionClock {
+    /// The time that counts.
+    confirmed: i64,
+    /// A later reading of the clock, which is not confirmed yet.
+    candidate: i64,
+}
+
+impl RetentionClock {
+    /// Takes another reading of the clock into account.
+    fn advance(self, now: i64) -> Self {
+        if now < self.candidate {
+            // The clock was set back, so it may have been wrong before.
+            return Self {
+                confirmed: self.confirmed.min(now),
+                candidate: now,
+            };
+        }
+        if now - self.candidate < DAY_MS {
+            return self;
+        }
+        Self {
+            confirmed: self.candidate.min(self.confirmed + MAX_STEP_MS),
+            candidate: now,
+        }
+    }
+}
 
 /// Runs until the hub aborts it.
-pub(super) async fn prune_old_records(journal: Journal, settings: Settings) {
+pub(super) async fn prune_old_records(store: Store, settings: Settings) {
+    let journal = store.journal();
     sleep(INITIAL_DELAY).await;
     loop {
         let days = settings.get().audit_retention_days;
-        if let Some(before) = retention_cutoff(clock::now(), days)
-            && let Err(error) = journal.prune(before).await
-        {
-            tracing::warn!("cannot delete audit entries older than {days} days: {error}");
+        match confirm_time(&store, clock::now()).await {
+            Ok(confirmed) => prune(&journal, confirmed, days).await,
+            Err(error) => tracing::warn!("old records are not deleted: {error}"),
         }
         let changed = async {
             while settings.get().audit_retention_days == days {
                 settings.changed().await;
             }
         };
-        let _ = timeout(DAY, changed).await;
+        let _ = timeout(INTERVAL, changed).await;
+    }
+}
+
+/// Stores a reading of the clock. Returns the time that counts.
+async fn confirm_time(store: &Store, now: Timestamp) -> Result<Timestamp, StoreError> {
+    let stored = store.json_setting::<RetentionClock>(SETTING).await?;
+    let before = match stored {
+        Some(clock) => clock,
+        // Nothing is deleted yet, as if the records had begun just now.
+        None => RetentionClock {
+            confirmed: store.audit_beginning().await?.unwrap_or(now).0,
+            candidate: now.0,
+        },
+    };
+    let after = before.advance(now.0);
+    if stored != Some(after) {
+        let text = serde_json::to_string(&after).expect("two numbers are valid JSON");
+        store.set_setting(SETTING, &text).await?;
+    }
+    Ok(Timestamp(after.confirmed))
+}
+
+async fn prune(journal: &Journal, now: Timestamp, days: u32) {
+    if let Some(before) = retention_cutoff(now, days)
+        && let Err(error) = journal.prune(before).await
+    {
+        tracing::warn!("cannot delete audit entries older than {days} days: {error}");
     }
 }
 
 /// Returns the moment from which on records are kept, or `None` if they are kept for ever.
 fn retention_cutoff(now: Timestamp, days: u32) -> Option<Timestamp> {
-    (days > 0).then(|| Timestamp(now.0 - i64::from(days) * 24 * 3600 * 1_000))
+    (days > 0).then(|| Timestamp(now.0 - i64::from(days) * DAY_MS))
 }
 
 #[cfg(test)]
 mod tests {
+    use drawbridge_model::audit::AuditKind;
+    use serde_json::json;
+
     use super::*;
+
+    /// Returns how many entries the audit has after Drawbridge ran at each of these times, given in
+    /// days from now, with a retention of 90 days.
+    async fn entries_after_runs(days: impl IntoIterator<Item = i64>) -> u32 {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+            .await
+            .expect("a store");
+        let journal = store.journal();
+        journal.recover().await.expect("recover the journal");
+        for _ in 0..3 {
+            journal.append_audit(AuditKind::Paused, &json!({}));
+        }
+        journal.flush().await;
+        let start = clock::now().0;
+        while clock::now().0 == start {
+            tokio::task::yield_now().await;
+        }
+        for day in days {
+            let now = Timestamp(start + day * DAY_MS);
+            let confirmed = confirm_time(&store, now).await.expect("stored");
+            prune(&journal, confirmed, 90).await;
+        }
+        let report = journal.verify().await.expect("verified");
+        assert_eq!(report.broken, None);
+        report.entries
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_ahead_for_one_start_deletes_nothing() {
+        assert_eq!(entries_after_runs([0, 200]).await, 4);
+        assert_eq!(entries_after_runs([0, 1, 2, 200, 3, 4, 5]).await, 4);
+        assert_eq!(entries_after_runs([0, 200, 1, 400, 2, 600]).await, 4);
+        assert_eq!(
+            entries_after_runs((0..3).chain(200..203).chain(3..80)).await,
+            4,
+            "nor does one that is ahead for three days"
+        );
+    }
+
+    #[tokio::test]
+    async fn old_records_are_deleted_if_the_clock_goes_on() {
+        assert_eq!(entries_after_runs(0..=90).await, 4);
+        assert_eq!(
+            entries_after_runs(0..=93).await,
+            1,
+            "one states the pruning"
+        );
+        assert_eq!(
+            entries_after_runs((0..3).chain(300..320)).await,
+            1,
+            "Drawbridge did not run for most of a year"
+        );
+        assert_eq!(
+            entries_after_runs((0..3).chain(-100..3)).await,
+            4,
+            "the clock was set back"
+        );
+    }
 
     #[test]
     fn nothing_is_deleted_if_retention_is_unlimited() {
-        let now = Timestamp(100 * 24 * 3600 * 1_000);
+        let now = Timestamp(100 * DAY_MS);
         assert_eq!(retention_cutoff(now, 0), None);
-        assert_eq!(
-            retention_cutoff(now, 90),
-            Some(Timestamp(10 * 24 * 3600 * 1_000))
-        );
+        assert_eq!(retention_cutoff(now, 90), Some(Timestamp(10 * DAY_MS)));
     }
 }

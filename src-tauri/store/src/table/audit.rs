@@ -46,6 +46,15 @@ impl Store {
         rows.and_then(|rows| rows.iter().map(read).collect())
             .context("cannot read the audit")
     }
+
+    /// Returns the time of the first entry of the audit, or `None` if it has none.
+    pub async fn audit_beginning(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = sqlx::query("SELECT at FROM audit ORDER BY seq LIMIT 1")
+            .fetch_optional(&self.pool)
+            .await;
+        row.and_then(|row| row.map(|row| row.try_get("at").map(Timestamp)).transpose())
+            .context("cannot read the audit")
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<AuditEntryView, sqlx::Error> {
