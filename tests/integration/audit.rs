@@ -147,10 +147,19 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
 
     let file = home.file("calls.csv");
     let name = paths::path_text(&file);
+    std::fs::write(&file, "an earlier file\n".repeat(1_000)).expect("write a file");
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&file, everybody).expect("set the mode");
     home.cli(&[
         "audit", "export", "--format", "csv", "--since", "1h", "--output", &name,
     ])
     .expect_success();
+    let metadata = std::fs::metadata(&file).expect("the export");
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777,
+        0o600,
+        "nobody else can read a file that existed before"
+    );
     let csv = std::fs::read_to_string(&file).expect("the export");
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert!(

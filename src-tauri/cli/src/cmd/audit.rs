@@ -215,14 +215,20 @@ async fn export(
     result.map(|()| count)
 }
 
-/// Creates or truncates a file. A new file is readable only by this user, because it contains the
-/// arguments of calls.
+/// Creates or truncates a file. Only this user can read it afterwards, because it contains the
+/// arguments of calls. A device or a pipe keeps its mode.
 fn create_private_file(file: &std::path::Path) -> io::Result<File> {
     let mut options = File::options();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
+    let opened = options.open(file)?;
+    if opened.metadata()?.is_file() {
+        #[cfg(unix)]
+        opened.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+        opened.set_len(0)?;
+    }
+    Ok(opened)
 }
 
 enum Exporter<W: Write> {
