@@ -13,7 +13,6 @@ use drawbridge_model::listener::ListenerHealth;
 use listeners::Protocol;
 use tokio::{
     net::TcpListener,
-    sync::broadcast::error::RecvError,
     task::{JoinSet, spawn_blocking},
     time::{MissedTickBehavior, interval},
 };
@@ -63,7 +62,7 @@ impl HttpListener {
     /// Serves a bound port, if there is one, until the endpoint stops. Moves to another port if the
     /// settings change it. As long as the port cannot be bound, it tries again and again.
     pub(crate) async fn run(self, mut port: u16, bound: Option<BoundPort>) {
-        let mut events = self.hub.events();
+        let mut settings_changes = self.hub.settings_changes();
         let mut port_setting = self.hub.port();
         let mut retry = interval(RETRY_INTERVAL);
         retry.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -72,7 +71,7 @@ impl HttpListener {
         loop {
             tokio::select! {
                 () = self.stopping.cancelled() => break,
-                event = events.recv() => if matches!(event, Err(RecvError::Closed)) { break },
+                changed = settings_changes.changed() => if changed.is_err() { break },
                 _ = retry.tick(), if serving.is_none() => {}
             }
             let is_moved = port_setting != self.hub.port();

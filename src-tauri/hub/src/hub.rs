@@ -43,7 +43,7 @@ use drawbridge_upstream::{
 };
 use serde_json::{json, value::RawValue};
 use tokio::{
-    sync::{broadcast, mpsc},
+    sync::{broadcast, mpsc, watch},
     task::JoinSet,
     time::Instant,
 };
@@ -683,6 +683,11 @@ impl Hub {
     /// Returns the port of the settings.
     pub fn port(&self) -> u16 {
         self.settings.get().port
+    }
+
+    /// Returns a receiver that is told of each change of the settings from now on.
+    pub fn settings_changes(&self) -> watch::Receiver<()> {
+        self.settings.changes()
     }
 
     /// Checks that clients can connect: a client must not get an address or a token that it would

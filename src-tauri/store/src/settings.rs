@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use arc_swap::ArcSwap;
 use drawbridge_model::policy::{DefaultEffects, Effect, RequestKind};
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 use crate::{Store, StoreError, table::setting::StoredSetting};
 
@@ -213,7 +213,7 @@ impl SettingsChange {
 pub struct Settings {
     store: Store,
     values: Arc<ArcSwap<SettingsValues>>,
-    changed: Arc<Notify>,
+    changes: watch::Sender<()>,
     /// Held while a change is written, so that memory and store get the changes in the same order.
     write_lock: Arc<tokio::sync::Mutex<()>>,
 }
@@ -228,7 +228,7 @@ impl Settings {
         Ok(Self {
             store,
             values: Arc::new(ArcSwap::from_pointee(values)),
-            changed: Arc::default(),
+            changes: watch::Sender::default(),
             write_lock: Arc::default(),
         })
     }
@@ -268,13 +268,12 @@ impl Settings {
         values.apply(change);
         let differences = before.changes(&values);
         self.values.store(Arc::new(values));
-        self.changed.notify_one();
+        self.changes.send_replace(());
         Ok(differences)
     }
 
-    /// Resolves after the next change, or at once if there was a change since the last call.
-    /// Supports one waiter.
-    pub async fn changed(&self) {
-        self.changed.notified().await;
+    /// Returns a receiver that is told of each change from now on.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 }

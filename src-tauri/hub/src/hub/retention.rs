@@ -54,6 +54,7 @@ impl RetentionClock {
 /// Runs until the hub aborts it.
 pub(super) async fn prune_old_records(store: Store, settings: Settings) {
     let journal = store.journal();
+    let mut changes = settings.changes();
     sleep(INITIAL_DELAY).await;
     loop {
         let days = settings.get().audit_retention_days;
@@ -62,9 +63,7 @@ pub(super) async fn prune_old_records(store: Store, settings: Settings) {
             Err(error) => tracing::warn!("old records are not deleted: {error}"),
         }
         let changed = async {
-            while settings.get().audit_retention_days == days {
-                settings.changed().await;
-            }
+            while settings.get().audit_retention_days == days && changes.changed().await.is_ok() {}
         };
         let _ = timeout(INTERVAL, changed).await;
     }
