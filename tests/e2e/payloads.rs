@@ -317,7 +317,7 @@ fn visit_servers() -> Vec<Value> {
 /// Returns the steps for the pages that only have to be opened, and for the dialogs of two of them.
 fn visit_pages() -> Vec<Value> {
     let mut steps = Vec::new();
-    for page in ["clients", "policy", "calls", "logs", "settings"] {
+    for page in ["clients", "policy", "calls", "audit", "logs", "settings"] {
         steps.push(click(&format!("nav-{page}")));
         steps.extend(check_plain_text(page));
     }

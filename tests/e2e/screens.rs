@@ -13,6 +13,7 @@ const SCREENS: &[&str] = &[
     "servers",
     "clients",
     "calls",
+    "audit",
     "policy",
     "logs",
     "settings",

@@ -6,6 +6,7 @@ export const PAGES = [
   "clients",
   "policy",
   "calls",
+  "audit",
   "logs",
   "settings",
 ] as const;

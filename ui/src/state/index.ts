@@ -3,6 +3,7 @@
 import { getContext, setContext } from "svelte";
 import { toIpcError, type Event, type Ipc } from "../ipc";
 import { Approvals } from "./approvals.svelte";
+import { Audit } from "./audit.svelte";
 import { Calls } from "./calls.svelte";
 import { Clients } from "./clients.svelte";
 import { Connection } from "./connection.svelte";
@@ -34,6 +35,7 @@ export class Stores {
   readonly profiles: Profiles;
   readonly settings: Settings;
   readonly usage: Usage;
+  readonly audit: Audit;
   private readonly feeds = new Set<LogFeed>();
 
   constructor(private readonly ipc: Ipc) {
@@ -48,6 +50,7 @@ export class Stores {
     this.profiles = new Profiles(ipc);
     this.settings = new Settings(ipc);
     this.usage = new Usage(ipc);
+    this.audit = new Audit(ipc);
   }
 
   start(): () => void {

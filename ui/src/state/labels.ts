@@ -2,6 +2,7 @@
 
 import type {
   Annotations,
+  AuditKind,
   Call,
   DecidedBy,
   Decision,
@@ -69,6 +70,37 @@ export const OUTCOME: Record<Outcome, Label> = {
   timed_out: { label: t.outcomes.timed_out, tone: "warn" },
   cancelled: { label: t.outcomes.cancelled, tone: "quiet" },
   withheld: { label: t.outcomes.withheld, tone: "bad" },
+};
+
+/** The tones of the entries of the audit. */
+export const AUDIT_TONE: Record<AuditKind, Tone> = {
+  began: "quiet",
+  broken: "bad",
+  decided: "quiet",
+  ended: "quiet",
+  policy_changed: "quiet",
+  server_added: "quiet",
+  server_changed: "quiet",
+  server_removed: "quiet",
+  server_accepted: "good",
+  definition_changed: "warn",
+  definition_accepted: "good",
+  spec_verified: "quiet",
+  retry_allowed: "good",
+  paused: "warn",
+  resumed: "good",
+  client_added: "quiet",
+  client_revoked: "quiet",
+  profile_changed: "quiet",
+  settings_changed: "quiet",
+  secret_set: "quiet",
+  secret_removed: "quiet",
+  signed_in: "good",
+  signed_out: "quiet",
+  browser_signed_in: "quiet",
+  browser_refused: "warn",
+  token_refused: "warn",
+  pruned: "quiet",
 };
 
 export const EFFECT: Record<Effect, Label> = {

@@ -3,6 +3,7 @@
  * writes them.
  */
 import { approvals } from "./en/approvals";
+import { audit } from "./en/audit";
 import { calls } from "./en/calls";
 import { clients } from "./en/clients";
 import { kit } from "./en/kit";
@@ -16,6 +17,7 @@ import { state } from "./en/state";
 
 export const en = {
   approvals,
+  audit,
   calls,
   clients,
   kit,

@@ -3,6 +3,7 @@
 import type {
   Annotations,
   ApprovalRequest,
+  AuditEntryView,
   BrokenSpec,
   Call,
   ClientView,
@@ -824,4 +825,34 @@ export function suspended(): SuspendedAllow {
     is_server_changed: false,
     definitions: [JSON.stringify(before), JSON.stringify(after)],
   };
+}
+
+/** The entries of the audit that concern no call, newest first; only the first one if `empty`. */
+export function auditEntries(empty: boolean): AuditEntryView[] {
+  const identity = "5f0c".repeat(16);
+  const rule = { server: "github", tool: "merge_pull_request", effect: "deny" };
+  const bodies: [AuditEntryView["kind"], unknown][] = [
+    ["token_refused", { count: 3 }],
+    ["policy_changed", { id: "r7", rule }],
+    ["server_changed", { server: "filesystem", by: "file", fields: ["args"], identity }],
+    ["secret_set", { secret: "github.GITHUB_TOKEN", replaced: false }],
+    ["server_accepted", { server: "github", identity, granted_secrets: [] }],
+    ["client_added", { client: "claude-code", has_token: true }],
+    ["settings_changed", { changed: [{ setting: "cache_ttl_s", old: 600, new: 300 }] }],
+    ["browser_signed_in", {}],
+  ];
+  const began = {
+    seq: 1,
+    at: Date.now() - 2 * 24 * 60 * MINUTE,
+    kind: "began",
+    call: null,
+  } as const;
+  const later = bodies.map(([kind, body], index): AuditEntryView => ({
+    seq: 60 - 5 * index,
+    at: Date.now() - (index + 1) * 7 * MINUTE,
+    kind,
+    call: null,
+    body,
+  }));
+  return [...(empty ? [] : later), { ...began, body: {} }];
 }

@@ -4,6 +4,8 @@ import { IpcError, type Event, type Ipc, type Verb, type Verbs } from "..";
 import type {
   DefinitionKind,
   ApprovalRequest,
+  AuditBreak,
+  AuditEntryView,
   Call,
   ClientView,
   Condition,
@@ -46,6 +48,9 @@ export function fakeIpc(scenario = ""): FakeHub {
   return hub;
 }
 
+/** The most entries of the audit in one page. */
+const PAGE_SIZE = 500;
+
 export class FakeHub implements Ipc {
   opensBrowser = false;
   servers: ServerView[];
@@ -59,6 +64,8 @@ export class FakeHub implements Ipc {
   logs: LogLine[];
   rules: RuleView[];
   profiles: Profile[];
+  audit: AuditEntryView[];
+  brokenAudit: AuditBreak | null = null;
   defaults = { ...policy.DEFAULT_EFFECTS };
   settings: SettingsView = {
     default_policy: "ask",
@@ -92,6 +99,7 @@ export class FakeHub implements Ipc {
     this.logs = empty ? [] : data.logs();
     this.rules = empty ? [] : data.rules();
     this.profiles = empty ? [] : profiles.profiles();
+    this.audit = data.auditEntries(empty);
     this.recorded = policy.recordArguments(this.calls);
   }
 
@@ -230,12 +238,22 @@ export class FakeHub implements Ipc {
     "drawbridge.pause": () => this.setPaused(true),
     "drawbridge.resume": () => this.setPaused(false),
     "audit.export": () => ({ calls: [], next: null }),
-    "audit.list": () => ({ entries: [], next: null }),
+    "audit.list": ({ kind, before, limit }) => {
+      const found = this.audit.filter(
+        (entry) =>
+          (kind === null || entry.kind === kind) && (before === null || entry.seq < before),
+      );
+      const entries = found.slice(0, limit ?? PAGE_SIZE);
+      return {
+        entries,
+        next: found.length > entries.length ? (entries.at(-1)?.seq ?? null) : null,
+      };
+    },
     "audit.verify": () => ({
       entries: 2 * this.calls.length,
       from: this.calls.at(-1)?.at ?? null,
       to: this.calls[0]?.at ?? null,
-      broken: null,
+      broken: this.brokenAudit,
     }),
     "calls.list": ({ client, server, asked, text, decision, before, since, until, limit }) =>
       this.calls

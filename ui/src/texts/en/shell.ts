@@ -10,6 +10,7 @@ export const shell = {
     clients: "Clients",
     policy: "Policy",
     calls: "Calls",
+    audit: "Audit",
     logs: "Logs",
     settings: "Settings",
   },

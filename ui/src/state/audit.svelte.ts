@@ -1,0 +1,48 @@
+/** The entries of the audit that concern no call, newest first. They are read on request. */
+
+import type { AuditEntryView, AuditKind, AuditReport, Ipc } from "../ipc";
+
+export class Audit {
+  entries = $state.raw<AuditEntryView[]>([]);
+  loaded = $state(false);
+  /** Where the next page begins; null if there is none. */
+  private next = $state.raw<number | null>(null);
+  private kind: AuditKind | null = null;
+  private readings = 0;
+
+  constructor(private readonly ipc: Ipc) {}
+
+  get hasOlder(): boolean {
+    return this.next !== null;
+  }
+
+  /** Reads the newest entries of a kind, or of all kinds. */
+  async read(kind: AuditKind | null): Promise<void> {
+    this.kind = kind;
+    await this.readPage(null, []);
+  }
+
+  /** Adds the page of older entries. */
+  async readOlder(): Promise<void> {
+    await this.readPage(this.next, this.entries);
+  }
+
+  verify(): Promise<AuditReport> {
+    return this.ipc.call("audit.verify", {});
+  }
+
+  private async readPage(before: number | null, newer: AuditEntryView[]): Promise<void> {
+    const reading = ++this.readings;
+    const page = await this.ipc.call("audit.list", {
+      kind: this.kind,
+      since: null,
+      before,
+      limit: null,
+    });
+    // The person may have chosen another kind meanwhile.
+    if (reading !== this.readings) return;
+    this.entries = [...newer, ...page.entries];
+    this.next = page.next;
+    this.loaded = true;
+  }
+}

@@ -1,0 +1,66 @@
+/** Texts of the Audit screen. */
+
+import type { AuditKind } from "../../ipc/bindings";
+import { plural } from "../plural";
+
+const kinds: Record<AuditKind, string> = {
+  began: "Audit began",
+  broken: "Damage found",
+  decided: "Request decided",
+  ended: "Request ended",
+  policy_changed: "Policy changed",
+  server_added: "Server added",
+  server_changed: "Server changed",
+  server_removed: "Server removed",
+  server_accepted: "Server accepted",
+  definition_changed: "Definition changed",
+  definition_accepted: "Definition accepted",
+  spec_verified: "Spec verified",
+  retry_allowed: "Retry allowed",
+  paused: "Calls paused",
+  resumed: "Calls resumed",
+  client_added: "Client added",
+  client_revoked: "Client revoked",
+  profile_changed: "Profile changed",
+  settings_changed: "Settings changed",
+  secret_set: "Secret stored",
+  secret_removed: "Secret removed",
+  signed_in: "Signed in to a server",
+  signed_out: "Signed out of a server",
+  browser_signed_in: "Browser signed in",
+  browser_refused: "Sign-in link refused",
+  token_refused: "Token refused",
+  pruned: "Old entries deleted",
+};
+
+export const audit = {
+  title: "Audit",
+  lead: "Every change of what may run and who may ask. Calls has the requests.",
+  kinds,
+
+  verify: "Verify",
+  verified: (entries: number) =>
+    `${plural(entries, "entry", "entries")} verified. None was changed.`,
+  damaged: (seq: number, why: string) => `Entry ${seq} is not as Drawbridge wrote it: ${why}`,
+  refresh: "Refresh",
+
+  filters: "Filter the audit",
+  kind: "Kind",
+  allKinds: "All kinds",
+  text: "Text",
+  textPlaceholder: "Server, client or other detail",
+  count: (found: number) => plural(found, "entry", "entries"),
+  noMatch: "No entry matches these filters. Change or clear a filter.",
+  showOlder: "Show older entries",
+
+  caption: "Entries of the audit, newest first",
+  time: "Time",
+  number: "Number",
+  details: "Details",
+  noDetails: "This entry has no details.",
+  itemCount: (name: string, count: number) => `${name}: ${count}`,
+
+  exportHint: "To save all requests with their entries in the audit, run this command:",
+  exportCommand: "drawbridge audit export --output calls.jsonl",
+  copyExportCommand: "Copy the command",
+};

@@ -1,0 +1,68 @@
+import { screen, within } from "@testing-library/svelte";
+import { describe, expect, it } from "vitest";
+import { IpcError } from "../ipc";
+import { advanceTime, listParams, open, user, withFakeTime } from "../test/app";
+
+withFakeTime();
+
+const kinds = () => screen.queryAllByTestId("audit-row").map((row) => row.dataset.kind);
+
+describe("the audit", () => {
+  it("lists what was changed, with its details", async () => {
+    await open("#/audit");
+    expect(kinds()).toHaveLength(9);
+    const row = screen.getAllByTestId("audit-row")[2] as HTMLElement;
+    expect(row.textContent).toContain("Server changed");
+    expect(row.textContent).toContain("server: filesystem, by: file, fields: args");
+    await user.click(within(row).getByRole("button"));
+    expect(screen.getByTestId("audit-detail").textContent).toContain("5f0c".repeat(16));
+  });
+
+  it("is searched by kind in the hub, and by text among the entries read", async () => {
+    const hub = await open("#/audit");
+    await user.selectOptions(screen.getByTestId("audit-kind"), "secret_set");
+    await advanceTime(1);
+    expect(listParams(hub, "audit.list").at(-1)?.kind).toBe("secret_set");
+    expect(kinds()).toEqual(["secret_set"]);
+    await user.selectOptions(screen.getByTestId("audit-kind"), "");
+    await user.type(screen.getByTestId("audit-text"), "GITHUB");
+    await advanceTime(1);
+    expect(kinds()).toEqual(["policy_changed", "secret_set", "server_accepted"]);
+    await user.type(screen.getByTestId("audit-text"), " nothing");
+    expect(screen.getByText(/No entry matches/)).toBeTruthy();
+  });
+
+  it("reads older entries on request", async () => {
+    const hub = await open("#/audit", (fake) => {
+      const [first] = fake.audit;
+      if (!first) throw new Error("the fake has entries");
+      fake.audit = Array.from({ length: 501 }, (_, index) => ({ ...first, seq: 501 - index }));
+    });
+    expect(kinds()).toHaveLength(500);
+    await user.click(screen.getByTestId("audit-older"));
+    await advanceTime(1);
+    expect(listParams(hub, "audit.list").at(-1)?.before).toBe(2);
+    expect(kinds()).toHaveLength(501);
+    expect(screen.queryByTestId("audit-older")).toBeNull();
+  });
+
+  it("is verified, and says what is damaged", async () => {
+    const hub = await open("#/audit");
+    await user.click(screen.getByTestId("audit-verify"));
+    await advanceTime(1);
+    expect(screen.getByTestId("audit-report").textContent).toMatch(/entries verified/);
+    hub.brokenAudit = { seq: 7, why: "the call was changed" };
+    await user.click(screen.getByTestId("audit-verify"));
+    await advanceTime(1);
+    expect(screen.getByTestId("audit-report").textContent).toBe(
+      "Entry 7 is not as Drawbridge wrote it: the call was changed",
+    );
+  });
+
+  it("says why it cannot be read", async () => {
+    await open("#/audit", (fake) =>
+      fake.failures.set("audit.list", new IpcError("unavailable", "the disk is full")),
+    );
+    expect(screen.getByTestId("audit-error").textContent).toBe("the disk is full");
+  });
+});
