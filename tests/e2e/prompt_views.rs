@@ -231,7 +231,13 @@ fn a_changed_definition_is_shown_before_and_after() {
     let hub = Hub::serve(&desktop);
     hub.add_server("probe", &[], &["sh", &paths::path_text(&wrapper)]);
     desktop
-        .cli(&["servers", "set", "probe", "definitions=trust"])
+        .cli(&[
+            "servers",
+            "set",
+            "probe",
+            "definitions=trust",
+            "program_changes=true",
+        ])
         .expect_success();
     hub.wait_until_synced("probe");
     hub.set_approval_timeout(APPROVAL_TIMEOUT_S);

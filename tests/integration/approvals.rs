@@ -283,8 +283,14 @@ fn a_changed_definition_needs_approval_despite_an_earlier_allow() {
     write_server("Echoes its arguments");
     let hub = Hub::serve(&home);
     hub.add_server("probe", &[], &["sh", &paths::path_text(&wrapper)]);
-    home.cli(&["servers", "set", "probe", "definitions=trust"])
-        .expect_success();
+    home.cli(&[
+        "servers",
+        "set",
+        "probe",
+        "definitions=trust",
+        "program_changes=true",
+    ])
+    .expect_success();
     hub.wait_until_synced("probe");
     let client = hub.connect_client("desk");
     let call = client.spawn_call("probe__echo", "{}");

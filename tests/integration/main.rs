@@ -22,6 +22,7 @@ mod lists;
 mod lossless;
 mod many_servers;
 mod oauth;
+mod private_lists;
 mod processes;
 mod proxy;
 mod registry;

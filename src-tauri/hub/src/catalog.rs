@@ -4,6 +4,7 @@
 
 mod acceptance;
 mod coercion;
+mod copies;
 pub mod deferred;
 mod definition;
 mod instructions;
@@ -11,13 +12,14 @@ mod merge;
 mod profiles;
 mod schema;
 mod search;
+mod snapshots;
 mod sync;
 mod unlisted_resources;
 mod withheld;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -33,12 +35,14 @@ use drawbridge_model::{
     server::SyncStatus,
     spec::{DefinitionPolicy, RegisteredServer},
 };
-use drawbridge_sessions::{ClientScope, ClientSession};
+use drawbridge_sessions::{ClientHandle, ClientScope, ClientSession};
 use drawbridge_store::{
     Store, StoreError,
     logs::Logs,
     settings::Settings,
     table::{
+        capability::Definitions as StoredLists,
+        client_copy::ClientCopyRow,
         definition::{AcceptedBy, OfferedDefinition},
         server::ServerRow,
     },
@@ -56,11 +60,14 @@ pub use definition::{Definition, DefinitionError};
 pub use merge::{CatalogEntry, CatalogView, Exclusion, Offered, Snapshot};
 pub use profiles::{ProfileError, Profiles};
 pub use schema::ArgumentsMismatch;
+pub use snapshots::KindChange;
 pub use sync::{SyncError, read_list};
 pub use withheld::Withheld;
 
 use crate::registry::Registry;
 use acceptance::{AcceptedDefinitions, Definitions, definition_id, list_definitions};
+use copies::{Copies, CopyKey};
+use snapshots::Snapshots;
 
 /// The minimum time between two reads of a server, even if the server states a shorter time to
 /// live.
@@ -86,8 +93,8 @@ const SLOT_TIMEOUT: Duration = Duration::from_secs(3);
 /// changed definitions that are reported for one sync.
 const MAX_LOGGED: usize = 100;
 
-/// The kinds whose exposed lists have changed.
-pub type KindChanges = DirtySet<CapabilityKind>;
+/// The exposed lists that have changed.
+pub type KindChanges = DirtySet<KindChange>;
 
 /// The catalog. Cheap to clone.
 #[derive(Clone)]
@@ -98,9 +105,9 @@ pub struct Catalog {
     settings: Settings,
     events: Events,
     profiles: Profiles,
-    snapshot: Arc<ArcSwap<Snapshot>>,
+    snapshots: Arc<ArcSwap<Snapshots>>,
     kind_changes: KindChanges,
-    copies: Arc<Mutex<BTreeMap<ServerId, ServerCopy>>>,
+    copies: Arc<Mutex<Copies>>,
     /// Limits how many servers are read at once.
     read_slots: Arc<Semaphore>,
     /// Limits each server to one sync at a time.
@@ -135,6 +142,12 @@ pub struct ServerCopy {
     /// The time at which the current sync began, if there is one. The sync may still wait for a
     /// slot.
     reading_since: Option<Instant>,
+    /// The session in which the client of this copy asked for a list last. Drawbridge reads the
+    /// lists for this session.
+    client_session: Weak<ClientSession>,
+    /// True if the server's lists have changed since the last sync, while the client of this copy
+    /// was not connected.
+    is_outdated: bool,
 }
 
 impl ServerCopy {
@@ -153,6 +166,8 @@ impl ServerCopy {
             syncs_ended: 0,
             failed_at: None,
             reading_since: None,
+            client_session: Weak::new(),
+            is_outdated: false,
         }
     }
 
@@ -265,6 +280,60 @@ impl ServerCopy {
             .map(|instructions| instructions.description.clone())
     }
 
+    /// Returns the state before a sync of a client's copy: what a person has accepted of the server,
+    /// and the lists of the client's `previous` copy.
+    fn before_sync_of(&self, previous: &Self) -> Self {
+        let is_read = previous.row.last_synced_at.is_some();
+        Self {
+            offered: if is_read {
+                &previous.offered
+            } else {
+                &self.offered
+            }
+            .clone(),
+            // What one client was given is not retained for another.
+            last_accepted: previous.last_accepted.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// Returns a client's copy of this server, as the store holds it.
+    fn of_client(&self, row: ClientCopyRow) -> Self {
+        let mut offered = parse_lists(row.lists);
+        for (kind, read) in &mut offered {
+            definition::reuse_previous(self.offered.get(kind).map_or(&[], Vec::as_slice), read);
+        }
+        let mut copy = Self {
+            definitions: list_definitions(&offered, self.row.instructions.as_deref()),
+            offered,
+            last_accepted: BTreeMap::new(),
+            row: ServerRow {
+                last_synced_at: Some(row.synced_at),
+                ttl_ms: row.ttl_ms,
+                excluded: ExcludedEntries::default(),
+                ..self.row.clone()
+            },
+            identity: row.identity,
+            ..self.clone()
+        };
+        copy.recompute_visible();
+        copy
+    }
+
+    /// Returns the lists as the server sent them.
+    fn lists(&self) -> StoredLists {
+        let texts = |definitions: &Vec<Arc<Definition>>| {
+            definitions
+                .iter()
+                .map(|definition| definition.raw.get().to_owned())
+                .collect()
+        };
+        self.offered
+            .iter()
+            .map(|(kind, definitions)| (*kind, texts(definitions)))
+            .collect()
+    }
+
     /// Returns the copy after a sync.
     fn after_sync(&self, server: &RegisteredServer, row: ServerRow, mut offered: Offered) -> Self {
         for (kind, read) in &mut offered {
@@ -313,7 +382,7 @@ impl Catalog {
         events: Events,
         profiles: Profiles,
     ) -> Result<Self, StoreError> {
-        let mut copies = BTreeMap::new();
+        let mut copies = Copies::default();
         for row in store.servers().await? {
             let copy = load_copy(&store, row).await?;
             log_excluded(
@@ -332,7 +401,15 @@ impl Catalog {
                     .negotiations()
                     .record_revision(&copy.identity, package, version);
             }
-            copies.insert(copy.row.id.clone(), copy);
+            copies.insert(CopyKey::own(&copy.row.id), copy);
+        }
+        for row in store.client_copies().await? {
+            let own = copies.own(&row.server);
+            if let Some(own) = own.filter(|own| own.row.has_private_lists) {
+                let key = CopyKey::of_client(&row.server, &row.client);
+                let copy = own.of_client(row);
+                copies.insert(key, copy);
+            }
         }
         let catalog = Self {
             registry,
@@ -341,7 +418,7 @@ impl Catalog {
             settings,
             events,
             profiles,
-            snapshot: Arc::default(),
+            snapshots: Arc::default(),
             kind_changes: KindChanges::default(),
             copies: Arc::new(Mutex::new(copies)),
             read_slots: Arc::new(Semaphore::new(MAX_CONCURRENT_READS)),
@@ -351,9 +428,15 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Returns the current snapshot.
+    /// Returns the current snapshot of all lists as Drawbridge reads them for itself. Clients may
+    /// see [`Self::client_snapshot`] only.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.snapshot.load_full()
+        self.snapshots.load().own.clone()
+    }
+
+    /// Returns the current snapshot for a client.
+    pub fn client_snapshot(&self, client: &ClientName) -> Arc<Snapshot> {
+        self.snapshots.load().visible_to(client).clone()
     }
 
     /// Returns the catalog view of a client session.
@@ -363,8 +446,9 @@ impl Catalog {
 
     /// Returns the catalog view of a client without a session.
     pub fn client_view(&self, client: &ClientName, scope: &ClientScope) -> Arc<CatalogView> {
-        self.snapshot
+        self.snapshots
             .load()
+            .visible_to(client)
             .client_view(scope, self.profiles.client_profile(client).as_ref())
     }
 
@@ -372,17 +456,36 @@ impl Catalog {
         &self.profiles
     }
 
-    /// Returns the kinds whose exposed lists have changed.
+    /// Returns the exposed lists that have changed.
     pub fn kind_changes(&self) -> &KindChanges {
         &self.kind_changes
     }
 
-    /// Returns the copy of a server.
+    /// Returns Drawbridge's own copy of a server.
     pub fn copy(&self, id: &ServerId) -> ServerCopy {
+        self.copy_of(&CopyKey::own(id))
+    }
+
+    fn copy_of(&self, key: &CopyKey) -> ServerCopy {
         self.lock()
-            .get(id)
+            .get(key)
             .cloned()
-            .unwrap_or_else(|| ServerCopy::empty(id.clone()))
+            .unwrap_or_else(|| ServerCopy::empty(key.server.clone()))
+    }
+
+    /// Returns what a server says about itself now, to any client, each version once.
+    pub fn definitions(&self, id: &ServerId) -> Vec<(DefinitionKind, Arc<Definition>)> {
+        let copies = self.lock();
+        copies
+            .definitions(id)
+            .into_iter()
+            .map(|(kind, definition)| (kind, definition.clone()))
+            .collect()
+    }
+
+    /// Returns the new and changed definitions of a server, which wait for a person.
+    pub fn unaccepted(&self, id: &ServerId) -> Vec<(AcceptanceState, DefinitionId)> {
+        self.lock().unaccepted(id)
     }
 
     /// Returns true if a server's copy is older than its time to live. The spec sets the time to
@@ -398,9 +501,8 @@ impl Catalog {
             copy.row.ttl_ms,
             self.is_asleep(server),
         );
-        copy.row
-            .last_synced_at
-            .is_none_or(|synced_at| is_old(synced_at, clock::now(), ttl))
+        let is_old = |synced_at| is_old(synced_at, clock::now(), ttl);
+        copy.is_outdated || copy.row.last_synced_at.is_none_or(is_old)
     }
 
     /// Returns true if the server is a program that does not run.
@@ -408,48 +510,40 @@ impl Catalog {
         server.spec.command.is_some() && !self.pool.is_active(&server.id)
     }
 
-    /// Makes the snapshot again from the current specs and copies.
+    /// Makes the snapshots again from the current specs and copies.
     pub fn rebuild(&self) {
         // Lock the copies before the specs are read. Otherwise, of two concurrent rebuilds, the one
-        // with older specs could store its snapshot last.
+        // with older specs could store its snapshots last.
         let copies = self.lock();
         let specs = self.registry.specs();
-        let servers = specs
+        let mut servers: Vec<_> = specs
             .servers
             .values()
-            .filter(|server| self.registry.may_run(server));
-        let offered = servers.filter_map(|server| {
-            let copy = copies
-                .get(&server.id)
-                .filter(|copy| copy.identity == server.identity)?;
-            Some((server.clone(), copy.visible(server)))
-        });
-        let mut offered: Vec<_> = offered.collect();
-        // The server that was accepted first keeps a contested name.
-        offered.sort_by_cached_key(|(server, _)| self.registry.accepted_since(&server.id));
-        if self.snapshot.load().is_merged_from(&offered) {
-            // Keep the old snapshot, because its lists are already rendered and indexed.
+            .filter(|server| self.registry.may_run(server))
+            .collect();
+        // The server that was accepted first keeps a contested name or URI.
+        servers.sort_by_cached_key(|server| self.registry.accepted_since(&server.id));
+        let old = self.snapshots.load_full();
+        let new = Snapshots::make(&old, &servers, &copies);
+        if new.is_same(&old) {
             return;
         }
-        let new = Snapshot::merge(&offered);
-        let old = self.snapshot.swap(Arc::new(new));
-        let new = self.snapshot.load();
+        self.snapshots.store(Arc::new(new));
+        let new = self.snapshots.load();
         let is_new = |exclusion: &&Exclusion| {
-            !exclusion.is_intended && !old.all().excluded().contains(exclusion)
+            !exclusion.is_intended && !old.own.all().excluded().contains(exclusion)
         };
-        for exclusion in new.all().excluded().iter().filter(is_new).take(MAX_LOGGED) {
+        let excluded = new.own.all().excluded().iter();
+        for exclusion in excluded.filter(is_new).take(MAX_LOGGED) {
             log_excluded_entry(
                 self.pool.connector().logs(),
                 &exclusion.server,
                 &exclusion.entry,
             );
         }
-        for kind in CapabilityKind::ALL
+        new.list_changes(&old)
             .into_iter()
-            .filter(|kind| !old.all().has_same_entries(new.all(), *kind))
-        {
-            self.kind_changes.insert(kind);
-        }
+            .for_each(|change| self.kind_changes.insert(change));
     }
 
     /// Deletes the data of a removed server, also in the store. Waits for a sync that is still
@@ -461,35 +555,41 @@ impl Catalog {
         let lock = self.sync_lock(id);
         let _one_at_a_time = lock.lock().await;
         self.store.remove_server(id).await?;
-        self.lock().remove(id);
+        self.lock().remove_server(id);
         self.rebuild();
         Ok(())
     }
 
-    /// Starts to read the servers whose copies are missing or stale. Called before the hub answers
-    /// from the catalog. Waits only for servers that are read for the first time, until
-    /// [`FIRST_READ_TIMEOUT`] after the read of each began.
-    pub async fn refresh_stale(&self) {
+    /// Deletes the copies of a revoked client, also in the store.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    pub async fn delete_client(&self, client: &ClientName) -> Result<(), StoreError> {
+        self.lock().remove_client(client);
+        self.rebuild();
+        self.store.delete_copies_of_client(client).await
+    }
+
+    /// Starts to read the servers whose copies are missing or stale: Drawbridge's own copies, and
+    /// those of the client of a session. Called before the hub answers from the catalog. Waits only
+    /// for servers that are read for the first time, until [`FIRST_READ_TIMEOUT`] after the read of
+    /// each began.
+    pub async fn refresh_stale(&self, session: Option<&Arc<ClientSession>>) {
         let now = Instant::now();
         let (mut first_reads, mut deadline) = (Vec::new(), now);
         for StaleServer {
             id,
-            syncs_ended,
             reading_since,
             is_first_read,
-        } in self.stale_servers()
+        } in self.stale_servers(session)
         {
             let wait_deadline = reading_since.unwrap_or(now) + FIRST_READ_TIMEOUT;
             let may_wait = is_first_read && wait_deadline > now;
             if reading_since.is_some() && !may_wait {
                 continue;
             }
-            let catalog = self.clone();
-            let sync = tokio::spawn(async move {
-                catalog
-                    .sync_unless(&id, |copy| copy.syncs_ended != syncs_ended)
-                    .await
-            });
+            let (catalog, session) = (self.clone(), session.cloned());
+            let sync = tokio::spawn(async move { catalog.refresh(&id, session.as_ref()).await });
             if may_wait {
                 first_reads.push(sync);
                 deadline = deadline.max(wait_deadline);
@@ -498,68 +598,150 @@ impl Catalog {
         let _ = timeout_at(deadline, join_all(first_reads)).await;
     }
 
-    /// Returns the servers whose copies are missing or stale.
-    fn stale_servers(&self) -> Vec<StaleServer> {
-        let copies = self.lock();
-        let specs = self.registry.specs();
-        let stale_server = |server: &Arc<RegisteredServer>| {
-            let copy = copies.get(&server.id);
-            let is_unread = copy.is_none_or(|copy| {
-                copy.row.last_synced_at.is_none() || copy.identity != server.identity
-            });
-            let failed_at = copy.and_then(|copy| copy.failed_at);
-            let retry_delay = if !is_unread && self.is_asleep(server) {
-                MIN_TTL_ASLEEP
-            } else {
-                RETRY_DELAY
+    /// Reads the stale copies of a server: Drawbridge's own, and then that of a client, if the
+    /// server has private lists.
+    async fn refresh(&self, id: &ServerId, session: Option<&Arc<ClientSession>>) {
+        let keys = |session: &Arc<ClientSession>| CopyKey::of_client(id, &session.client);
+        for key in [CopyKey::own(id)].into_iter().chain(session.map(keys)) {
+            let Some(stale) = self.find_stale(&key) else {
+                continue;
             };
-            let failed_recently =
-                failed_at.is_some_and(|failed_at| failed_at.elapsed() < retry_delay);
-            let is_stale = !failed_recently
-                && (is_unread || copy.is_some_and(|copy| self.is_stale(server, copy)));
-            (is_stale && self.registry.may_run(server)).then(|| StaleServer {
-                id: server.id.clone(),
-                syncs_ended: copy.map_or(0, |copy| copy.syncs_ended),
-                reading_since: copy.and_then(|copy| copy.reading_since),
-                is_first_read: is_unread && failed_at.is_none(),
-            })
-        };
-        specs.servers.values().filter_map(stale_server).collect()
+            if let (Some(_), Some(session)) = (&key.client, session) {
+                let mut copies = self.lock();
+                copies.get_or_insert(&key).client_session = Arc::downgrade(session);
+            }
+            let is_done = |copy: &ServerCopy| copy.syncs_ended != stale.syncs_ended;
+            if self.sync_unless(&key, is_done).await.is_err() {
+                return;
+            }
+        }
     }
 
-    /// Reads a server's lists into its copy. The sync continues if the caller is dropped.
+    /// Returns the servers with a missing or stale copy, of Drawbridge or of the client of a session.
+    fn stale_servers(&self, session: Option<&Arc<ClientSession>>) -> Vec<StaleServer> {
+        let mut copies = self.lock();
+        if let Some(session) = session {
+            copies.note_session(session);
+        }
+        let specs = self.registry.specs();
+        let stale_server = |server: &Arc<RegisteredServer>| {
+            let own = CopyKey::own(&server.id);
+            let clients = session.map(|session| CopyKey::of_client(&server.id, &session.client));
+            let stale: Vec<_> = [own]
+                .into_iter()
+                .chain(clients)
+                .filter_map(|key| self.stale_copy(&copies, server, &key))
+                .collect();
+            let first_read = stale.iter().find(|copy| copy.is_first_read);
+            let reading_since = match first_read {
+                Some(copy) => copy.reading_since,
+                None => stale.iter().map(|copy| copy.reading_since).min()?,
+            };
+            Some(StaleServer {
+                id: server.id.clone(),
+                reading_since,
+                is_first_read: first_read.is_some(),
+            })
+        };
+        specs
+            .servers
+            .values()
+            .filter(|server| self.registry.may_run(server))
+            .filter_map(stale_server)
+            .collect()
+    }
+
+    fn find_stale(&self, key: &CopyKey) -> Option<StaleCopy> {
+        let server = self.registry.get_runnable(&key.server).ok()?;
+        self.stale_copy(&self.lock(), &server, key)
+    }
+
+    /// Returns a copy that has to be read now, because it is missing or stale.
+    fn stale_copy(
+        &self,
+        copies: &Copies,
+        server: &RegisteredServer,
+        key: &CopyKey,
+    ) -> Option<StaleCopy> {
+        if key.client.is_some() && !copies.current(server)?.row.has_private_lists {
+            return None;
+        }
+        let failed_within = |copy: &ServerCopy, delay| {
+            copy.failed_at
+                .is_some_and(|failed_at| failed_at.elapsed() < delay)
+        };
+        let copy = copies.get(key);
+        let is_unread = copy.is_none_or(|copy| {
+            copy.row.last_synced_at.is_none() || copy.identity != server.identity
+        });
+        let is_due = if is_unread {
+            copy.is_none_or(|copy| !failed_within(copy, RETRY_DELAY))
+        } else if self.is_asleep(server) {
+            // A read of any copy would start the server.
+            copies.of_server(&server.id).all(|(_, copy)| {
+                self.is_stale(server, copy) && !failed_within(copy, MIN_TTL_ASLEEP)
+            })
+        } else {
+            copy.is_some_and(|copy| {
+                self.is_stale(server, copy) && !failed_within(copy, RETRY_DELAY)
+            })
+        };
+        is_due.then(|| StaleCopy {
+            syncs_ended: copy.map_or(0, |copy| copy.syncs_ended),
+            reading_since: copy.and_then(|copy| copy.reading_since),
+            is_first_read: is_unread && copy.is_none_or(|copy| copy.failed_at.is_none()),
+        })
+    }
+
+    /// Reads a server's lists into its copies. The sync continues if the caller is dropped.
     ///
     /// # Errors
-    /// Returns an error if the server may not run, or if it cannot be read. The copy then stays as
-    /// it was.
+    /// Returns an error if the server may not run, or if it cannot be read. The copies then stay as
+    /// they were.
     pub async fn sync(&self, id: &ServerId) -> Result<(), SyncError> {
         let sync = self.start_sync(id.clone());
         sync.await.unwrap_or(Err(SyncError::FailedRecently))
     }
 
-    /// Starts a [`Self::sync`] in the background.
+    /// Starts a [`Self::sync`] in the background. It reads the server for Drawbridge and, if the
+    /// server has private lists, for each connected client that has asked for them.
     pub fn start_sync(&self, id: ServerId) -> JoinHandle<Result<(), SyncError>> {
         // Any sync that begins from now on sees all changes that the caller knows of. If another
         // task begins one first, this call does not read the server again.
-        let syncs_begun = self.copy(&id).syncs_begun;
+        let mut syncs_begun: Vec<_> = {
+            let copies = self.lock();
+            let begun = |(key, copy): (&CopyKey, &ServerCopy)| (key.clone(), copy.syncs_begun);
+            copies.of_server(&id).map(begun).collect()
+        };
+        let own = CopyKey::own(&id);
+        if syncs_begun.first().is_none_or(|(key, _)| *key != own) {
+            syncs_begun.insert(0, (own, 0));
+        }
         let catalog = self.clone();
         tokio::spawn(async move {
-            catalog
-                .sync_unless(&id, |copy| copy.syncs_begun != syncs_begun)
-                .await
+            for (key, syncs_begun) in syncs_begun {
+                let synced = catalog
+                    .sync_unless(&key, |copy| copy.syncs_begun != syncs_begun)
+                    .await;
+                if key.client.is_none() {
+                    synced?;
+                }
+            }
+            Ok(())
         })
     }
 
-    /// Syncs the server when no other sync of it runs. If `is_done` returns true by then, returns
-    /// the outcome of the last sync instead.
+    /// Syncs a copy when no other sync of the server runs. If `is_done` returns true by then,
+    /// returns the outcome of the last sync instead. A client's copy is not read if the client is
+    /// not connected, or if the server has no private lists.
     async fn sync_unless(
         &self,
-        id: &ServerId,
+        key: &CopyKey,
         is_done: impl Fn(&ServerCopy) -> bool,
     ) -> Result<(), SyncError> {
-        let lock = self.sync_lock(id);
+        let lock = self.sync_lock(&key.server);
         let _one_at_a_time = lock.lock().await;
-        let copy = self.copy(id);
+        let copy = self.copy_of(key);
         if is_done(&copy) {
             return if copy.failed_at.is_none() {
                 Ok(())
@@ -567,13 +749,24 @@ impl Catalog {
                 Err(SyncError::FailedRecently)
             };
         }
-        self.update_copy(id, |copy| {
+        let handle = copy.client_session.upgrade().map(ClientHandle::for_session);
+        if key.client.is_some() && handle.is_none() {
+            self.lock().mark_outdated(key);
+            return Ok(());
+        }
+        self.update_copy(key, |copy| {
             copy.syncs_begun += 1;
             copy.reading_since = Some(Instant::now());
             copy.row.sync_status = SyncStatus::Syncing;
         });
-        let result = self.read_with_slot(id).await;
-        self.update_copy_and_rebuild(id, |copy| {
+        let result = self.read_with_slot(key, handle.as_ref()).await;
+        if let Some(client) = &key.client
+            && self.lock().get(key).is_none()
+        {
+            // The client was revoked meanwhile.
+            return Ok(self.store.delete_copies_of_client(client).await?);
+        }
+        self.update_copy(key, |copy| {
             copy.syncs_ended += 1;
             copy.reading_since = None;
             match &result {
@@ -582,6 +775,7 @@ impl Catalog {
                         syncs_begun: copy.syncs_begun,
                         syncs_ended: copy.syncs_ended,
                         reading_since: None,
+                        client_session: copy.client_session.clone(),
                         ..new.clone()
                     };
                 }
@@ -591,16 +785,31 @@ impl Catalog {
                 }
             }
         });
+        if let Ok(new) = &result {
+            let mut copies = self.lock();
+            copies.share_accepted(&key.server, &new.accepted);
+            if !new.row.has_private_lists {
+                copies.remove_client_copies(&key.server);
+            }
+        }
+        self.rebuild();
         result.map(drop).inspect_err(|error| {
-            tracing::warn!("Drawbridge cannot read the lists of the server {id}: {error}")
+            tracing::warn!(
+                "Drawbridge cannot read the lists of the server {}: {error}",
+                key.server
+            )
         })
     }
 
     /// Reads a server as soon as a slot is free. A slow server gives up its slot after
     /// [`SLOT_TIMEOUT`], so that the others need not wait for it.
-    async fn read_with_slot(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
+    async fn read_with_slot(
+        &self,
+        key: &CopyKey,
+        client: Option<&ClientHandle>,
+    ) -> Result<ServerCopy, SyncError> {
         let slot = self.read_slots.acquire().await;
-        let mut reading = std::pin::pin!(self.read_server(id));
+        let mut reading = std::pin::pin!(self.read_server(key, client));
         tokio::select! {
             read = &mut reading => read,
             () = tokio::time::sleep(SLOT_TIMEOUT) => {
@@ -610,12 +819,17 @@ impl Catalog {
         }
     }
 
-    /// Reads a server, and writes the result to the store.
-    async fn read_server(&self, id: &ServerId) -> Result<ServerCopy, SyncError> {
+    /// Reads a server for Drawbridge or for a client, and writes the result to the store.
+    async fn read_server(
+        &self,
+        key: &CopyKey,
+        client: Option<&ClientHandle>,
+    ) -> Result<ServerCopy, SyncError> {
+        let id = &key.server;
         let server = self.registry.get(id)?;
         // Get the session first, then check whether the server may run: a spec that changes after
         // the check ends the session.
-        let session = self.pool.session(&server, None);
+        let session = self.pool.session(&server, key.client.as_ref());
         let server = self.registry.get_runnable(id)?;
         if session.server().identity != server.identity {
             return Err(SyncError::SpecChanging);
@@ -624,31 +838,49 @@ impl Catalog {
             hello,
             offered,
             ttl_ms,
+            is_private,
             excluded,
-        } = sync::read_server(&session).await?;
-        let row = ServerRow {
+        } = sync::read_server(&session, client).await?;
+        let own = self.copy(id);
+        let previous = self.copy_of(key);
+        let read = ServerRow {
             sync_status: SyncStatus::Synced,
             last_synced_at: Some(clock::now()),
-            synced_identity: Some(server.identity.clone()),
-            server_name: Some(hello.server_info.name),
-            server_version: Some(hello.server_info.version),
-            protocol_version: Some(hello.protocol_version),
-            instructions: hello.instructions.map(instructions::limit_length),
             ttl_ms,
-            offers_resources: Some(hello.capabilities.may_offer(CapabilityKind::Resources)),
             excluded: self.mask_secrets(excluded),
-            ..self.copy(id).row
+            ..own.row.clone()
         };
-        let before = self.copy(id);
+        let (row, before) = match &key.client {
+            None => {
+                let row = ServerRow {
+                    synced_identity: Some(server.identity.clone()),
+                    server_name: Some(hello.server_info.name),
+                    server_version: Some(hello.server_info.version),
+                    protocol_version: Some(hello.protocol_version),
+                    instructions: hello.instructions.map(instructions::limit_length),
+                    offers_resources: Some(hello.capabilities.may_offer(CapabilityKind::Resources)),
+                    has_private_lists: is_private,
+                    ..read
+                };
+                (row, own)
+            }
+            Some(_) if own.identity != server.identity => return Err(SyncError::SpecChanging),
+            Some(_) => (read, own.before_sync_of(&previous)),
+        };
         let after = before.after_sync(&server, row, offered);
-        self.store_sync(&server, &after).await?;
-        report_unaccepted(&server, &before, &after, &self.store);
+        let were_offered: HashSet<_> = self
+            .definitions(id)
+            .iter()
+            .map(|(kind, definition)| definition_id(*kind, definition))
+            .collect();
+        self.store_sync(&server, key, &after).await?;
+        report_unaccepted(&server, &were_offered, &after, &self.store);
         record_accepted(&server, &before, &after, &self.store);
         log_excluded(
             self.pool.connector().logs(),
             id,
             &after.row.excluded,
-            &before.row.excluded,
+            &previous.row.excluded,
         );
         Ok(after)
     }
@@ -686,19 +918,9 @@ impl Catalog {
     async fn store_sync(
         &self,
         server: &RegisteredServer,
+        key: &CopyKey,
         copy: &ServerCopy,
     ) -> Result<(), StoreError> {
-        let texts = |definitions: &'_ Vec<Arc<Definition>>| {
-            definitions
-                .iter()
-                .map(|definition| definition.raw.get().to_owned())
-                .collect()
-        };
-        let offered = copy
-            .offered
-            .iter()
-            .map(|(kind, definitions)| (*kind, texts(definitions)))
-            .collect();
         let accepted_by = match server.spec.definitions {
             DefinitionPolicy::Trust => AcceptedBy::Trust,
             DefinitionPolicy::Ask | DefinitionPolicy::Keep => AcceptedBy::Person,
@@ -711,8 +933,39 @@ impl Catalog {
                 accepted_by: is_accepted.then_some(accepted_by),
             }
         };
-        let versions: Vec<_> = copy.definitions().map(version).collect();
-        self.store.record_sync(&copy.row, &offered, &versions).await
+        // The store deletes old versions that are not offered, so it has to know all copies.
+        let versions: Vec<_> = {
+            let copies = self.lock();
+            let others = copies
+                .of_server(&server.id)
+                .filter(|(other, _)| *other != key);
+            let mut seen = HashSet::new();
+            copy.definitions()
+                .chain(others.flat_map(|(_, other)| other.definitions()))
+                .filter(|(kind, one)| seen.insert((*kind, &one.name, &one.digest)))
+                .map(version)
+                .collect()
+        };
+        let Some(client) = &key.client else {
+            self.store
+                .record_sync(&copy.row, &copy.lists(), &versions)
+                .await?;
+            if !copy.row.has_private_lists {
+                self.store
+                    .delete_client_copies_of_server(&server.id)
+                    .await?;
+            }
+            return Ok(());
+        };
+        let row = ClientCopyRow {
+            server: server.id.clone(),
+            client: client.clone(),
+            identity: copy.identity.clone(),
+            synced_at: copy.row.last_synced_at.unwrap_or_else(clock::now),
+            ttl_ms: copy.row.ttl_ms,
+            lists: copy.lists(),
+        };
+        self.store.record_client_copy(&row, &versions).await
     }
 
     /// Accepts these definitions, as a person decided. Accepts either all of them or none.
@@ -727,21 +980,22 @@ impl Catalog {
     ) -> Result<(), AcceptError> {
         let lock = self.sync_lock(id);
         let _one_at_a_time = lock.lock().await;
-        let copy = self.copy(id);
-        let offered: HashSet<_> = copy
-            .definitions()
-            .map(|(kind, definition)| definition_id(kind, definition))
+        let offered: HashSet<_> = self
+            .definitions(id)
+            .iter()
+            .map(|(kind, definition)| definition_id(*kind, definition))
             .collect();
         if let Some(gone) = definitions.iter().find(|one| !offered.contains(one)) {
             return Err(AcceptError::NoLongerOffered(gone.name.clone()));
         }
         self.store.accept_definitions(id, definitions).await?;
-        self.update_copy_and_rebuild(id, |copy| {
-            definitions
-                .iter()
-                .for_each(|one| copy.accepted.insert(one.clone()));
-            copy.recompute_visible();
-        });
+        let mut accepted = self.copy(id).accepted;
+        definitions
+            .iter()
+            .for_each(|one| accepted.insert(one.clone()));
+        self.lock().share_accepted(id, &accepted);
+        self.events.publish(Event::ServerChanged { id: id.clone() });
+        self.rebuild();
         Ok(())
     }
 
@@ -754,21 +1008,13 @@ impl Catalog {
             .clone()
     }
 
-    /// Changes a copy, and makes the snapshot again.
-    fn update_copy_and_rebuild(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
-        self.update_copy(id, change);
-        self.rebuild();
-    }
-
-    /// Changes a copy, but not the snapshot. If the change affects what clients see, the caller has
-    /// to make the snapshot again.
-    fn update_copy(&self, id: &ServerId, change: impl FnOnce(&mut ServerCopy)) {
-        change(
-            self.lock()
-                .entry(id.clone())
-                .or_insert_with(|| ServerCopy::empty(id.clone())),
-        );
-        self.events.publish(Event::ServerChanged { id: id.clone() });
+    /// Changes a copy, but not the snapshots. If the change affects what clients see, the caller has
+    /// to make the snapshots again.
+    fn update_copy(&self, key: &CopyKey, change: impl FnOnce(&mut ServerCopy)) {
+        change(self.lock().get_or_insert(key));
+        self.events.publish(Event::ServerChanged {
+            id: key.server.clone(),
+        });
     }
 
     /// Spawns tasks that read servers again when their lists have changed, and that refresh running
@@ -780,17 +1026,26 @@ impl Catalog {
         tasks
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ServerId, ServerCopy>> {
+    fn lock(&self) -> MutexGuard<'_, Copies> {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A server whose copy is missing or stale.
+/// A server with copies that are missing or stale.
 struct StaleServer {
     id: ServerId,
+    /// When the sync began that the caller would wait for, or `None` if there is none.
+    reading_since: Option<Instant>,
+    /// True if one of the copies has never been read.
+    is_first_read: bool,
+}
+
+/// A copy that is missing or stale.
+struct StaleCopy {
     syncs_ended: u64,
     reading_since: Option<Instant>,
-    /// True if the server has never been read with this identity, and its last read did not fail.
+    /// True if the copy has never been read from the server with this identity, and its last read
+    /// did not fail.
     is_first_read: bool,
 }
 
@@ -805,19 +1060,8 @@ pub enum AcceptError {
 
 /// Loads the copy of a server from the store.
 async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, StoreError> {
-    let parse_all = |kind, texts: Vec<String>| {
-        texts
-            .into_iter()
-            .filter_map(|text| Definition::parse(kind, text).ok())
-            .map(Arc::new)
-            .collect()
-    };
     row.instructions = row.instructions.map(instructions::limit_length);
-    let stored = store.capabilities(&row.id).await?;
-    let offered: Offered = stored
-        .into_iter()
-        .map(|(kind, texts)| (kind, parse_all(kind, texts)))
-        .collect();
+    let offered = parse_lists(store.capabilities(&row.id).await?);
     let definitions = list_definitions(&offered, row.instructions.as_deref());
     let versions = store.definitions(&row.id).await?;
     let mut accepted = AcceptedDefinitions::default();
@@ -875,6 +1119,21 @@ async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, Stor
     Ok(copy)
 }
 
+/// Reads stored lists. Definitions that cannot be read any more are missing from the result.
+fn parse_lists(stored: StoredLists) -> Offered {
+    let parse_all = |kind, texts: Vec<String>| {
+        texts
+            .into_iter()
+            .filter_map(|text| Definition::parse(kind, text).ok())
+            .map(Arc::new)
+            .collect()
+    };
+    stored
+        .into_iter()
+        .map(|(kind, texts)| (kind, parse_all(kind, texts)))
+        .collect()
+}
+
 /// Returns true if clients still see the accepted definition of what the server has changed.
 fn retains_changed(server: &RegisteredServer) -> bool {
     server.spec.definitions == DefinitionPolicy::Keep
@@ -883,16 +1142,12 @@ fn retains_changed(server: &RegisteredServer) -> bool {
 /// Reports the definitions that a sync has added or changed and that nobody has accepted yet.
 fn report_unaccepted(
     server: &RegisteredServer,
-    before: &ServerCopy,
+    were_offered: &HashSet<DefinitionId>,
     after: &ServerCopy,
     store: &Store,
 ) {
     let id = &server.id;
     tracing::info!("server {id}: {} tools read", after.tools().len());
-    let were_offered: HashSet<_> = before
-        .definitions()
-        .map(|(kind, definition)| definition_id(kind, definition))
-        .collect();
     let unaccepted: Vec<_> = after
         .unaccepted()
         .filter(|(_, definition)| !were_offered.contains(definition))

@@ -51,7 +51,7 @@ use url::Url;
 
 use crate::{
     access::{Access, AccessError},
-    catalog::{Catalog, KindChanges, Profiles},
+    catalog::{Catalog, KindChange, KindChanges, Profiles},
     error::ApiError,
     pipeline::{ClientRequests, Pipeline},
     policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
@@ -776,13 +776,23 @@ async fn notify_list_changes(hub: Weak<Hub>, kind_changes: KindChanges) {
     loop {
         kind_changes.wait().await;
         let Some(hub) = hub.upgrade() else { return };
-        let kinds = kind_changes.take();
+        let changes = kind_changes.take();
         for session in hub.sessions.all() {
-            notify_session(&session, &kinds);
+            notify_session(&session, &changed_kinds(&changes, &session.client));
         }
         drop(hub);
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
+}
+
+/// Returns the kinds whose lists may have changed for a client.
+fn changed_kinds(changes: &BTreeSet<KindChange>, client: &ClientName) -> BTreeSet<CapabilityKind> {
+    let concerns = |change: &&KindChange| change.client.as_ref().is_none_or(|one| one == client);
+    changes
+        .iter()
+        .filter(concerns)
+        .map(|change| change.kind)
+        .collect()
 }
 
 /// Notifies a client of the changed lists to which it is subscribed.

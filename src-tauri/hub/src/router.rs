@@ -69,7 +69,7 @@ impl Router {
     /// refreshes the catalog and looks once more.
     pub async fn find(
         &self,
-        session: &ClientSession,
+        session: &Arc<ClientSession>,
         kind: CapabilityKind,
         exposed_name: &str,
     ) -> Option<Arc<CatalogEntry>> {
@@ -81,13 +81,13 @@ impl Router {
     /// time finds nothing.
     async fn search<T>(
         &self,
-        session: &ClientSession,
+        session: &Arc<ClientSession>,
         lookup: impl Fn(&CatalogView) -> Option<T>,
     ) -> Option<T> {
         if let Some(found) = lookup(&self.catalog.session_view(session)) {
             return Some(found);
         }
-        Box::pin(self.catalog.refresh_stale()).await;
+        Box::pin(self.catalog.refresh_stale(Some(session))).await;
         lookup(&self.catalog.session_view(session))
     }
 
@@ -224,7 +224,7 @@ impl Router {
         let Some(permitted) = &request.entry else {
             return false;
         };
-        let snapshot = self.catalog.snapshot();
+        let snapshot = self.catalog.client_snapshot(&request.client);
         let current = snapshot
             .server_view(&request.server.id)
             .and_then(|alone| alone.find(kind, &permitted.definition.name));

@@ -62,6 +62,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "accepted_specs",
         include_str!("migrations/0013_accepted_specs.sql"),
     ),
+    (
+        16,
+        "client_copies",
+        include_str!("migrations/0014_client_copies.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

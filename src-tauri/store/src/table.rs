@@ -4,6 +4,7 @@ pub mod audit;
 pub mod call;
 pub mod capability;
 pub mod client;
+pub mod client_copy;
 pub mod definition;
 pub mod profile;
 pub mod rule;

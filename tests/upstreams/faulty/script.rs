@@ -3,9 +3,10 @@
 //! ```json
 //! {"initialize": {"result": {…}}, "tools/list": {"error": {…}},
 //!  "tools/call NAME": {"result": {…}}, "tools/call": {"result": {…}},
+//!  "tools/list CLIENT": {"result": {…}}, "tools/list": {"result": {…}},
 //!  "stderr": ["a line at its start"], "notifications": [{…}]}
 //! ```
-//! The notifications are sent before each answer to a call. Text that Rust's JSON types cannot
+//! CLIENT is the name of the client in the `_meta` of a request. The notifications are sent before each answer to a call. Text that Rust's JSON types cannot
 //! hold, such as half a surrogate, is sent exactly as the file contains it.
 
 use std::{
@@ -14,7 +15,7 @@ use std::{
     path::Path,
 };
 
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::{output::write_line, recorder::Object};
 
@@ -41,7 +42,8 @@ impl Script {
         let tool: Option<String> = params
             .get("name")
             .and_then(|name| serde_json::from_str(name.get()).ok());
-        let named = tool.and_then(|tool| self.0.get(&format!("{method} {tool}")));
+        let name = tool.or_else(|| client_name(params));
+        let named = name.and_then(|name| self.0.get(&format!("{method} {name}")));
         let Some(reply) = named.or_else(|| self.0.get(method)) else {
             return false;
         };
@@ -67,4 +69,10 @@ impl Script {
             .iter()
             .for_each(|message| write_line(message.get()));
     }
+}
+
+fn client_name(params: &Object) -> Option<String> {
+    let meta: Value = serde_json::from_str(params.get("_meta")?.get()).ok()?;
+    let name = &meta["io.modelcontextprotocol/clientInfo"]["name"];
+    name.as_str().map(str::to_owned)
 }

@@ -583,7 +583,7 @@ digest: string, first_seen_at: Timestamp,
  */
 accepted_at: Timestamp | null, 
 /**
- * Whether the server offers this version now.
+ * Whether the server offers this version now, to any client.
  */
 offered: boolean, definition: unknown, 
 /**

@@ -122,6 +122,7 @@ impl Verb for RevokeClient {
         hub.sessions.close_client(&self.name);
         hub.rules.delete_for_client(&self.name).await?;
         profiles::assign_profile(hub, &self.name, None).await?;
+        hub.catalog.delete_client(&self.name).await?;
         Ok(Done {})
     }
 }

@@ -60,7 +60,7 @@ impl Verb for ListTools {
     type Answer = Vec<ToolView>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<ToolView>, ApiError> {
-        hub.catalog.refresh_stale().await;
+        hub.catalog.refresh_stale(None).await;
         let snapshot = hub.catalog.snapshot();
         let views = snapshot
             .all()
@@ -136,7 +136,7 @@ impl Verb for ExportTools {
         if let Some(client) = &self.client {
             hub.access.check_known(client)?;
         }
-        hub.catalog.refresh_stale().await;
+        hub.catalog.refresh_stale(None).await;
         let lists = match &self.client {
             Some(client) => hub.catalog.client_view(client, &ClientScope::All),
             None => hub.catalog.snapshot().all().clone(),

@@ -70,9 +70,7 @@ impl Catalog {
             .values()
             .filter(|server| is_seen(&server.id) && self.registry.may_run(server))
             .filter_map(|server| {
-                let copy = copies
-                    .get(&server.id)
-                    .filter(|copy| copy.identity == server.identity)?;
+                let copy = copies.current(server)?;
                 Some((&server.id, copy.visible_instructions(server)?))
             });
         match scope {

@@ -12,6 +12,7 @@ use drawbridge_model::{
     ids::ServerId,
     protocol::ServerHello,
 };
+use drawbridge_sessions::ClientHandle;
 use drawbridge_store::StoreError;
 use drawbridge_upstream::{
     ListChanges, ServerRequest, ServerSession, UpstreamError, transport::Reply,
@@ -81,6 +82,8 @@ pub(super) struct SyncedServer {
     pub(super) offered: Offered,
     /// The time to live in milliseconds: the shortest that any of the lists states.
     pub(super) ttl_ms: Option<u32>,
+    /// True if the server declares one of the lists private.
+    pub(super) is_private: bool,
     pub(super) excluded: ExcludedEntries,
 }
 
@@ -89,39 +92,50 @@ pub struct FetchedList {
     pub definitions: Vec<Arc<Definition>>,
     pub excluded: ExcludedEntries,
     ttl_ms: Option<u32>,
+    is_private: bool,
     /// The number of entries on the pages so far, including the excluded ones.
     entries: usize,
 }
 
-/// Reads the lists of a server. Retries once if the connection, or the session on it, was lost.
-pub(super) async fn read_server(session: &Arc<ServerSession>) -> Result<SyncedServer, SyncError> {
+/// Reads the lists of a server, for a client or for Drawbridge itself. Retries once if the connection, or the session on it, was lost.
+pub(super) async fn read_server(
+    session: &Arc<ServerSession>,
+    client: Option<&ClientHandle>,
+) -> Result<SyncedServer, SyncError> {
     let starts = session.status().starts;
-    match read_once(session).await {
+    match read_once(session, client).await {
         // The server was not started for this read, so its connection may have been stale already.
         Err(SyncError::Upstream(UpstreamError::Unreachable(_) | UpstreamError::Lost(_)))
             if session.status().starts == starts =>
         {
-            read_once(session).await
+            read_once(session, client).await
         }
         read => read,
     }
 }
 
-async fn read_once(session: &Arc<ServerSession>) -> Result<SyncedServer, SyncError> {
+async fn read_once(
+    session: &Arc<ServerSession>,
+    client: Option<&ClientHandle>,
+) -> Result<SyncedServer, SyncError> {
     let hello = session.hello().await?;
     let send_request = |method: &'static str, params: Box<RawValue>| async move {
-        session
-            .request(ServerRequest::new(method, Some(&params), REQUEST_TIMEOUT))
-            .await
+        let request = ServerRequest::new(method, Some(&params), REQUEST_TIMEOUT);
+        let request = match client {
+            Some(client) => request.on_behalf_of(client, None),
+            None => request,
+        };
+        session.request(request).await
     };
-    let (mut offered, mut excluded, mut ttl_ms) =
-        (Offered::new(), ExcludedEntries::default(), None);
+    let (mut offered, mut excluded) = (Offered::new(), ExcludedEntries::default());
+    let (mut ttl_ms, mut is_private) = (None, false);
     for kind in CapabilityKind::ALL
         .into_iter()
         .filter(|kind| hello.capabilities.may_offer(*kind))
     {
         let listed = read_list(kind, send_request).await?;
         ttl_ms = shorter_ttl(ttl_ms, listed.ttl_ms);
+        is_private |= listed.is_private;
         offered.insert(kind, listed.definitions);
         excluded.extend(listed.excluded);
     }
@@ -135,6 +149,7 @@ async fn read_once(session: &Arc<ServerSession>) -> Result<SyncedServer, SyncErr
         hello,
         offered,
         ttl_ms,
+        is_private,
         excluded,
     })
 }
@@ -179,6 +194,7 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
         definitions: Vec::new(),
         excluded: ExcludedEntries::default(),
         ttl_ms: None,
+        is_private: false,
         entries: 0,
     };
     let (mut names, mut cursors) = (HashSet::new(), HashSet::new());
@@ -258,6 +274,10 @@ fn read_page(
         all.ttl_ms,
         result.get("ttlMs").and_then(|ttl| ttl.get().parse().ok()),
     );
+    // An unknown scope is no permission to share.
+    all.is_private |= result
+        .get("cacheScope")
+        .is_some_and(|scope| scope.get() != r#""public""#);
     Ok(result
         .get_string("nextCursor")
         .filter(|cursor| !cursor.is_empty()))

@@ -414,3 +414,110 @@ mod acceptance {
         );
     }
 }
+
+mod private_lists {
+    //! No client sees what a server said only to another client, or to Drawbridge.
+
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CLIENTS: [&str; 3] = ["a", "b", "c"];
+
+    /// Returns a tool that says for whom it was read.
+    fn tool(name: u8, reader: &str) -> Arc<Definition> {
+        let definition = format!(r#"{{"name":"t{name}","description":"for {reader}"}}"#);
+        Arc::new(Definition::parse(CapabilityKind::Tools, definition).expect("a definition"))
+    }
+
+    fn offers(names: &BTreeSet<u8>, reader: &str) -> Offered {
+        let tools = names.iter().map(|name| tool(*name, reader));
+        Offered::from([(CapabilityKind::Tools, tools.collect())])
+    }
+
+    fn server(policy: &str) -> Arc<RegisteredServer> {
+        let spec = format!(r#"{{"command":"x","definitions":"{policy}"}}"#);
+        let spec = serde_json::from_str(&spec).expect("a spec");
+        Arc::new(RegisteredServer::new(
+            ServerId::new("s"),
+            spec,
+            std::path::PathBuf::new(),
+        ))
+    }
+
+    proptest! {
+        #[test]
+        fn each_client_sees_only_tools_that_were_read_for_it(
+            policy in prop_oneof![Just("ask"), Just("keep"), Just("trust")],
+            reads in prop::collection::vec((0..4_usize, prop::collection::btree_set(0_u8..4, 0..4), any::<bool>()), 1..12),
+        ) {
+            let server = server(policy);
+            let row = ServerRow {
+                last_synced_at: Some(clock::now()),
+                has_private_lists: true,
+                ..ServerRow::new(server.id.clone())
+            };
+            let own = CopyKey::own(&server.id);
+            let mut copies = Copies::default();
+            copies.insert(own.clone(), ServerCopy::empty(server.id.clone()).after_sync(&server, row.clone(), offers(&BTreeSet::from([0]), "drawbridge")));
+            let mut snapshots = Snapshots::default();
+            for (reader, names, accepts_all) in reads {
+                let client = CLIENTS.get(reader).map(|client| ClientName::new(*client));
+                let key = client.as_ref().map_or(own.clone(), |client| CopyKey::of_client(&server.id, client));
+                let before = copies.get(&own).expect("the own copy").clone();
+                let before = match (&client, copies.get(&key)) {
+                    (None, _) => before,
+                    (Some(_), Some(previous)) => before.before_sync_of(previous),
+                    (Some(_), None) => before.before_sync_of(&ServerCopy::empty(server.id.clone())),
+                };
+                let reader = client.as_ref().map_or("drawbridge", |client| client.as_str());
+                let mut copy = before.after_sync(&server, row.clone(), offers(&names, reader));
+                if accepts_all {
+                    for (_, id) in copy.unaccepted().collect::<Vec<_>>() {
+                        copy.accepted.insert(id);
+                    }
+                    copy.recompute_visible();
+                }
+                let accepted = copy.accepted.clone();
+                copies.insert(key, copy);
+                copies.share_accepted(&server.id, &accepted);
+                snapshots = Snapshots::make(&snapshots, &[&server], &copies);
+                for client in CLIENTS {
+                    let snapshot = snapshots.visible_to(&ClientName::new(client));
+                    for tool in snapshot.all().entries(CapabilityKind::Tools) {
+                        prop_assert_eq!(&tool.definition.description, &format!("for {}", client));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_client_whose_list_changed_is_notified() {
+        let server = server("trust");
+        let row = ServerRow {
+            last_synced_at: Some(clock::now()),
+            has_private_lists: true,
+            ..ServerRow::new(server.id.clone())
+        };
+        let own = ServerCopy::empty(server.id.clone()).after_sync(
+            &server,
+            row.clone(),
+            offers(&BTreeSet::new(), "drawbridge"),
+        );
+        let mut copies = Copies::default();
+        copies.insert(CopyKey::own(&server.id), own.clone());
+        let before = Snapshots::make(&Snapshots::default(), &[&server], &copies);
+        let client = ClientName::new("a");
+        let copy = own.after_sync(&server, row, offers(&BTreeSet::from([1]), "a"));
+        copies.insert(CopyKey::of_client(&server.id, &client), copy);
+        let after = Snapshots::make(&before, &[&server], &copies);
+        let change = KindChange {
+            kind: CapabilityKind::Tools,
+            client: Some(client),
+        };
+        assert_eq!(after.list_changes(&before), [change]);
+    }
+}

@@ -3,7 +3,7 @@
 use drawbridge_model::{capability::CapabilityKind, ids::ServerId};
 use drawbridge_sessions::{ClientScope, ClientSession};
 
-use super::Catalog;
+use super::{Catalog, ServerCopy};
 
 impl Catalog {
     /// Returns true if a client may use a server's resources, listed or not: the server may run,
@@ -30,10 +30,8 @@ impl Catalog {
         let copies = self.lock();
         let specs = self.registry.specs();
         let offers = |id: &&ServerId| {
-            let (copy, server) = (copies.get(*id), specs.servers.get(*id));
-            copy.zip(server).is_some_and(|(copy, server)| {
-                copy.identity == server.identity && copy.offers_resources()
-            })
+            let copy = specs.servers.get(*id).and_then(|one| copies.current(one));
+            copy.is_some_and(ServerCopy::offers_resources)
         };
         let mut servers = specs
             .servers
@@ -45,7 +43,7 @@ impl Catalog {
     }
 }
 
-impl super::ServerCopy {
+impl ServerCopy {
     /// Returns true if the server announced resources. A copy of an older version of Drawbridge has
     /// no such record; the result is then whether the copy contains resources.
     fn offers_resources(&self) -> bool {

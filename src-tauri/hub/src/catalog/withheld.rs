@@ -50,9 +50,7 @@ impl Catalog {
             is_in_scope && self.registry.may_run(server)
         });
         servers.into_iter().find_map(|server| {
-            let copy = copies
-                .get(&server.id)
-                .filter(|copy| copy.identity == server.identity)?;
+            let copy = copies.visible_to(server, Some(&session.client))?;
             let (state, _) = copy.unaccepted().find(|(_, definition)| {
                 let name = &definition.name;
                 definition.kind == kind.into()

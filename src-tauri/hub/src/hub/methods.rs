@@ -199,12 +199,10 @@ impl Hub {
     /// Answers a list request, in one page.
     async fn list(&self, kind: CapabilityKind, request: ClientRequest<'_>) -> RpcResult {
         protocol::reject_cursor(request.method, request.params)?;
-        self.catalog.refresh_stale().await;
-        Ok(self
-            .catalog
-            .session_view(request.handle.session())
-            .list_result(kind)
-            .clone())
+        let session = request.handle.session();
+        self.catalog.refresh_stale(Some(session)).await;
+        let view = self.catalog.session_view(session);
+        Ok(view.list_result(kind).clone())
     }
 }
 

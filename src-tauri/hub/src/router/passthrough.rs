@@ -93,7 +93,7 @@ impl Router {
     /// Returns the server for a URI: the one that lists it; else, of the server with a matching
     /// template and the one at which the session is subscribed to the URI or that named it in this
     /// session, the one that was accepted first; else the only server that can have it.
-    async fn find_target(&self, session: &ClientSession, uri: &str) -> Option<Target> {
+    async fn find_target(&self, session: &Arc<ClientSession>, uri: &str) -> Option<Target> {
         if let Some(target) = self.find_known_target(session, uri) {
             return Some(target);
         }
@@ -102,7 +102,7 @@ impl Router {
             // The lists of other servers are irrelevant here, so there is no need to wait for them.
             return unlisted();
         }
-        Box::pin(self.catalog.refresh_stale()).await;
+        Box::pin(self.catalog.refresh_stale(Some(session))).await;
         self.find_known_target(session, uri).or_else(unlisted)
     }
 

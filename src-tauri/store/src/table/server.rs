@@ -39,6 +39,9 @@ pub struct ServerRow {
     /// Whether the server declared resources, listed or not. `None` if the copy is older than this
     /// column.
     pub offers_resources: Option<bool>,
+    /// Whether the server declared one of its lists private, so that each client has a copy of its
+    /// own.
+    pub has_private_lists: bool,
     /// The entries of the server's lists that the copy excludes.
     pub excluded: ExcludedEntries,
 }
@@ -71,6 +74,7 @@ impl ServerRow {
             instructions: None,
             ttl_ms: None,
             offers_resources: None,
+            has_private_lists: false,
             excluded: ExcludedEntries::default(),
         }
     }
@@ -141,6 +145,7 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         instructions: row.try_get("instructions")?,
         ttl_ms: row.try_get("ttl_ms")?,
         offers_resources: row.try_get("offers_resources")?,
+        has_private_lists: row.try_get("has_private_lists")?,
         // This value is only shown. If it cannot be read, the next sync writes it anew.
         excluded: row
             .try_get::<Option<String>, _>("excluded_entries")?
@@ -155,12 +160,12 @@ pub(super) async fn write_server(
     connection: &mut sqlx::SqliteConnection,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources, excluded_entries)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources, has_private_lists, excluded_entries)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at, synced_identity = excluded.synced_identity,
            server_name = excluded.server_name, server_version = excluded.server_version,
            protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms,
-           offers_resources = excluded.offers_resources, excluded_entries = excluded.excluded_entries",
+           offers_resources = excluded.offers_resources, has_private_lists = excluded.has_private_lists, excluded_entries = excluded.excluded_entries",
     )
     .bind(row.id.as_str())
     .bind(to_enum_text(&row.sync_status))
@@ -172,6 +177,7 @@ pub(super) async fn write_server(
     .bind(&row.instructions)
     .bind(row.ttl_ms)
     .bind(row.offers_resources)
+    .bind(row.has_private_lists)
     .bind((!row.excluded.is_empty()).then(|| json::to_raw(&row.excluded).get().to_owned()))
     .execute(connection)
     .await

@@ -1,6 +1,6 @@
 //! What a server says about itself: the versions, the differences, and their acceptance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_model::{
     acceptance::{AcceptanceState, DefinitionId, DefinitionKind},
@@ -24,7 +24,7 @@ pub struct DefinitionVersion {
     pub first_seen_at: Timestamp,
     /// When a person accepted this version; null if nobody has.
     pub accepted_at: Option<Timestamp>,
-    /// Whether the server offers this version now.
+    /// Whether the server offers this version now, to any client.
     pub offered: bool,
     #[cfg_attr(test, ts(type = "unknown"))]
     pub definition: Value,
@@ -82,11 +82,13 @@ impl Verb for ShowDefinitionHistory {
 
     async fn run(self, hub: &Hub) -> Result<Vec<DefinitionVersion>, ApiError> {
         hub.registry.get(&self.id)?;
-        let copy = hub.catalog.copy(&self.id);
-        let offered = copy
-            .definitions()
-            .find(|(kind, definition)| *kind == self.kind && definition.name == self.name)
-            .map(|(_, definition)| definition.digest.clone());
+        let offered: BTreeSet<_> = hub
+            .catalog
+            .definitions(&self.id)
+            .into_iter()
+            .filter(|(kind, definition)| *kind == self.kind && definition.name == self.name)
+            .map(|(_, definition)| definition.digest.clone())
+            .collect();
         let rows = hub
             .store
             .definition_versions(&self.id, self.kind, &self.name)
@@ -111,7 +113,7 @@ impl Verb for ShowDefinitionHistory {
                 digest: row.digest.clone(),
                 first_seen_at: row.first_seen_at,
                 accepted_at: row.accepted_at,
-                offered: offered.as_ref() == Some(&row.digest),
+                offered: offered.contains(&row.digest),
                 changes: base
                     .map(|base| differences(&read(&base.definition), &definition))
                     .unwrap_or_default(),

@@ -54,8 +54,10 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
         } else {
             tokens(&tools)
         },
-        unaccepted: copy
-            .unaccepted()
+        unaccepted: hub
+            .catalog
+            .unaccepted(&server.id)
+            .into_iter()
             .map(|(acceptance, id)| UnacceptedDefinition { id, acceptance })
             .collect(),
         tools,

@@ -36,6 +36,22 @@ async fn the_shortest_ttl_of_the_pages_counts() {
 }
 
 #[tokio::test]
+async fn a_list_is_private_if_one_of_its_pages_does_not_say_public() {
+    for (last_page, is_private) in [
+        (r#"{"tools":[],"cacheScope":"public"}"#, false),
+        (r#"{"tools":[]}"#, false),
+        (r#"{"tools":[],"cacheScope":"private"}"#, true),
+        (r#"{"tools":[],"cacheScope":"tenant"}"#, true),
+        (r#"{"tools":[],"cacheScope":null}"#, true),
+    ] {
+        let first_page = r#"{"tools":[],"cacheScope":"public","nextCursor":"2"}"#;
+        let pages: &'static [&'static str] = Box::leak(Box::new([first_page, last_page]));
+        let listed = read(pages).await.expect("a list");
+        assert_eq!(listed.is_private, is_private, "{last_page}");
+    }
+}
+
+#[tokio::test]
 async fn a_malformed_ttl_is_ignored() {
     for page in [
         r#"{"tools":[]}"#,

@@ -1,0 +1,179 @@
+//! The catalog's copies of the servers' lists, and which client sees which copy.
+//!
+//! Drawbridge reads each server for itself. If the server declares one of its lists private
+//! (`cacheScope`, revision 2026-07-28), no client sees this copy. Instead, Drawbridge reads the lists
+//! again for each client: in the client's session with the server if it has one of its own, and with
+//! the client's introduction.
+//!
+//! A person accepts definitions for the server, not for a client: a definition that differs for
+//! another client is a change, which waits.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    sync::Arc,
+};
+
+use drawbridge_model::{
+    acceptance::{AcceptanceState, DefinitionId, DefinitionKind},
+    ids::{ClientName, ServerId},
+    spec::RegisteredServer,
+};
+use drawbridge_sessions::ClientSession;
+
+use super::{
+    Definition, ServerCopy,
+    acceptance::{AcceptedDefinitions, definition_id},
+};
+
+/// Identifies a copy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CopyKey {
+    pub(super) server: ServerId,
+    /// The client whose copy it is. `None` for Drawbridge's own.
+    pub(super) client: Option<ClientName>,
+}
+
+impl CopyKey {
+    pub(super) fn own(server: &ServerId) -> Self {
+        Self {
+            server: server.clone(),
+            client: None,
+        }
+    }
+
+    pub(super) fn of_client(server: &ServerId, client: &ClientName) -> Self {
+        Self {
+            server: server.clone(),
+            client: Some(client.clone()),
+        }
+    }
+}
+
+/// All copies.
+#[derive(Default)]
+pub(super) struct Copies(BTreeMap<CopyKey, ServerCopy>);
+
+impl Copies {
+    pub(super) fn get(&self, key: &CopyKey) -> Option<&ServerCopy> {
+        self.0.get(key)
+    }
+
+    /// Returns Drawbridge's own copy of a server.
+    pub(super) fn own(&self, server: &ServerId) -> Option<&ServerCopy> {
+        self.get(&CopyKey::own(server))
+    }
+
+    /// Returns Drawbridge's own copy of a server if it was read from the server with this identity.
+    pub(super) fn current(&self, server: &RegisteredServer) -> Option<&ServerCopy> {
+        self.own(&server.id)
+            .filter(|copy| copy.identity == server.identity)
+    }
+
+    /// Returns the copy that a client sees, or that a client without a copy of its own sees if
+    /// `client` is `None`.
+    pub(super) fn visible_to(
+        &self,
+        server: &RegisteredServer,
+        client: Option<&ClientName>,
+    ) -> Option<&ServerCopy> {
+        let own = self.current(server)?;
+        if !own.row.has_private_lists {
+            return Some(own);
+        }
+        self.get(&CopyKey::of_client(&server.id, client?))
+            .filter(|copy| copy.identity == server.identity)
+    }
+
+    pub(super) fn insert(&mut self, key: CopyKey, copy: ServerCopy) {
+        self.0.insert(key, copy);
+    }
+
+    pub(super) fn get_or_insert(&mut self, key: &CopyKey) -> &mut ServerCopy {
+        self.0
+            .entry(key.clone())
+            .or_insert_with(|| ServerCopy::empty(key.server.clone()))
+    }
+
+    /// Returns all copies of a server, Drawbridge's own first.
+    pub(super) fn of_server(
+        &self,
+        server: &ServerId,
+    ) -> impl Iterator<Item = (&CopyKey, &ServerCopy)> {
+        self.0
+            .range(CopyKey::own(server)..)
+            .take_while(move |(key, _)| key.server == *server)
+    }
+
+    fn of_server_mut(&mut self, server: &ServerId) -> impl Iterator<Item = &mut ServerCopy> {
+        self.0
+            .range_mut(CopyKey::own(server)..)
+            .take_while(move |(key, _)| key.server == *server)
+            .map(|(_, copy)| copy)
+    }
+
+    /// Notes that a client has asked for a list in this session.
+    pub(super) fn note_session(&mut self, session: &Arc<ClientSession>) {
+        let copies = self.0.iter_mut();
+        copies
+            .filter(|(key, _)| key.client.as_ref() == Some(&session.client))
+            .for_each(|(_, copy)| copy.client_session = Arc::downgrade(session));
+    }
+
+    /// Notes that the server's lists have changed since this copy was read.
+    pub(super) fn mark_outdated(&mut self, key: &CopyKey) {
+        if let Some(copy) = self.0.get_mut(key) {
+            copy.is_outdated = true;
+        }
+    }
+
+    /// Returns the clients that have copies of their own.
+    pub(super) fn clients(&self) -> BTreeSet<&ClientName> {
+        self.0
+            .keys()
+            .filter_map(|key| key.client.as_ref())
+            .collect()
+    }
+
+    /// Makes all copies of a server agree about what a person has accepted.
+    pub(super) fn share_accepted(&mut self, server: &ServerId, accepted: &AcceptedDefinitions) {
+        for copy in self.of_server_mut(server) {
+            if copy.accepted != *accepted {
+                copy.accepted = accepted.clone();
+                copy.recompute_visible();
+            }
+        }
+    }
+
+    /// Returns the definitions in all copies of a server, each version once.
+    pub(super) fn definitions(&self, server: &ServerId) -> Vec<(DefinitionKind, &Arc<Definition>)> {
+        let mut seen = HashSet::new();
+        self.of_server(server)
+            .flat_map(|(_, copy)| copy.definitions())
+            .filter(|(kind, definition)| seen.insert(definition_id(*kind, definition)))
+            .collect()
+    }
+
+    /// Returns the new and changed definitions in all copies of a server.
+    pub(super) fn unaccepted(&self, server: &ServerId) -> Vec<(AcceptanceState, DefinitionId)> {
+        let mut seen = HashSet::new();
+        self.of_server(server)
+            .flat_map(|(_, copy)| copy.unaccepted())
+            .filter(|(_, id)| seen.insert(id.clone()))
+            .collect()
+    }
+
+    pub(super) fn remove_server(&mut self, server: &ServerId) {
+        self.0.retain(|key, _| key.server != *server);
+    }
+
+    /// Removes the clients' copies of a server.
+    pub(super) fn remove_client_copies(&mut self, server: &ServerId) {
+        self.0
+            .retain(|key, _| key.server != *server || key.client.is_none());
+    }
+
+    /// Removes the copies of a client.
+    pub(super) fn remove_client(&mut self, client: &ClientName) {
+        self.0.retain(|key, _| key.client.as_ref() != Some(client));
+    }
+}

@@ -1,0 +1,120 @@
+//! The snapshots of the catalog: one for people, one for most clients, and one for each client with
+//! copies of private lists.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use drawbridge_model::{capability::CapabilityKind, ids::ClientName, spec::RegisteredServer};
+
+use super::{Offered, Snapshot, copies::Copies};
+
+/// A change of an exposed list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KindChange {
+    pub kind: CapabilityKind,
+    /// The client whose list has changed, or `None` if those of all clients may have.
+    pub client: Option<ClientName>,
+}
+
+/// The current snapshots.
+#[derive(Default)]
+pub(super) struct Snapshots {
+    /// All lists as Drawbridge reads them for itself. People see these.
+    pub(super) own: Arc<Snapshot>,
+    /// What a client sees that has no copy of private lists.
+    shared: Arc<Snapshot>,
+    /// What a client with copies of private lists sees.
+    by_client: BTreeMap<ClientName, Arc<Snapshot>>,
+}
+
+impl Snapshots {
+    /// Makes the snapshots of servers in the order in which they were accepted. Reuses each old
+    /// snapshot that is still right, because its lists are already rendered and indexed.
+    pub(super) fn make(old: &Self, servers: &[&Arc<RegisteredServer>], copies: &Copies) -> Self {
+        let merge = |old: &Arc<Snapshot>, offered: Vec<(Arc<RegisteredServer>, &Offered)>| {
+            if old.is_merged_from(&offered) {
+                old.clone()
+            } else {
+                Arc::new(Snapshot::merge(&offered))
+            }
+        };
+        let own = servers.iter().filter_map(|server| {
+            let copy = copies.current(server)?;
+            Some(((*server).clone(), copy.visible(server)))
+        });
+        let own = merge(&old.own, own.collect());
+        let has_private_lists = |server: &&Arc<RegisteredServer>| {
+            let copy = copies.current(server);
+            copy.is_some_and(|copy| copy.row.has_private_lists)
+        };
+        if !servers.iter().any(has_private_lists) {
+            return Self {
+                shared: own.clone(),
+                own,
+                by_client: BTreeMap::new(),
+            };
+        }
+        let merge_for = |old: &Arc<Snapshot>, client: Option<&ClientName>| {
+            let offered = servers.iter().filter_map(|server| {
+                let copy = copies.visible_to(server, client)?;
+                Some(((*server).clone(), copy.visible(server)))
+            });
+            merge(old, offered.collect())
+        };
+        let by_client = copies.clients().into_iter().map(|client| {
+            let snapshot = merge_for(old.visible_to(client), Some(client));
+            (client.clone(), snapshot)
+        });
+        Self {
+            shared: merge_for(&old.shared, None),
+            by_client: by_client.collect(),
+            own,
+        }
+    }
+
+    pub(super) fn visible_to(&self, client: &ClientName) -> &Arc<Snapshot> {
+        self.by_client.get(client).unwrap_or(&self.shared)
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.own, &other.own)
+            && Arc::ptr_eq(&self.shared, &other.shared)
+            && self.by_client.len() == other.by_client.len()
+            && self
+                .by_client
+                .iter()
+                .zip(&other.by_client)
+                .all(|(one, other)| one.0 == other.0 && Arc::ptr_eq(one.1, other.1))
+    }
+
+    /// Returns the lists that clients see and that differ from the old ones.
+    pub(super) fn list_changes(&self, old: &Self) -> Vec<KindChange> {
+        let clients: BTreeSet<_> = self.by_client.keys().chain(old.by_client.keys()).collect();
+        let views = clients
+            .into_iter()
+            .map(|client| {
+                (
+                    Some(client),
+                    old.visible_to(client),
+                    self.visible_to(client),
+                )
+            })
+            .chain([(None, &old.shared, &self.shared)]);
+        views
+            .filter(|(_, old, new)| !Arc::ptr_eq(old, new))
+            .flat_map(|(client, old, new)| {
+                let has_changed =
+                    |kind: &CapabilityKind| !old.all().has_same_entries(new.all(), *kind);
+                CapabilityKind::ALL
+                    .into_iter()
+                    .filter(has_changed)
+                    .map(move |kind| KindChange {
+                        kind,
+                        client: client.cloned(),
+                    })
+            })
+            .collect()
+    }
+}
