@@ -64,7 +64,7 @@ pub use snapshots::KindChange;
 pub use sync::{SyncError, read_list};
 pub use withheld::Withheld;
 
-use crate::registry::Registry;
+use crate::{clients::tool_names::max_tool_name, registry::Registry};
 use acceptance::{AcceptedDefinitions, Definitions, definition_id, list_definitions};
 use copies::{Copies, CopyKey};
 use snapshots::Snapshots;
@@ -446,10 +446,11 @@ impl Catalog {
 
     /// Returns the catalog view of a client without a session.
     pub fn client_view(&self, client: &ClientName, scope: &ClientScope) -> Arc<CatalogView> {
-        self.snapshots
-            .load()
-            .visible_to(client)
-            .client_view(scope, self.profiles.client_profile(client).as_ref())
+        self.snapshots.load().visible_to(client).client_view(
+            scope,
+            max_tool_name(client),
+            self.profiles.client_profile(client).as_ref(),
+        )
     }
 
     pub fn profiles(&self) -> &Profiles {

@@ -2,7 +2,7 @@
 
 use super::{digest, ids::ServerId};
 
-/// The longest name of a tool that all clients accept, in bytes.
+/// The longest name of a tool that models accept, in bytes.
 pub const MAX_TOOL_NAME: usize = 64;
 
 /// The built-in tool that finds deferred tools.
@@ -57,19 +57,19 @@ pub fn exposed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
     if fits {
         plain
     } else {
-        hashed_name(prefix, server, tool)
+        hashed_name(prefix, server, tool, MAX_TOOL_NAME)
     }
 }
 
-/// Returns a name that ends with a hash of server and tool, for a tool that cannot have its plain
-/// name.
-pub fn hashed_name(prefix: &str, server: &ServerId, tool: &str) -> String {
+/// Returns a name of at most `max` bytes that ends with a hash of server and tool, for a tool that
+/// cannot have its plain name.
+pub fn hashed_name(prefix: &str, server: &ServerId, tool: &str, max: usize) -> String {
     let hash = digest::sha256_parts(&[server.as_str().as_bytes(), tool.as_bytes()]);
     let mut name: String = format!("{prefix}__{tool}")
         .chars()
         .map(|c| if is_name_char(c) { c } else { '_' })
         .collect();
-    name.truncate(MAX_TOOL_NAME - HASH_LEN - 1);
+    name.truncate(max.saturating_sub(HASH_LEN + 1));
     name.push('_');
     name.push_str(&hash[..HASH_LEN]);
     name

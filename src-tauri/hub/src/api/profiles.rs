@@ -1,7 +1,8 @@
 //! Profiles: which servers and tools a client sees.
 
 use drawbridge_model::{
-    audit::AuditKind, capability::CapabilityKind, ids::ClientName, profile::Profile,
+    audit::AuditKind, capability::CapabilityKind, ids::ClientName, names::MAX_TOOL_NAME,
+    profile::Profile,
 };
 use drawbridge_sessions::ClientScope;
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,7 @@ impl Verb for ListProfiles {
                     .client_profile(client)
                     .is_some_and(|assigned| assigned.name == profile.name)
             };
-            let lists = snapshot.client_view(&ClientScope::All, Some(&profile));
+            let lists = snapshot.client_view(&ClientScope::All, MAX_TOOL_NAME, Some(&profile));
             let visible = || {
                 lists
                     .entries(CapabilityKind::Tools)

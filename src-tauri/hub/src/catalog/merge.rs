@@ -4,7 +4,7 @@ pub(super) mod templates;
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
@@ -57,8 +57,10 @@ pub struct Snapshot {
     servers: Vec<ServerId>,
     /// Each server alone. Its lists are made at the first use.
     per_server: HashMap<ServerId, PerServer>,
+    /// The catalog views of clients whose names must be shorter, made at the first use.
+    shortened: Mutex<HashMap<usize, Arc<CatalogView>>>,
     /// The catalog views of clients with a profile, made at the first use.
-    per_profile: Mutex<HashMap<(ClientScope, String), PerProfile>>,
+    per_profile: Mutex<HashMap<(ClientScope, usize, String), PerProfile>>,
 }
 
 #[derive(Debug)]
@@ -130,6 +132,7 @@ impl Snapshot {
                 .map(|(server, _)| server.id.clone())
                 .collect(),
             per_server: per_server.collect(),
+            shortened: Mutex::default(),
             per_profile: Mutex::default(),
         }
     }
@@ -166,23 +169,24 @@ impl Snapshot {
         }))
     }
 
-    /// Returns the view for a client with this scope, filtered by its profile. The view of an
-    /// unknown server is empty.
+    /// Returns the view for a client with this scope, filtered by its profile. A tool of all servers
+    /// has a name of at most `max_tool_name` bytes. The view of an unknown server is empty.
     pub fn client_view(
         &self,
         scope: &ClientScope,
+        max_tool_name: usize,
         profile: Option<&Arc<Profile>>,
     ) -> Arc<CatalogView> {
         static NOTHING: LazyLock<Arc<CatalogView>> =
             LazyLock::new(|| Arc::new(CatalogView::merge(Naming::Bare, &[])));
         let view = match scope {
-            ClientScope::All => &self.all,
-            ClientScope::One(id) => self.server_view(id).unwrap_or(&NOTHING),
+            ClientScope::All => self.view_with_names_up_to(max_tool_name),
+            ClientScope::One(id) => self.server_view(id).unwrap_or(&NOTHING).clone(),
         };
         let Some(profile) = profile else {
-            return view.clone();
+            return view;
         };
-        let key = (scope.clone(), profile.name.clone());
+        let key = (scope.clone(), max_tool_name, profile.name.clone());
         let mut per_profile = self
             .per_profile
             .lock()
@@ -200,6 +204,27 @@ impl Snapshot {
         let view = entry.view.clone();
         per_profile.insert(key, entry);
         view
+    }
+
+    /// Returns the view of all servers together, in which no tool has a longer name.
+    fn view_with_names_up_to(&self, max: usize) -> Arc<CatalogView> {
+        let is_too_long = |tool: &Arc<CatalogEntry>| tool.exposed_name.len() > max;
+        if !self
+            .all
+            .entries(CapabilityKind::Tools)
+            .iter()
+            .any(is_too_long)
+        {
+            return self.all.clone();
+        }
+        let mut shortened = self
+            .shortened
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        shortened
+            .entry(max)
+            .or_insert_with(|| Arc::new(self.all.shortened(max)))
+            .clone()
     }
 }
 
@@ -231,6 +256,63 @@ impl CatalogView {
             kinds,
             naming,
             ranks: Arc::new(ranks.collect()),
+            excluded,
+            index: OnceLock::new(),
+        }
+    }
+
+    /// Returns the view with names of at most `max` bytes: a tool with a longer name gets one with a
+    /// hash. If that is another tool's name, the tool with the long name is excluded.
+    fn shortened(&self, max: usize) -> Self {
+        let (mut entries, mut too_long) = (Vec::new(), Vec::new());
+        let tools = self.entries(CapabilityKind::Tools);
+        for (position, tool) in tools.iter().enumerate() {
+            if tool.exposed_name.len() <= max {
+                entries.push((position, tool.clone()));
+            } else {
+                too_long.push((position, tool));
+            }
+        }
+        let mut taken: HashSet<_> = entries
+            .iter()
+            .map(|(_, tool)| tool.exposed_name.clone())
+            .collect();
+        let mut excluded = self.excluded.clone();
+        for (position, tool) in too_long {
+            let CatalogEntry {
+                server, definition, ..
+            } = &**tool;
+            let exposed_name =
+                names::hashed_name(own_prefix(server), &server.id, &definition.name, max);
+            if taken.insert(exposed_name.clone()) {
+                let tool = CatalogEntry {
+                    exposed_name,
+                    server: server.clone(),
+                    definition: definition.clone(),
+                };
+                entries.push((position, Arc::new(tool)));
+            } else {
+                excluded.push(Exclusion {
+                    server: server.id.clone(),
+                    entry: ExcludedEntry {
+                        kind: CapabilityKind::Tools,
+                        name: definition.name.clone(),
+                        why: "another tool has its shortened name".into(),
+                    },
+                    is_intended: false,
+                });
+            }
+        }
+        entries.sort_by_key(|(position, _)| *position);
+        let mut tools = Some(entries.into_iter().map(|(_, tool)| tool).collect());
+        let kinds = CapabilityKind::ALL.map(|kind| {
+            let tools = tools.take_if(|_| kind == CapabilityKind::Tools);
+            List::from_entries(tools.unwrap_or_else(|| self.entries(kind).to_vec()))
+        });
+        Self {
+            kinds,
+            naming: self.naming,
+            ranks: self.ranks.clone(),
             excluded,
             index: OnceLock::new(),
         }
@@ -491,18 +573,27 @@ pub(super) fn may_be_exposed_as(
     name: &str,
     exposed_name: &str,
 ) -> bool {
-    let (naming, prefix) = match scope {
-        ClientScope::One(_) => (Naming::Bare, None),
-        ClientScope::All => (Naming::WithServer, server.spec.prefix.as_deref()),
+    let naming = match scope {
+        ClientScope::One(_) => Naming::Bare,
+        ClientScope::All => Naming::WithServer,
     };
     let is_hashed_name = || {
-        let prefix = prefix
-            .filter(|prefix| !prefix.is_empty())
-            .unwrap_or(server.id.as_str());
-        naming == Naming::WithServer && names::hashed_name(prefix, &server.id, name) == exposed_name
+        let hashed = |max| names::hashed_name(own_prefix(server), &server.id, name, max);
+        naming == Naming::WithServer
+            && [exposed_name.len(), names::MAX_TOOL_NAME]
+                .into_iter()
+                .any(|max| hashed(max) == exposed_name)
     };
     choose_name(kind, naming, server, name, &HashMap::new())
         .is_ok_and(|preferred| preferred == exposed_name || is_hashed_name())
+}
+
+/// Returns the text before `__` in the names of a server's tools, if they have one.
+fn own_prefix(server: &RegisteredServer) -> &str {
+    let prefix = server.spec.prefix.as_deref();
+    prefix
+        .filter(|prefix| !prefix.is_empty())
+        .unwrap_or(server.id.as_str())
 }
 
 /// Returns the exposed name.
@@ -520,7 +611,7 @@ fn choose_name(
     if kind == CapabilityKind::Tools && !server.spec.allows_tool(name) {
         return Err("not in the server's list of allowed tools".into());
     }
-    let with_hash = |prefix: &str| names::hashed_name(prefix, id, name);
+    let with_hash = |prefix: &str| names::hashed_name(prefix, id, name, names::MAX_TOOL_NAME);
     // The preferred name, and the prefix for a name with a hash, if one is possible.
     let (preferred, prefix) = match (kind, naming, server.spec.prefix.as_deref()) {
         (CapabilityKind::Resources | CapabilityKind::Templates, ..) | (_, Naming::Bare, _) => {

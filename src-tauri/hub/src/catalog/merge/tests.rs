@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use drawbridge_jsonrpc::json;
-use drawbridge_model::ids::ServerId;
+use drawbridge_model::{ids::ServerId, names::MAX_TOOL_NAME};
 
 use super::*;
 
@@ -150,7 +150,7 @@ fn a_single_server_view_uses_bare_names() {
         (server("one"), &self::tools(&tools)),
         (server("two"), &self::tools(&tools)),
     ]);
-    let alone = snapshot.client_view(&ClientScope::One(ServerId::new("two")), None);
+    let alone = snapshot.client_view(&ClientScope::One(ServerId::new("two")), MAX_TOOL_NAME, None);
     assert_eq!(
         alone.list_result(CapabilityKind::Tools).get(),
         r#"{"tools":[{"name":"a.b","x":1.0}]}"#
@@ -166,7 +166,11 @@ fn a_single_server_view_uses_bare_names() {
     );
     assert!(
         snapshot
-            .client_view(&ClientScope::One(ServerId::new("three")), None)
+            .client_view(
+                &ClientScope::One(ServerId::new("three")),
+                MAX_TOOL_NAME,
+                None
+            )
             .entries(CapabilityKind::Tools)
             .is_empty()
     );
@@ -304,7 +308,7 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
         name: "work".into(),
         servers,
     });
-    let view = snapshot.client_view(&ClientScope::All, Some(&profile));
+    let view = snapshot.client_view(&ClientScope::All, MAX_TOOL_NAME, Some(&profile));
     assert_eq!(names(&view), ["a__read", "a__write", "b__read"]);
     assert!(
         view.find(CapabilityKind::Tools, "c__read").is_none()
@@ -312,7 +316,11 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     );
     assert!(
         snapshot
-            .client_view(&ClientScope::One(ServerId::new("c")), Some(&profile))
+            .client_view(
+                &ClientScope::One(ServerId::new("c")),
+                MAX_TOOL_NAME,
+                Some(&profile)
+            )
             .entries(CapabilityKind::Tools)
             .is_empty()
     );
@@ -322,10 +330,42 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     });
     assert!(
         snapshot
-            .client_view(&ClientScope::All, Some(&empty))
+            .client_view(&ClientScope::All, MAX_TOOL_NAME, Some(&empty))
             .entries(CapabilityKind::Tools)
             .is_empty(),
         "a changed profile applies at once"
+    );
+}
+
+#[test]
+fn a_client_that_adds_a_prefix_gets_shorter_names_and_calls_by_them() {
+    let long = "search_the_issues_and_pull_requests_of_a_repository";
+    let offered = tools(&[
+        tool(&format!(r#"{{"name":"{long}"}}"#)),
+        tool(r#"{"name":"read"}"#),
+    ]);
+    let snapshot = Snapshot::merge(&[(server("github"), &offered)]);
+    let view = snapshot.client_view(&ClientScope::All, 47, None);
+    let [short, read] = names(&view)[..] else {
+        panic!("{:?}", names(&view));
+    };
+    assert_eq!(read, "github__read");
+    assert!(
+        short.len() == 47 && short.starts_with("github__search_the_issues"),
+        "{short}"
+    );
+    let called = view.find(CapabilityKind::Tools, short).expect("the tool");
+    assert_eq!(called.definition.name, long);
+    assert!(
+        view.list_result(CapabilityKind::Tools)
+            .get()
+            .contains(short),
+        "the list has the short name"
+    );
+    let again = Snapshot::merge(&[(server("github"), &offered)]);
+    assert_eq!(
+        names(&again.client_view(&ClientScope::All, 47, None)),
+        names(&view)
     );
 }
 
@@ -557,6 +597,14 @@ mod exposed_names {
                 prop_assert!(seen.1.insert((entry.server.id.clone(), entry.definition.name.clone())));
                 let found = snapshot.all().find(CapabilityKind::Tools, name).expect("find the entry");
                 prop_assert!(Arc::ptr_eq(found, entry));
+            }
+            for max in [40, 47, MAX_TOOL_NAME] {
+                let view = snapshot.client_view(&ClientScope::All, max, None);
+                let found: BTreeSet<_> = names(&view).into_iter().collect();
+                let tools = view.entries(CapabilityKind::Tools).len();
+                prop_assert_eq!(found.len(), tools, "each name leads to one tool");
+                prop_assert!(found.iter().all(|name| name.len() <= max && view.find(CapabilityKind::Tools, name).is_some()));
+                prop_assert_eq!(tools + view.excluded().len(), entries.len() + snapshot.all().excluded().len());
             }
             let all: usize = offered.iter().map(|(_, offered)| offered[&CapabilityKind::Tools].len()).sum();
             prop_assert_eq!(entries.len() + snapshot.all().excluded().len(), all, "each tool is listed or excluded");
