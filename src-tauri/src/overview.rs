@@ -9,7 +9,7 @@ use drawbridge_hub::api::{
     health::{HealthStatus, HealthView, ShowHealth},
     servers::ListServers,
 };
-use drawbridge_model::{approval::ApprovalRequest, server::ServerState};
+use drawbridge_model::{approval::ApprovalRequest, ids::ServerId, server::ServerState};
 
 /// A summary of the hub.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,6 +37,7 @@ pub(crate) enum Trouble {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerLine {
+    pub(crate) id: ServerId,
     pub(crate) name: String,
     pub(crate) state: ServerState,
 }
@@ -61,6 +62,7 @@ impl Overview {
         let servers: Vec<ServerLine> = servers
             .into_iter()
             .map(|server| ServerLine {
+                id: server.id,
                 name: server.name,
                 state: server.state,
             })

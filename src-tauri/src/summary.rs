@@ -2,9 +2,13 @@
 //! so that a call which cannot be shown there completely is approved only in the windows.
 
 use drawbridge_model::{
-    approval::ApprovalRequest, ids::CallId, invisible_chars::is_hidden,
+    approval::ApprovalRequest,
+    ids::{CallId, ServerId},
+    invisible_chars::is_hidden,
     protocol::guarded::GuardedMethod,
 };
+
+use crate::texts;
 
 /// The most characters of a name that a client or a server chose.
 const MAX_NAME_CHARS: usize = 40;
@@ -31,6 +35,17 @@ impl CallRef {
 /// text made visible.
 pub(crate) fn display_name(text: &str) -> String {
     truncate(text, MAX_NAME_CHARS)
+}
+
+/// Returns a server's name like [`display_name`], with the server's id if the two differ. A name that
+/// only looks like another server's does not hide whose call waits.
+pub(crate) fn display_server(name: &str, id: &ServerId) -> String {
+    let (shown, id) = (display_name(name), id.as_str());
+    if name == id {
+        shown
+    } else {
+        texts::server_with_id(&shown, &display_name(id))
+    }
 }
 
 /// Returns a text for one line of the menu, like [`display_name`] but longer.
@@ -72,7 +87,12 @@ pub(crate) fn arguments_line(request: &ApprovalRequest, max_chars: usize) -> Opt
 /// Returns whether the names and one line of arguments show the whole call: nothing is truncated,
 /// hidden or sent besides the arguments, and there is no change that a person has to read first.
 pub(crate) fn is_complete(request: &ApprovalRequest) -> bool {
-    let names = [request.client.as_str(), &request.server_name, &request.tool];
+    let names = [
+        request.client.as_str(),
+        &request.server_name,
+        request.server.as_str(),
+        &request.tool,
+    ];
     request.method == GuardedMethod::CallTool
         && request.extra.is_none()
         && request.result.is_none()

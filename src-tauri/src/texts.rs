@@ -68,6 +68,10 @@ pub(crate) fn show_more(count: usize) -> String {
     format!("{count} more…")
 }
 
+pub(crate) fn server_with_id(name: &str, id: &str) -> String {
+    format!("{name} (ID {id})")
+}
+
 pub(crate) fn server_state(server: &str, label: &str) -> String {
     format!("{server}: {label}")
 }

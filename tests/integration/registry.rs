@@ -5,7 +5,7 @@ use std::fs;
 use drawbridge_tests::{
     Home, Hub, McpClient,
     hub::{received_calls, received_lines, spec_file, write_spec},
-    paths,
+    paths, store,
     wait::some_if,
     wait_until,
 };
@@ -362,4 +362,60 @@ fn a_replaced_program_asks_again_before_it_runs() {
     );
     assert!(client.call("probe__echo", "{}").error_code().is_some());
     assert!(!home.file("server.started").exists(), "nothing was started");
+}
+
+#[test]
+fn a_floating_package_is_pinned_to_the_version_in_use_and_runs_on() {
+    const PACKAGE: &str = "@modelcontextprotocol/server-everything";
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let folder = paths::path_text(paths::pinned_packages_dir());
+    let command = ["npx", "-y", PACKAGE, "stdio"];
+    hub.add_server("everything", &["--cwd", &folder], &command);
+    hub.wait_until_synced("everything");
+    let shown = hub.show_server("everything");
+    assert_eq!(shown["floating"], json!([PACKAGE]), "{shown}");
+    hub.set_policy("*", "allow");
+    let client = hub.connect_client("desk");
+    let echo = || {
+        client
+            .call("everything__echo", r#"{"message":"hi"}"#)
+            .text()
+    };
+    assert_eq!(echo(), "Echo: hi");
+
+    home.cli(&["servers", "pin", "everything"]).expect_success();
+
+    let pinned = format!("{PACKAGE}@{}", paths::npm_version(PACKAGE));
+    let shown = hub.show_server("everything");
+    assert_eq!(shown["spec"]["args"], json!(["-y", pinned, "stdio"]));
+    assert_eq!(shown["floating"], json!([]));
+    assert_eq!(shown["acceptance"], "accepted", "a person pinned it");
+    assert_eq!(echo(), "Echo: hi");
+    let kinds = store::read_audit_kinds(&home.data_dir()).expect("read the store");
+    assert!(
+        kinds
+            .windows(2)
+            .any(|pair| pair == ["server_changed", "server_accepted"]),
+        "{kinds:?}"
+    );
+    let again = home.cli(&["servers", "pin", "everything"]);
+    assert_ne!(again.exit_code(), 0, "nothing floats any more");
+}
+
+#[test]
+fn a_package_whose_version_is_unknown_says_how_to_pin_it_by_hand() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_server("never", &["--pending"], &["npx", "-y", "@drawbridge/never"]);
+    let refused = home.cli(&["servers", "pin", "never"]);
+    assert_ne!(refused.exit_code(), 0);
+    let message = refused.stderr();
+    assert!(
+        message.contains("npx has not downloaded it yet")
+            && message.contains("'@drawbridge/never@1.2.3'"),
+        "{message}"
+    );
+    let args = &hub.show_server("never")["spec"]["args"];
+    assert_eq!(*args, json!(["-y", "@drawbridge/never"]));
 }

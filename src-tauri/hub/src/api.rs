@@ -127,6 +127,7 @@ verbs! {
     "servers.update" => servers::UpdateServer,
     "servers.remove" => servers::RemoveServer,
     "servers.enable" => servers::EnableServer,
+    "servers.pin" => servers::PinServer,
     "servers.accept" => servers::AcceptServer,
     "servers.verify" => servers::VerifyServer,
     "servers.verify_spec" => servers::VerifySpec,

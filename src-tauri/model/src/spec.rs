@@ -1,6 +1,7 @@
 //! A server's spec: the contents of its JSON file in the registry.
 
 pub mod changes;
+pub mod package;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -206,7 +206,7 @@ fn refreshed(generation: u64, waiting: &[&str]) -> Input {
 }
 
 /// The title of a notification of one call.
-const ONE: &str = "claude wants to call read_file of Files";
+const ONE: &str = "claude wants to call read_file of Files (ID files)";
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
@@ -288,6 +288,7 @@ async fn a_changed_server_makes_the_shell_refresh() {
         [event_sent(changed), Effect::RefreshRequested(0)]
     );
     let servers = vec![ServerLine {
+        id: ServerId::new("files"),
         name: "Files".into(),
         state: ServerState::Error,
     }];

@@ -51,8 +51,8 @@ impl Notice {
     }
 
     fn for_call(request: &ApprovalRequest) -> Self {
-        let [client, server, tool] = [request.client.as_str(), &request.server_name, &request.tool]
-            .map(summary::display_name);
+        let [client, tool] = [request.client.as_str(), &request.tool].map(summary::display_name);
+        let server = summary::display_server(&request.server_name, &request.server);
         let call = CallRef::new(request);
         if request.result.is_some() {
             return Self {

@@ -1,7 +1,7 @@
 use drawbridge_hub::api::health::{
     BuiltinTools, HealthStatus, HealthView, RegistryHealth, ServersHealth, StorageHealth,
 };
-use drawbridge_model::{listener::ListenerHealth, server::ServerState};
+use drawbridge_model::{ids::ServerId, listener::ListenerHealth, server::ServerState};
 
 use super::{ServerLine, Trouble, find_trouble};
 
@@ -33,6 +33,7 @@ fn health(status: HealthStatus, listening: bool) -> HealthView {
 
 fn server(state: ServerState) -> ServerLine {
     ServerLine {
+        id: ServerId::new("files"),
         name: "files".into(),
         state,
     }

@@ -1,6 +1,6 @@
 use drawbridge_model::{
     approval::{ApprovalRequest, SuspendedAllow},
-    ids::{ClientName, RuleId},
+    ids::{ClientName, RuleId, ServerId},
 };
 
 use super::{arguments_line, display_name, is_complete};
@@ -83,6 +83,13 @@ fn a_call_with_a_hidden_part_is_not_complete() {
             ..request("1")
         }),
         "the tool's name is cut"
+    );
+    assert!(
+        !is_complete(&ApprovalRequest {
+            server: ServerId::new("x".repeat(41)),
+            ..request("1")
+        }),
+        "the server's id is cut"
     );
     assert!(
         !is_complete(&ApprovalRequest {

@@ -7,7 +7,7 @@ use drawbridge_model::{approval::ApprovalRequest, protocol::guarded::GuardedMeth
 use crate::{
     input::Choice,
     overview::{Overview, ServerLine},
-    summary::{self, CallRef, MAX_LINE_CHARS, display_line, display_name},
+    summary::{self, CallRef, MAX_LINE_CHARS, display_line, display_name, display_server},
     texts,
 };
 
@@ -118,8 +118,8 @@ fn approval_items(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
 
 /// Returns the submenu of a waiting call: its arguments, if they fit into a line, and its actions.
 fn approval_submenu(request: &ApprovalRequest) -> Item {
-    let [client, server, tool] =
-        [request.client.as_str(), &request.server_name, &request.tool].map(display_name);
+    let [client, tool] = [request.client.as_str(), &request.tool].map(display_name);
+    let server = display_server(&request.server_name, &request.server);
     let mut items: Vec<Item> = detail_lines(request).into_iter().map(Item::Line).collect();
     items.extend([
         action(Choice::ShowApprovals, texts::SHOW_CALL),
@@ -159,7 +159,7 @@ fn server_items(servers: &[ServerLine]) -> impl Iterator<Item = Item> {
     let first = (!servers.is_empty()).then_some(Item::Separator);
     let lines = servers.iter().take(MAX_SERVERS).map(|server| {
         Item::Line(texts::server_state(
-            &display_name(&server.name),
+            &display_server(&server.name, &server.id),
             server.state.label(),
         ))
     });

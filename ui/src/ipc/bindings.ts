@@ -1118,6 +1118,12 @@ likely_secrets: Array<string>, };
 export type PauseCalls = Record<symbol, never>;
 
 /**
+ * `servers.pin`: writes the versions of the floating packages, or the digests of the images, that
+ * are in use now into the spec. If the server is accepted, the new spec is too.
+ */
+export type PinServer = { id: ServerId, };
+
+/**
  * A policy file.
  */
 export type PolicyFile = { 
@@ -1561,6 +1567,11 @@ identity: string,
  * server is not accepted. Null for a remote server, or if it is not known yet.
  */
 program: Program | null, 
+/**
+ * The packages and images that the spec starts and whose versions it does not fix: others may
+ * run at the next start.
+ */
+floating: Array<string>, 
 /**
  * How the spec differs from the one that a person accepted last; empty if nobody has accepted
  * one. A change that only narrows what the server can do is listed, but need not be accepted.
@@ -2117,6 +2128,7 @@ export interface Verbs {
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.fill_manifest": { params: FillManifest; answer: FilledManifest };
   "servers.list": { params: ListServers; answer: ServersView };
+  "servers.pin": { params: PinServer; answer: ServerView };
   "servers.presets": { params: ListPresets; answer: Array<PresetView> };
   "servers.read_manifest": { params: ReadManifest; answer: ManifestView };
   "servers.read_specs": { params: ReadSpecs; answer: Array<ParsedSpec> };

@@ -188,6 +188,28 @@ describe("a server", () => {
     expect(listParams("servers.accept")).toEqual([]);
   });
 
+  it("is pinned to the version in use with one click", async () => {
+    await open("#/servers/filesystem");
+    const detail = screen.getByTestId("server-detail");
+    expect(within(detail).getAllByText("floating").length).toBeGreaterThan(0);
+    await user.click(screen.getByTestId("server-pin"));
+    await advanceTime(1);
+    expect(listParams("servers.pin")).toEqual([{ id: "filesystem" }]);
+    expect(detail.textContent).toContain("@modelcontextprotocol/server-filesystem@1.2.3");
+    expect(within(detail).queryByText("floating")).toBeNull();
+    expect(screen.queryByTestId("server-pin")).toBeNull();
+  });
+
+  it("shows why its version is not known", async () => {
+    await open("#/servers/filesystem");
+    const message = "npx has not downloaded it yet.";
+    hub.failures.set("servers.pin", new IpcError("conflict", message));
+    await user.click(screen.getByTestId("server-pin"));
+    await advanceTime(1);
+    expect(screen.getByTestId("server-detail").textContent).toContain(message);
+    expect(screen.getByTestId("server-pin")).toBeTruthy();
+  });
+
   it("is removed only after a confirmation", async () => {
     await open("#/servers/weather");
     await user.click(screen.getByTestId("server-remove"));

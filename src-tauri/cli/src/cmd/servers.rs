@@ -11,9 +11,9 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use drawbridge_hub::api::servers::{
-    AcceptDefinitions, CheckRuntimes, EnableServer, ListPresets, ListServers, ReadManifest,
-    RemoveServer, RestartServer, SecretValues, ServerView, ShowDefinitionHistory, ShowServer,
-    ShowUsage, SignOutServer, SyncServer, UpdateServer, VerifyServer,
+    AcceptDefinitions, CheckRuntimes, EnableServer, ListPresets, ListServers, PinServer,
+    ReadManifest, RemoveServer, RestartServer, SecretValues, ServerView, ShowDefinitionHistory,
+    ShowServer, ShowUsage, SignOutServer, SyncServer, UpdateServer, VerifyServer,
 };
 use drawbridge_model::ids::ServerId;
 
@@ -64,6 +64,12 @@ pub(crate) enum Servers {
     },
     /// Disable a server: stop it, and hide its tools from clients
     Disable {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
+    /// Write the versions of a server's packages, or the digests of its images, that are in use now
+    /// into its spec, and accept this change
+    Pin {
         /// The server's id, as shown by `servers list`
         id: String,
     },
@@ -188,6 +194,12 @@ impl Servers {
                     .run_and_print(enable_server(id, false), |server| {
                         format_change("disabled", server)
                     })
+                    .await
+            }
+            Self::Pin { id } => {
+                let id = ServerId::new(id);
+                context
+                    .run_and_print(PinServer { id }, |server| format_change("pinned", server))
                     .await
             }
             Self::Accept(accept) => accept.run(context).await,

@@ -77,6 +77,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         Entries(&[ServerRemoved, PolicyChanged, SecretRemoved, SignedOut]),
     ),
     ("servers.enable", Entries(&[ServerChanged])),
+    ("servers.pin", Entries(&[ServerChanged, ServerAccepted])),
     ("servers.accept", Entries(&[ServerAccepted])),
     (
         "servers.verify",

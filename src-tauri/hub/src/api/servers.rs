@@ -77,6 +77,9 @@ pub struct ServerView {
     /// The program of a local server: the accepted one, or the one that would start now if the
     /// server is not accepted. Null for a remote server, or if it is not known yet.
     pub program: Option<Program>,
+    /// The packages and images that the spec starts and whose versions it does not fix: others may
+    /// run at the next start.
+    pub floating: Vec<String>,
     /// How the spec differs from the one that a person accepted last; empty if nobody has accepted
     /// one. A change that only narrows what the server can do is listed, but need not be accepted.
     pub changes: Vec<SpecChange>,
@@ -208,6 +211,14 @@ pub struct RemoveServer {
 pub struct EnableServer {
     pub id: ServerId,
     pub enabled: bool,
+}
+
+/// `servers.pin`: writes the versions of the floating packages, or the digests of the images, that
+/// are in use now into the spec. If the server is accepted, the new spec is too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PinServer {
+    pub id: ServerId,
 }
 
 /// `servers.accept`: accepts a server as it is shown now, so that it may start.
@@ -377,6 +388,16 @@ impl Verb for EnableServer {
         let server = hub.write_spec(&self.id, &spec, granted).await?;
         hub.apply_spec_changes(&[self.id.clone()].into()).await;
         lifecycle::sync_in_background(hub, &server);
+        Ok(view::server_view(hub, &server))
+    }
+}
+
+impl Verb for PinServer {
+    type Answer = ServerView;
+
+    async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
+        let server = lifecycle::pin(hub, &self.id).await?;
+        hub.registry.identify_programs().await;
         Ok(view::server_view(hub, &server))
     }
 }

@@ -1,6 +1,6 @@
 //! Well-known servers, ready to be added: manifests that are part of Drawbridge, in `presets.json`.
-//! The name of each package is verified in its registry, and its arguments are verified in the
-//! package.
+//! The name and the version of each package are verified in its registry, and its arguments are
+//! verified in that version.
 
 use std::sync::LazyLock;
 

@@ -21,9 +21,21 @@ fn call_ref() -> CallRef {
 #[test]
 fn a_call_that_fits_can_be_approved_in_its_notification() {
     let notice = notice(request_with(r#"{"path":"/tmp/a"}"#));
-    assert_eq!(notice.title, "claude wants to call read_file of Files");
+    assert_eq!(
+        notice.title,
+        "claude wants to call read_file of Files (ID files)"
+    );
     assert_eq!(notice.body, r#"{"path":"/tmp/a"}"#);
     assert_eq!(notice.actions, Actions::ShowDenyOrApprove(call_ref()));
+}
+
+#[test]
+fn a_server_whose_name_is_its_id_is_named_once() {
+    let notice = notice(ApprovalRequest {
+        server_name: "files".into(),
+        ..request("1")
+    });
+    assert_eq!(notice.title, "claude wants to call read_file of files");
 }
 
 #[test]
@@ -64,7 +76,7 @@ fn an_incomplete_call_cannot_be_approved() {
     });
     assert_eq!(
         held_result.title,
-        "Show the result of read_file of Files to claude?"
+        "Show the result of read_file of Files (ID files) to claude?"
     );
     assert_eq!(held_result.actions, Actions::ShowOrDeny(call_ref()));
 }

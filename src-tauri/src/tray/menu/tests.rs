@@ -1,4 +1,4 @@
-use drawbridge_model::{approval::ApprovalRequest, server::ServerState};
+use drawbridge_model::{approval::ApprovalRequest, ids::ServerId, server::ServerState};
 
 use super::{Item, TrayState, TrayView};
 use crate::{
@@ -11,7 +11,8 @@ use crate::{
 fn servers(count: usize) -> Vec<ServerLine> {
     (0..count)
         .map(|i| ServerLine {
-            name: format!("server {i}"),
+            id: ServerId::new(format!("server-{i}")),
+            name: format!("server-{i}"),
             state: ServerState::Idle,
         })
         .collect()
@@ -88,7 +89,7 @@ fn a_waiting_call_is_listed_first_and_can_be_decided() {
             line("1 call waits for you"),
             line("1 server has an error"),
             Item::Menu(
-                "claude → Files · read_file".into(),
+                "claude → Files (ID files) · read_file".into(),
                 vec![
                     line("{}"),
                     action(Choice::ShowApprovals, "Show…"),
@@ -100,7 +101,7 @@ fn a_waiting_call_is_listed_first_and_can_be_decided() {
             action(Choice::Open, "Open Drawbridge"),
             action(Choice::Pause, "Pause all calls"),
             Item::Separator,
-            line("server 0: Idle"),
+            line("server-0: Idle"),
             Item::Separator,
             action(Choice::Quit, "Quit Drawbridge"),
         ]
@@ -198,6 +199,7 @@ fn trouble_is_named_in_the_first_line() {
 #[test]
 fn a_server_has_the_label_of_its_state() {
     let server = |state| ServerLine {
+        id: ServerId::new("files"),
         name: "Files".into(),
         state,
     };
@@ -209,7 +211,11 @@ fn a_server_has_the_label_of_its_state() {
         ],
         ..Overview::default()
     });
-    for text in ["Files: Active", "Files: Closed", "Files: Needs sign-in"] {
+    for text in [
+        "Files (ID files): Active",
+        "Files (ID files): Closed",
+        "Files (ID files): Needs sign-in",
+    ] {
         assert!(view.items.contains(&line(text)), "{text}: {view:?}");
     }
 }

@@ -7,6 +7,7 @@
 mod environment;
 pub mod guard;
 mod login_path;
+pub mod package_version;
 pub mod program;
 pub mod runtime;
 #[cfg(unix)]

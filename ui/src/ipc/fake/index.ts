@@ -556,6 +556,15 @@ export class FakeHub implements Ipc {
         reason: "",
         remedy: enabled ? "" : "Enable it to use its tools.",
       }),
+    "servers.pin": ({ id }) => {
+      const { spec, floating } = this.server(id);
+      const pin = (arg: string) =>
+        floating.includes(arg) ? `${arg.replace(/(?<=.)@[^/]*$/, "")}@1.2.3` : arg;
+      return this.update(id, {
+        spec: { ...spec, args: spec.args?.map(pin) },
+        floating: [],
+      });
+    },
     "servers.capabilities": ({ id }) => {
       const { sync_status, last_synced_at, tools } = this.server(id);
       return {

@@ -41,8 +41,11 @@ export const servers = {
     restart: "Restart",
     verify: "Verify",
     edit: "Edit…",
+    pin: "Pin version",
     remove: "Remove…",
     acceptFirst: "Accept the server first.",
+    floating: (packages: string) =>
+      `No exact version: ${packages}. Another one may run at the next start. “Pin version” writes the version in use into the spec.`,
     programChanges: "The program and its scripts may be replaced without asking you again.",
     enableFirst: "Enable the server first.",
     history: "History",
@@ -116,6 +119,9 @@ export const servers = {
 
   spec: {
     command: "Command",
+    version: "Version",
+    floating: "floating",
+    noVersion: "Another version may run at the next start, because no exact one is named:",
     program: "Program",
     programNotFound: "not found",
     programChanges: "may change",

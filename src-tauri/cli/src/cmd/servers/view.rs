@@ -254,6 +254,10 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
     for (name, value) in env {
         line("  env", &format!("{name}={value}"));
     }
+    for package in &server.floating {
+        let text = format!("{package} has no exact version; another one may run at the next start");
+        line("  floating", &text);
+    }
     if let Some(program) = &server.program {
         line("program", program.path.as_deref().unwrap_or("(not found)"));
         if let Some(target) = &program.link_target {

@@ -8,15 +8,22 @@ use std::{
 };
 
 use drawbridge_model::{
+    acceptance::AcceptanceState,
     audit::AuditKind,
     capability::CapabilityKind,
     ids::ServerId,
     program::{Program, ProgramChange},
     protocol,
-    spec::{OauthClient, RegisteredServer, ServerSpec},
+    spec::{
+        OauthClient, RegisteredServer, ServerSpec,
+        package::{self, Package, PackageKind},
+    },
 };
 use drawbridge_store::secrets::{self, Secret, SecretScope};
-use drawbridge_upstream::{Acceptances, Connected, Connector};
+use drawbridge_upstream::{
+    Acceptances, Connected, Connector,
+    transport::process::package_version::{self, PackageVersionError},
+};
 use futures_util::future::BoxFuture;
 use serde_json::{json, value::RawValue};
 
@@ -139,6 +146,60 @@ pub(super) fn sync_in_background(hub: &Hub, server: &Arc<RegisteredServer>) {
     if hub.registry.may_run(server) && hub.has_endpoint() {
         hub.catalog.start_sync(server.id.clone());
     }
+}
+
+/// Writes the versions of the floating packages that are in use into the spec. A spec that was not
+/// accepted still waits for acceptance.
+///
+/// # Errors
+/// Returns an error if no package floats, if a version in use cannot be found, or if the spec cannot
+/// be written.
+pub(super) async fn pin(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer>, ApiError> {
+    let server = hub.registry.get(id)?;
+    let mut spec = server.spec.clone();
+    let floating = package::floating_packages(&server.spec);
+    if floating.is_empty() {
+        return Err(ApiError::conflict(format!(
+            "'{id}' names no package or image without an exact version"
+        )));
+    }
+    for package in floating {
+        let pinned = package_version::find_version(&server.spec, &package)
+            .await
+            .map_err(|error| unknown_version(&package, &error))
+            .map(|version| package.with_version(&version))?
+            .expect("a version is found only if it can be added");
+        spec.args = package.replace_in(&spec.args, &pinned);
+    }
+    if hub.registry.get(id)?.spec != server.spec {
+        return Err(ApiError::conflict(format!(
+            "'{id}' has changed since the versions were looked up; try again"
+        )));
+    }
+    let is_accepted = hub.registry.acceptance(&server) == AcceptanceState::Accepted;
+    let granted = is_accepted.then(|| hub.registry.granted_secrets(id));
+    save(hub, id, spec, SecretValues::default(), granted).await
+}
+
+fn unknown_version(package: &Package<'_>, error: &PackageVersionError) -> ApiError {
+    let version = match package.kind {
+        PackageKind::Image => "sha256:…",
+        _ => "1.2.3",
+    };
+    let by_hand = match (error, package.with_version(version)) {
+        (PackageVersionError::NoDigest, _) => {
+            let command = format!("{} image inspect {}", package.program, package.text);
+            format!("write the image's ID, which '{command}' shows, in place of its name")
+        }
+        (_, Some(example)) => {
+            format!("write an exact version into the server's arguments, as in '{example}'")
+        }
+        (_, None) => "name a commit by its full hash in the server's arguments".to_owned(),
+    };
+    ApiError::conflict(format!(
+        "Drawbridge cannot find which version of '{}' is in use: {error}. To pin it by hand, {by_hand}.",
+        package.text
+    ))
 }
 
 /// Removes the server and everything that is stored for it.

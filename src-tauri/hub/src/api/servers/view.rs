@@ -4,7 +4,7 @@ use drawbridge_model::{
     acceptance::AcceptanceState,
     clock,
     server::ServerState,
-    spec::{RegisteredServer, Visibility},
+    spec::{RegisteredServer, Visibility, package},
 };
 use drawbridge_upstream::{SIGN_IN_REMEDY, Status, UpstreamError, state::State};
 
@@ -29,6 +29,10 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
         acceptance: hub.registry.acceptance(server),
         identity: Registry::offered_identity(server, program.as_ref()),
         program,
+        floating: package::floating_packages(&server.spec)
+            .iter()
+            .map(|package| package.text.to_owned())
+            .collect(),
         changes: hub.registry.list_changes(server),
         foreign_secrets: registry::foreign_secrets(&server.id, &server.spec),
         state,

@@ -431,10 +431,11 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
     );
 }
 
-/// The verbs that need a server or a client. The integration tests run them.
-const NEED_A_PEER: [&str; 7] = [
+/// The verbs that need a server, its package, or a client. The integration tests run them.
+const NEED_A_PEER: [&str; 8] = [
     "approvals.decide",
     "approvals.allow_retry",
+    "servers.pin",
     "servers.sync",
     "servers.restart",
     "servers.accept_definitions",

@@ -1,20 +1,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_model::{names, runtime::Runtime};
+use drawbridge_model::{
+    names,
+    runtime::Runtime,
+    spec::{ServerSpec, package},
+};
 
 use super::*;
 
-fn filled(id: &str, values: &[(&str, &str)]) -> String {
+fn fill(id: &str, values: &[(&str, &str)]) -> ServerSpec {
     let values = values
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    let filled = get(id)
+    get(id)
         .expect("a preset")
         .choice
         .fill(id, &values, &BTreeMap::new())
-        .expect("a spec");
-    let spec = filled.spec;
+        .expect("a spec")
+        .spec
+}
+
+fn filled(id: &str, values: &[(&str, &str)]) -> String {
+    let spec = fill(id, values);
     spec.url.unwrap_or_else(|| {
         [vec![spec.command.unwrap_or_default()], spec.args]
             .concat()
@@ -49,27 +57,38 @@ fn every_preset_yields_a_valid_spec() {
 }
 
 #[test]
+fn every_preset_names_an_exact_version_of_its_package() {
+    for preset in all() {
+        let inputs = preset.choice.inputs.iter();
+        let required = inputs.filter(|input| input.required && input.default.is_none());
+        let values: Vec<_> = required.map(|input| (input.name.as_str(), "/x")).collect();
+        let spec = fill(&preset.id, &values);
+        assert_eq!(package::floating_packages(&spec), [], "{}", preset.id);
+    }
+}
+
+#[test]
 fn a_preset_becomes_its_documented_command() {
     assert_eq!(
         filled("filesystem", &[("folder", "/a b\n/c")]),
-        "npx -y @modelcontextprotocol/server-filesystem /a b /c"
+        "npx -y @modelcontextprotocol/server-filesystem@2026.8.31 /a b /c"
     );
-    assert_eq!(filled("git", &[]), "uvx mcp-server-git");
+    assert_eq!(filled("git", &[]), "uvx mcp-server-git@2026.10.19");
     assert_eq!(
         filled("git", &[("--repository", "/src")]),
-        "uvx mcp-server-git --repository /src"
+        "uvx mcp-server-git@2026.10.19 --repository /src"
     );
     assert_eq!(
         filled("time", &[("--local-timezone", "Asia/Tokyo")]),
-        "uvx mcp-server-time --local-timezone Asia/Tokyo"
+        "uvx mcp-server-time@2026.10.19 --local-timezone Asia/Tokyo"
     );
     assert_eq!(
         filled("docling", &[]),
-        "uvx --from docling-mcp[local] docling-mcp-server --transport stdio"
+        "uvx --from docling-mcp[local]==3.3.0 docling-mcp-server --transport stdio"
     );
     assert_eq!(
         filled("playwright", &[("--headless", "true")]),
-        "npx -y @playwright/mcp --headless"
+        "npx -y @playwright/mcp@0.0.83 --headless"
     );
     assert_eq!(filled("github", &[]), "https://api.githubcopilot.com/mcp/");
 }

@@ -36,7 +36,7 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeSt
         return found;
     };
     found.path = Some(program.display().to_string());
-    match run_program(&program, version_args(runtime), env).await {
+    match run_program(&program, version_args(runtime), env, None).await {
         Ok(output) => found.version = parse_version(&output),
         Err(error) => {
             found.problem = format!("'{command}' was found, but does not work. {error}");
@@ -54,14 +54,19 @@ async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeSt
 }
 
 async fn daemon_answers(docker: &Path, env: &BTreeMap<String, String>) -> bool {
-    run_program(docker, &["version", "--format", "{{.Server.Version}}"], env)
-        .await
-        .is_ok_and(|output| parse_version(&output).is_some())
+    run_program(
+        docker,
+        &["version", "--format", "{{.Server.Version}}"],
+        env,
+        None,
+    )
+    .await
+    .is_ok_and(|output| parse_version(&output).is_some())
 }
 
 /// Why a program that was found cannot be used.
 #[derive(Debug, thiserror::Error)]
-enum ProgramError {
+pub enum ProgramError {
     #[error("It cannot be started: {0}")]
     Spawn(#[source] std::io::Error),
     #[error("{0}")]
@@ -70,14 +75,15 @@ enum ProgramError {
     TimedOut(Duration),
 }
 
-/// Runs a program, and returns the beginning of its stdout.
+/// Runs a program in the present folder, or in `folder`, and returns the beginning of its stdout.
 ///
 /// # Errors
 /// Returns an error if the program fails or does not end in time.
-async fn run_program(
+pub(super) async fn run_program(
     program: &Path,
     args: &[&str],
     env: &BTreeMap<String, String>,
+    folder: Option<&Path>,
 ) -> Result<String, ProgramError> {
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(env).kill_on_drop(true);
@@ -85,6 +91,9 @@ async fn run_program(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
     let mut child = platform::in_own_tree(command)
         .spawn()
         .map_err(ProgramError::Spawn)?;
