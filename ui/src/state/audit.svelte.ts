@@ -33,16 +33,20 @@ export class Audit {
 
   private async readPage(before: number | null, newer: AuditEntryView[]): Promise<void> {
     const reading = ++this.readings;
-    const page = await this.ipc.call("audit.list", {
-      kind: this.kind,
-      since: null,
-      before,
-      limit: null,
-    });
-    // The person may have chosen another kind meanwhile.
-    if (reading !== this.readings) return;
-    this.entries = [...newer, ...page.entries];
-    this.next = page.next;
-    this.loaded = true;
+    // The person may choose another kind meanwhile.
+    const isOutdated = () => reading !== this.readings;
+    try {
+      const params = { kind: this.kind, since: null, before, limit: null };
+      const page = await this.ipc.call("audit.list", params);
+      if (isOutdated()) return;
+      this.entries = [...newer, ...page.entries];
+      this.next = page.next;
+      this.loaded = true;
+    } catch (error) {
+      if (isOutdated()) return;
+      // The entries on the screen may be of another kind than the chosen one.
+      if (before === null) this.loaded = false;
+      throw error;
+    }
   }
 }

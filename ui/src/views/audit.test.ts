@@ -13,7 +13,7 @@ describe("the audit", () => {
     expect(kinds()).toHaveLength(9);
     const row = screen.getAllByTestId("audit-row")[2] as HTMLElement;
     expect(row.textContent).toContain("Server changed");
-    expect(row.textContent).toContain("server: filesystem, by: file, fields: args");
+    expect(row.textContent).toContain("server: filesystem, by another program, fields: args");
     await user.click(within(row).getByRole("button"));
     expect(screen.getByTestId("audit-detail").textContent).toContain("5f0c".repeat(16));
   });
@@ -39,6 +39,11 @@ describe("the audit", () => {
       fake.audit = Array.from({ length: 501 }, (_, index) => ({ ...first, seq: 501 - index }));
     });
     expect(kinds()).toHaveLength(500);
+    expect(screen.getByText("500 entries of the newest 500")).toBeTruthy();
+    await user.type(screen.getByTestId("audit-text"), "github");
+    await advanceTime(1);
+    expect(screen.getByText(/Show older entries, or change a filter/)).toBeTruthy();
+    await user.clear(screen.getByTestId("audit-text"));
     await user.click(screen.getByTestId("audit-older"));
     await advanceTime(1);
     expect(listParams(hub, "audit.list").at(-1)?.before).toBe(2);
@@ -59,10 +64,23 @@ describe("the audit", () => {
     );
   });
 
-  it("says why it cannot be read", async () => {
-    await open("#/audit", (fake) =>
-      fake.failures.set("audit.list", new IpcError("unavailable", "the disk is full")),
-    );
+  it("says why it cannot be read, and shows no entries of another kind", async () => {
+    const hub = await open("#/audit");
+    hub.failures.set("audit.list", new IpcError("unavailable", "the disk is full"));
+    await user.selectOptions(screen.getByTestId("audit-kind"), "secret_set");
+    await advanceTime(1);
     expect(screen.getByTestId("audit-error").textContent).toBe("the disk is full");
+    expect(kinds()).toEqual([]);
+    await user.click(screen.getByTestId("audit-refresh"));
+    await advanceTime(1);
+    expect(screen.queryByTestId("audit-error")).toBeNull();
+    expect(kinds()).toEqual(["secret_set"]);
+  });
+
+  it("says that it is being read", async () => {
+    await open("#/audit", (fake) => {
+      fake.call = () => new Promise(() => undefined);
+    });
+    expect(screen.getByTestId("audit-loading").textContent).toContain("Reading the audit");
   });
 });

@@ -1,9 +1,10 @@
-/** The details of an audit entry in one line, such as `server: github, fields: env, args`. */
+/** The details of an audit entry in one line, such as `server: github, by another program`. */
 
 import { texts } from "../../texts";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 const SHOWN_DIGITS = 12;
+const AUTHORS = new Map<unknown, string>(Object.entries(texts.audit.authors));
 
 export function formatDetails(body: unknown): string {
   return listDetails(body).join(", ");
@@ -17,13 +18,36 @@ function listDetails(body: unknown): string[] {
 function formatMember(key: string, value: unknown): string[] {
   const name = key.replaceAll("_", " ");
   if (value === null) return [];
+  if (key === "by") return [AUTHORS.get(value) ?? `${name}: ${String(value)}`];
   if (Array.isArray(value)) {
     if (value.length === 0) return [];
-    return value.every(isPlain)
-      ? [`${name}: ${value.map(formatPlain).join(" ")}`]
-      : [texts.audit.itemCount(name, value.length)];
+    if (value.every(isPlain)) return [`${name}: ${value.map(formatPlain).join(" ")}`];
+    if (value.every(isChangedSetting)) return value.map(formatChangedSetting);
+    if (value.every(isNamed)) return [`${name}: ${value.map((item) => item.name).join(" ")}`];
+    return [texts.audit.itemCount(name, value.length)];
   }
   return isPlain(value) ? [`${name}: ${formatPlain(value)}`] : listDetails(value);
+}
+
+interface ChangedSetting {
+  setting: string;
+  old: unknown;
+  new: unknown;
+}
+
+function isChangedSetting(value: unknown): value is ChangedSetting {
+  return typeof value === "object" && value !== null && "setting" in value && "new" in value;
+}
+
+function formatChangedSetting(change: ChangedSetting): string {
+  const [before, after] = [change.old, change.new].map((value) =>
+    isPlain(value) && value !== "" ? String(value) : texts.audit.noValue,
+  );
+  return `${change.setting}: ${before} → ${after}`;
+}
+
+function isNamed(value: unknown): value is { name: string } {
+  return typeof value === "object" && value !== null && "name" in value;
 }
 
 function isPlain(value: unknown): value is string | number | boolean {

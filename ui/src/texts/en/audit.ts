@@ -50,13 +50,26 @@ export const audit = {
   text: "Text",
   textPlaceholder: "Server, client or other detail",
   count: (found: number) => plural(found, "entry", "entries"),
+  countOfNewest: (found: number, newest: number) =>
+    `${plural(found, "entry", "entries")} of the newest ${newest}`,
+  loading: "Reading the audit…",
   noMatch: "No entry matches these filters. Change or clear a filter.",
+  noMatchYet:
+    "None of the newest entries matches these filters. Show older entries, or change a filter.",
   showOlder: "Show older entries",
 
   caption: "Entries of the audit, newest first",
   time: "Time",
   number: "Number",
   details: "Details",
+  /** What made a change, by the words of the entries. */
+  authors: {
+    person: "by you",
+    file: "by another program",
+    trust: "because the spec says so",
+    first_sync: "at the first reading of the server",
+  },
+  noValue: "none",
   noDetails: "This entry has no details.",
   itemCount: (name: string, count: number) => `${name}: ${count}`,
 
