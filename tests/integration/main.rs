@@ -24,6 +24,7 @@ mod many_servers;
 mod oauth;
 mod private_lists;
 mod processes;
+mod projects;
 mod proxy;
 mod registry;
 mod remote;

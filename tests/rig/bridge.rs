@@ -2,7 +2,8 @@
 
 use std::{
     io::Write,
-    process::{ChildStdin, Stdio},
+    path::Path,
+    process::{ChildStdin, Command, Stdio},
     time::Duration,
 };
 
@@ -28,6 +29,21 @@ impl Bridge {
     pub fn open_with(home: &Home, client: &str, options: &[&str]) -> Self {
         let mut command = home.command(paths::built_binary("drawbridge"));
         command.args(["stdio", "--client", client]).args(options);
+        Self::start(home, command)
+    }
+
+    /// Like [`Bridge::open`], for a client that works in a folder.
+    #[track_caller]
+    pub fn open_in(home: &Home, client: &str, folder: &Path) -> Self {
+        let mut command = home.command(paths::built_binary("drawbridge"));
+        command
+            .args(["stdio", "--client", client])
+            .current_dir(folder);
+        Self::start(home, command)
+    }
+
+    #[track_caller]
+    fn start(home: &Home, mut command: Command) -> Self {
         command
             .arg("--data-dir")
             .arg(home.data_dir())

@@ -76,13 +76,15 @@ impl HubPresence {
     }
 }
 
-/// Forwards messages between `input` and a hub until `input` ends, as the client with this name.
+/// Forwards messages between `input` and a hub until `input` ends, as the client with this name,
+/// which works in the folder `project`.
 ///
 /// # Errors
 /// Returns an error if `output` cannot be written.
 pub async fn run(
     hub: HubPresence,
     client: &str,
+    project: Option<&str>,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
@@ -90,7 +92,7 @@ pub async fn run(
     let api = hub.api.clone();
     let mut presence_task = JoinSet::new();
     presence_task.spawn(hub.keep_alive());
-    let hub = HubSession::new(api, client, messages);
+    let hub = HubSession::new(api, client, project, messages);
     let (answers, stream_reader) = (JoinSet::new(), JoinSet::new());
     let mut bridge = Bridge {
         hub,

@@ -14,6 +14,7 @@ mod listener;
 mod local;
 mod mcp;
 mod origin;
+mod project;
 mod rest;
 mod routes;
 mod server;

@@ -58,7 +58,7 @@ use tokio::{
 
 pub use definition::{Definition, DefinitionError};
 pub use merge::{CatalogEntry, CatalogView, Exclusion, Offered, Snapshot};
-pub use profiles::{ProfileError, Profiles};
+pub use profiles::{AppliedProfiles, ProfileError, Profiles};
 pub use schema::ArgumentsMismatch;
 pub use snapshots::KindChange;
 pub use sync::{SyncError, read_list};
@@ -447,9 +447,9 @@ impl Catalog {
     /// Returns the catalog view of a client without a session.
     pub fn client_view(&self, client: &ClientName, scope: &ClientScope) -> Arc<CatalogView> {
         self.snapshots.load().visible_to(client).client_view(
-            scope,
+            &scope.servers,
             max_tool_name(client),
-            self.profiles.client_profile(client).as_ref(),
+            &self.profiles.in_scope(client, scope),
         )
     }
 

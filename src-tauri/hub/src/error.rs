@@ -209,7 +209,8 @@ impl From<AcceptError> for ApiError {
 impl From<ProfileError> for ApiError {
     fn from(error: ProfileError) -> Self {
         match error {
-            ProfileError::BadName => Self::invalid(error.to_string()),
+            ProfileError::BadName | ProfileError::BadFolder(_) => Self::invalid(error.to_string()),
+            ProfileError::FolderTaken { .. } => Self::conflict(error.to_string()),
             ProfileError::Unknown(_) => Self::not_found(error.to_string()),
             ProfileError::Store(error) => error.into(),
         }

@@ -8,7 +8,7 @@ mod spec_record;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -503,6 +503,17 @@ impl Hub {
         self.catalog.instructions(client, scope, may_speak)
     }
 
+    /// Returns the project folder in which a client works that names this folder: the longest folder
+    /// of a profile that contains it. Returns `None` if it is in none, or not an absolute path.
+    pub fn find_project(&self, folder: &Path) -> Option<PathBuf> {
+        let is_plain = !folder
+            .components()
+            .any(|component| component == Component::ParentDir);
+        (folder.is_absolute() && is_plain)
+            .then(|| self.catalog.profiles().project_folder(folder))
+            .flatten()
+    }
+
     /// Returns whether the server exists and may run.
     pub fn has_server(&self, id: &ServerId) -> bool {
         self.registry.get_runnable(id).is_ok()
@@ -628,7 +639,7 @@ impl Hub {
         let client = ClientName::new(CLI_CLIENT);
         self.admit_local_client(&client).await?;
         let session = self
-            .open_session(client, ClientHello::for_manual_calls(), ClientScope::All)
+            .open_session(client, ClientHello::for_manual_calls(), ClientScope::ALL)
             .await;
         let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
         let reply = self

@@ -336,6 +336,7 @@ impl CallRequest<'_> {
             kind: RequestKind::Tools,
             client: handle.session().client.clone(),
             session: handle.session().id.clone(),
+            project: handle.session().scope.project.clone(),
             server,
             entry,
             name,

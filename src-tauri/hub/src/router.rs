@@ -13,7 +13,7 @@ use drawbridge_model::{
     protocol::{self, guarded::GuardedMethod},
     spec::RegisteredServer,
 };
-use drawbridge_sessions::{ClientHandle, ClientScope, ClientSession};
+use drawbridge_sessions::{ClientHandle, ClientSession};
 use drawbridge_upstream::{
     Lease, Pool, RequestTimeouts, ServerRequest, UpstreamError, transport::Reply,
 };
@@ -120,7 +120,9 @@ impl Router {
         let is_new = |id: &&ServerId| {
             **id != tool.server.id && tried.iter().all(|(server, _)| server.id != **id)
         };
-        let view = self.catalog.client_view(&session.client, &ClientScope::All);
+        let view = self
+            .catalog
+            .client_view(&session.client, &session.scope.with_all_servers());
         let same = |id: &ServerId| view.find_server_tool(id, &tool.definition.name).cloned();
         first.spec.fallback.iter().filter(is_new).find_map(same)
     }

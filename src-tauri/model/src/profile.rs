@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::ServerId;
 
-/// A named selection of servers and tools. A client with this profile can see nothing else.
+/// A named selection of servers and tools. A client with this profile can see nothing else, and
+/// neither can a client that works in the profile's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Profile {
@@ -14,6 +15,9 @@ pub struct Profile {
     /// For each server its tools, by the server's own names. `None` stands for all tools, also
     /// future ones.
     pub servers: BTreeMap<ServerId, Option<Vec<String>>>,
+    /// The absolute path of the project folder to which the profile belongs, if it belongs to one.
+    #[serde(default)]
+    pub folder: Option<String>,
 }
 
 impl Profile {

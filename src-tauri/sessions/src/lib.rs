@@ -28,7 +28,7 @@ pub use client_handle::{ClientHandle, PendingQuestion};
 pub use client_request::ClientRequest;
 pub use in_flight::{Aborted, InFlightRequest};
 pub use input_required::{PendingInputs, StatelessRequest};
-pub use scope::ClientScope;
+pub use scope::{ClientScope, ServerScope};
 pub use subscription::Subscription;
 
 /// Sessions that a client may have open. If a client opens more, its oldest session ends.

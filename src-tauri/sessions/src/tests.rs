@@ -11,7 +11,7 @@ async fn a_stateless_session_stays_while_a_call_is_in_flight_and_for_its_idle_ti
     };
     let open = |name: &str| {
         sessions
-            .get_or_open_stateless(&ClientName::new(name), &hello, &ClientScope::All)
+            .get_or_open_stateless(&ClientName::new(name), &hello, &ClientScope::ALL)
             .0
     };
     let session = open("long");
@@ -41,7 +41,7 @@ async fn a_stateless_session_ends_with_its_idle_time_even_if_no_other_client_con
         era: Era::Modern,
         ..ClientHello::for_manual_calls()
     };
-    let open = || sessions.get_or_open_stateless(&ClientName::new("c"), &hello, &ClientScope::All);
+    let open = || sessions.get_or_open_stateless(&ClientName::new("c"), &hello, &ClientScope::ALL);
     let (first, _) = open();
     advance(IDLE_TIMEOUT / 2).await;
     assert_eq!(open().0.id, first.id, "the session is in use");

@@ -152,6 +152,7 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
         client: ClientName::new("claude"),
         server: ServerId::new("files"),
         server_name: "Files".into(),
+        project: None,
         tool: "read_file".into(),
         tool_title: None,
         exposed_name: "files__read_file".into(),

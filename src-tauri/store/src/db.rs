@@ -67,6 +67,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "client_copies",
         include_str!("migrations/0014_client_copies.sql"),
     ),
+    (
+        15,
+        "project_folders",
+        include_str!("migrations/0015_project_folders.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

@@ -86,6 +86,10 @@ export type ApprovalRequest = { id: CallId, method: GuardedMethod, kind: Request
  */
 client: ClientName, server: ServerId, server_name: string, 
 /**
+ * The project folder in which the client works, if it works in one.
+ */
+project: string | null, 
+/**
  * The server's own name of the tool or prompt, the URI of the resource, or empty if the request
  * names nothing.
  */
@@ -1183,14 +1187,19 @@ export type PreviewRule = { rule: RuleSpec, };
 export type PreviewVerdict = { id: CallId, verdict: Verdict, };
 
 /**
- * A named selection of servers and tools. A client with this profile can see nothing else.
+ * A named selection of servers and tools. A client with this profile can see nothing else, and
+ * neither can a client that works in the profile's folder.
  */
 export type Profile = { name: string, 
 /**
  * For each server its tools, by the server's own names. `None` stands for all tools, also
  * future ones.
  */
-servers: { [key in ServerId]: Array<string> | null }, };
+servers: { [key in ServerId]: Array<string> | null }, 
+/**
+ * The absolute path of the project folder to which the profile belongs, if it belongs to one.
+ */
+folder: string | null, };
 
 /**
  * A profile, its clients, and what its tools cost.
@@ -1212,7 +1221,11 @@ tokens: number, name: string,
  * For each server its tools, by the server's own names. `None` stands for all tools, also
  * future ones.
  */
-servers: { [key in ServerId]: Array<string> | null }, };
+servers: { [key in ServerId]: Array<string> | null }, 
+/**
+ * The absolute path of the project folder to which the profile belongs, if it belongs to one.
+ */
+folder: string | null, };
 
 /**
  * The program of a local server.

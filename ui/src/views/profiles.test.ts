@@ -67,6 +67,7 @@ describe("a profile", () => {
       within(part("profile-server", "server", "github")).getByTestId("profile-server-in"),
     );
     expect(sum()).toBe("5 tools, about 900 tokens");
+    await user.type(screen.getByTestId("profile-folder"), "/home/me/src ");
     await user.click(screen.getByTestId("profile-save"));
     await advanceTime(1);
     expect(listParams(hub, "profiles.put")).toEqual([
@@ -77,9 +78,11 @@ describe("a profile", () => {
             filesystem: ["read_text_file", "list_directory", "search_files"],
             github: null,
           },
+          folder: "/home/me/src",
         },
       },
     ]);
+    expect(part("profile-row", "profile", "small").textContent).toContain("in /home/me/src");
     expect(
       within(part("profile-row", "profile", "small")).getByTestId("profile-cost").textContent,
     ).toBe("5 tools, about 900 tokens");
@@ -95,7 +98,13 @@ describe("a profile", () => {
     await user.click(screen.getByTestId("profile-save"));
     await advanceTime(1);
     expect(listParams(hub, "profiles.put")).toEqual([
-      { profile: { name: "reviews", servers: { filesystem: ["read_text_file"] } } },
+      {
+        profile: {
+          name: "reviews",
+          servers: { filesystem: ["read_text_file"] },
+          folder: "/home/me/src/website",
+        },
+      },
     ]);
   });
 

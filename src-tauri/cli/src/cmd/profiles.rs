@@ -1,6 +1,9 @@
 //! `drawbridge profiles`: manages which servers and tools a client sees.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    path::{self, Path, PathBuf},
+};
 
 use clap::Subcommand;
 use drawbridge_hub::api::profiles::{ListProfiles, ProfileView, PutProfile, RemoveProfile};
@@ -19,6 +22,9 @@ pub(crate) enum Profiles {
         /// A server with all its tools, or one tool of a server. May be repeated.
         #[arg(value_name = "SERVER[/TOOL]", required = true, value_parser = parse_entry)]
         scope: Vec<ScopeEntry>,
+        /// A project folder. The profile then also applies to clients that work there
+        #[arg(long, value_name = "DIR")]
+        folder: Option<PathBuf>,
     },
     /// Remove a profile. Its clients see everything again.
     Remove {
@@ -35,11 +41,16 @@ impl Profiles {
                     .run_and_print(ListProfiles {}, |profiles| format_profiles(profiles))
                     .await
             }
-            Self::Set { name, scope } => {
+            Self::Set {
+                name,
+                scope,
+                folder,
+            } => {
                 let lines = format!("Profile '{}' saved.", escape(&name));
                 let profile = Profile {
                     name,
                     servers: collect_scope(scope),
+                    folder: folder.map(|folder| absolute(&folder)).transpose()?,
                 };
                 context
                     .run_and_print(PutProfile { profile }, |_| lines)
@@ -53,6 +64,11 @@ impl Profiles {
             }
         }
     }
+}
+
+fn absolute(folder: &Path) -> Result<String, Failure> {
+    let folder = folder.canonicalize().or_else(|_| path::absolute(folder))?;
+    Ok(folder.display().to_string())
 }
 
 /// A server with all its tools, or one tool of a server.
@@ -101,7 +117,7 @@ fn collect_scope(scope: Vec<ScopeEntry>) -> BTreeMap<ServerId, Option<Vec<String
 }
 
 fn format_profiles(profiles: &[ProfileView]) -> String {
-    let mut table = Table::new(["NAME", "TOOLS", "TOKENS", "CLIENTS", "SERVERS"]);
+    let mut table = Table::new(["NAME", "TOOLS", "TOKENS", "CLIENTS", "FOLDER", "SERVERS"]);
     for view in profiles {
         let clients: Vec<_> = view.clients.iter().map(|client| client.as_str()).collect();
         let servers: Vec<_> = view
@@ -119,6 +135,7 @@ fn format_profiles(profiles: &[ProfileView]) -> String {
             &tools,
             &tokens,
             &clients.join(", "),
+            view.profile.folder.as_deref().unwrap_or_default(),
             &servers.join("; "),
         ]);
     }

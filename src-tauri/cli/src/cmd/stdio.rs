@@ -2,6 +2,7 @@
 
 use std::{
     env, io,
+    path::PathBuf,
     process::{Child, Command, Stdio as Pipe},
     time::Duration,
 };
@@ -24,6 +25,9 @@ pub(crate) struct Stdio {
     /// The client's name, as used in rules and lists
     #[arg(long, value_name = "NAME", default_value = "stdio")]
     client: String,
+    /// The folder in which the client works [default: the folder in which it starts this command]
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
     /// If this command starts the hub, stop that hub after this many seconds without a client,
     /// screen or command; 0 for never
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
@@ -39,7 +43,8 @@ impl Stdio {
             Err(error) => return Err(error.into()),
         };
         let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
-        Ok(bridge::run(hub, &self.client, stdin, stdout).await?)
+        let project = project_folder(self.project)?;
+        Ok(bridge::run(hub, &self.client, project.as_deref(), stdin, stdout).await?)
     }
 
     /// Starts a hub that outlives this bridge, and waits until the hub answers.
@@ -60,6 +65,19 @@ impl Stdio {
         }
         Err(Failure::HubNotReady)
     }
+}
+
+/// Returns the absolute path of the folder in which the client works, or `None` if the path is not
+/// UTF-8 or the present folder is gone.
+fn project_folder(named: Option<PathBuf>) -> io::Result<Option<String>> {
+    let folder = match named {
+        Some(folder) => folder.canonicalize()?,
+        None => match env::current_dir() {
+            Ok(folder) => folder,
+            Err(_) => return Ok(None),
+        },
+    };
+    Ok(folder.to_str().map(str::to_owned))
 }
 
 fn spawn_hub(context: &Context, exit_when_idle: u32) -> io::Result<Child> {

@@ -26,6 +26,7 @@ use crate::{
     auth::CLIENT_HEADER,
     client::{ApiClient, events, root_cause_message},
     headers::is_event_stream,
+    project::{PROJECT_HEADER, encode_folder},
 };
 
 /// The timeout for requests that the hub answers at once.
@@ -41,6 +42,8 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct HubSession {
     api: ApiClient,
     client: String,
+    /// The folder in which the client works, encoded for its header.
+    project: Option<String>,
     /// Messages from the hub that are not answers.
     messages: mpsc::Sender<Bytes>,
     state: Arc<Mutex<State>>,
@@ -70,10 +73,16 @@ enum PostOutcome {
 }
 
 impl HubSession {
-    pub(super) fn new(api: ApiClient, client: &str, messages: mpsc::Sender<Bytes>) -> Self {
+    pub(super) fn new(
+        api: ApiClient,
+        client: &str,
+        project: Option<&str>,
+        messages: mpsc::Sender<Bytes>,
+    ) -> Self {
         Self {
             api,
             client: client.to_owned(),
+            project: project.map(encode_folder),
             messages,
             state: Arc::default(),
             open_lock: Arc::default(),
@@ -248,6 +257,10 @@ impl HubSession {
             .request(method, "/mcp")
             .header(CLIENT_HEADER, &self.client)
             .header(header::ACCEPT, "application/json, text/event-stream");
+        let request = match &self.project {
+            Some(project) => request.header(PROJECT_HEADER, project),
+            None => request,
+        };
         match session {
             Some(session) => request.header(SESSION_ID, session),
             None => request,

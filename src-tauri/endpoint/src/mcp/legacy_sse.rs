@@ -117,11 +117,11 @@ async fn initialize(
         Ok(hello) => hello,
         Err(error) => return outlet.send(encode::encode_error(Some(id), &error)),
     };
-    let instructions = state.hub.instructions(&outlet.client, &ClientScope::All);
+    let instructions = state.hub.instructions(&outlet.client, &ClientScope::ALL);
     let result = handshake::initialize_result(&hello, instructions.as_deref());
     let session = state
         .hub
-        .open_session(outlet.client.clone(), hello, ClientScope::All)
+        .open_session(outlet.client.clone(), hello, ClientScope::ALL)
         .await;
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
         state.hub.sessions().close(&session.id);

@@ -12,16 +12,17 @@ use drawbridge_model::{
     ids::{ClientName, ServerId},
     protocol::{self, Era},
 };
-use drawbridge_sessions::{ClientScope, ClientSession};
+use drawbridge_sessions::{ClientScope, ClientSession, ServerScope};
 
 use crate::{
     auth,
     error_response::{Refusal, RpcRefusal},
     headers::{header_text, is_json},
+    project,
     state::ListenerState,
 };
 
-/// The client that sent a request, and the scope that the path names.
+/// The client that sent a request, and the scope that the path and the project folder give.
 pub(super) struct Caller {
     pub(super) client: ClientName,
     pub(super) scope: ClientScope,
@@ -44,18 +45,18 @@ impl Caller {
             .strip_prefix("/mcp")
             .map(|rest| rest.trim_matches('/'))
             .unwrap_or_default();
+        let folder = project::named_folder(uri, headers)?;
+        let project = folder.and_then(|folder| state.hub.find_project(&folder));
+        let in_scope = |servers| Self {
+            client,
+            scope: ClientScope { servers, project },
+        };
         if server.is_empty() {
-            return Ok(Self {
-                client,
-                scope: ClientScope::All,
-            });
+            return Ok(in_scope(ServerScope::All));
         }
         let id = ServerId::new(server);
         if state.hub.has_server(&id) {
-            return Ok(Self {
-                client,
-                scope: ClientScope::One(id),
-            });
+            return Ok(in_scope(ServerScope::One(id)));
         }
         Err(Refusal::new(
             StatusCode::NOT_FOUND,

@@ -2,10 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use drawbridge_hub::catalog::{Offered, Snapshot, deferred};
+use drawbridge_hub::catalog::{AppliedProfiles, Offered, Snapshot, deferred};
 use drawbridge_jsonrpc::json;
-use drawbridge_model::{capability::CapabilityKind, profile::Profile, spec::RegisteredServer};
-use drawbridge_sessions::ClientScope;
+use drawbridge_model::{
+    capability::CapabilityKind, names::MAX_TOOL_NAME, profile::Profile, spec::RegisteredServer,
+};
+use drawbridge_sessions::ServerScope;
 use serde_json::{Value, json};
 
 use crate::{
@@ -105,9 +107,9 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
             .count()
     };
     let profiles = [profile(servers, 2), profile(servers, 3)];
-    let list_with_profile = |(snapshot, profile): &(Snapshot, &Arc<Profile>)| {
+    let list_with_profile = |(snapshot, profile): &(Snapshot, &AppliedProfiles)| {
         snapshot
-            .client_view(&ClientScope::All, Some(profile))
+            .client_view(&ServerScope::All, MAX_TOOL_NAME, profile)
             .list_result(CapabilityKind::Tools)
             .clone()
     };
@@ -137,7 +139,7 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
 }
 
 /// Returns a profile of every `every`th server, in which each second server offers only 50 tools.
-fn profile(servers: &Servers, every: usize) -> Arc<Profile> {
+fn profile(servers: &Servers, every: usize) -> AppliedProfiles {
     let selected = servers
         .iter()
         .step_by(every)
@@ -152,10 +154,11 @@ fn profile(servers: &Servers, every: usize) -> Arc<Profile> {
             };
             (server.id.clone(), (index % 2 == 1).then(some_tools))
         });
-    Arc::new(Profile {
+    AppliedProfiles::of(&Arc::new(Profile {
         name: format!("every {every}"),
         servers: selected.collect(),
-    })
+        folder: None,
+    }))
 }
 
 fn measure_search(deferred: &Servers) -> Vec<Row> {

@@ -1,15 +1,17 @@
 //! Profiles: which servers and tools a client sees.
 
+use std::collections::BTreeSet;
+
 use drawbridge_model::{
     audit::AuditKind, capability::CapabilityKind, ids::ClientName, names::MAX_TOOL_NAME,
     profile::Profile,
 };
-use drawbridge_sessions::ClientScope;
+use drawbridge_sessions::ServerScope;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ApiError, Done, Verb};
-use crate::hub::Hub;
+use crate::{catalog::AppliedProfiles, hub::Hub};
 
 /// A profile, its clients, and what its tools cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,12 +66,12 @@ impl Verb for ListProfiles {
         let clients = hub.access.clients();
         let snapshot = hub.catalog.snapshot();
         let view = |profile: std::sync::Arc<Profile>| {
-            let has_profile = |client: &ClientName| {
-                profiles
-                    .client_profile(client)
-                    .is_some_and(|assigned| assigned.name == profile.name)
-            };
-            let lists = snapshot.client_view(&ClientScope::All, MAX_TOOL_NAME, Some(&profile));
+            let is_assigned = |client: &ClientName| has_profile(hub, client, &profile.name);
+            let lists = snapshot.client_view(
+                &ServerScope::All,
+                MAX_TOOL_NAME,
+                &AppliedProfiles::of(&profile),
+            );
             let visible = || {
                 lists
                     .entries(CapabilityKind::Tools)
@@ -80,7 +82,7 @@ impl Verb for ListProfiles {
                 clients: clients
                     .iter()
                     .map(|row| row.name.clone())
-                    .filter(has_profile)
+                    .filter(is_assigned)
                     .collect(),
                 tools: u32::try_from(visible().count()).unwrap_or(u32::MAX),
                 tokens: visible()
@@ -98,19 +100,18 @@ impl Verb for PutProfile {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         let name = self.profile.name.clone();
-        let note = json!({ "profile": name, "servers": self.profile.servers });
+        let note = json!({
+            "profile": name,
+            "servers": self.profile.servers,
+            "folder": self.profile.folder,
+        });
+        let mut affected = affected_clients(hub, &name);
         hub.catalog.profiles().save_profile(self.profile).await?;
+        affected.extend(affected_clients(hub, &name));
         hub.store.append_audit(AuditKind::ProfileChanged, &note);
-        let clients = hub.access.clients().into_iter().map(|row| row.name);
-        let has_profile = |client: &ClientName| {
-            hub.catalog
-                .profiles()
-                .client_profile(client)
-                .is_some_and(|profile| profile.name == name)
-        };
-        clients
-            .filter(has_profile)
-            .for_each(|client| hub.notify_lists_changed(&client));
+        affected
+            .iter()
+            .for_each(|client| hub.notify_lists_changed(client));
         Ok(Done {})
     }
 }
@@ -119,27 +120,43 @@ impl Verb for RemoveProfile {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        let clients: Vec<_> = hub
-            .access
-            .clients()
-            .into_iter()
-            .map(|row| row.name)
+        let affected = affected_clients(hub, &self.name);
+        let assigned: Vec<_> = affected
+            .iter()
+            .filter(|client| has_profile(hub, client, &self.name))
             .collect();
-        let has_profile = |client: &&ClientName| {
-            hub.catalog
-                .profiles()
-                .client_profile(client)
-                .is_some_and(|profile| profile.name == self.name)
-        };
-        let affected_clients: Vec<_> = clients.iter().filter(has_profile).collect();
+        let note = json!({ "profile": self.name, "removed": true, "clients": assigned });
         hub.catalog.profiles().remove(&self.name).await?;
-        let note = json!({ "profile": self.name, "removed": true, "clients": affected_clients });
         hub.store.append_audit(AuditKind::ProfileChanged, &note);
-        affected_clients
-            .into_iter()
+        affected
+            .iter()
             .for_each(|client| hub.notify_lists_changed(client));
         Ok(Done {})
     }
+}
+
+fn has_profile(hub: &Hub, client: &ClientName, name: &str) -> bool {
+    hub.catalog
+        .profiles()
+        .client_profile(client)
+        .is_some_and(|profile| profile.name == name)
+}
+
+/// Returns the clients that may see something else after a change of a profile: those that have it,
+/// and all clients if it belongs to a project folder, because any may work there.
+fn affected_clients(hub: &Hub, name: &str) -> BTreeSet<ClientName> {
+    let belongs_to_folder = hub
+        .catalog
+        .profiles()
+        .all()
+        .iter()
+        .any(|profile| profile.name == name && profile.folder.is_some());
+    hub.access
+        .clients()
+        .into_iter()
+        .map(|row| row.name)
+        .filter(|client| belongs_to_folder || has_profile(hub, client, name))
+        .collect()
 }
 
 impl Verb for AssignProfile {

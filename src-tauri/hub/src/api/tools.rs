@@ -138,7 +138,7 @@ impl Verb for ExportTools {
         }
         hub.catalog.refresh_stale(None).await;
         let lists = match &self.client {
-            Some(client) => hub.catalog.client_view(client, &ClientScope::All),
+            Some(client) => hub.catalog.client_view(client, &ClientScope::ALL),
             None => hub.catalog.snapshot().all().clone(),
         };
         Ok(lists
@@ -242,6 +242,7 @@ pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition)
         kind: RequestKind::Tools,
         client: None,
         session: None,
+        project: None,
         server,
         tool: &tool.name,
         definition: &tool.digest,

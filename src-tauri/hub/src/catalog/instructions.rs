@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use drawbridge_model::ids::{ClientName, ServerId};
-use drawbridge_sessions::ClientScope;
+use drawbridge_sessions::{ClientScope, ServerScope};
 
 use super::Catalog;
 
@@ -51,20 +51,11 @@ impl Catalog {
         scope: &ClientScope,
         may_speak: impl Fn(&ServerId) -> bool,
     ) -> Option<String> {
-        let profile = self.profiles.client_profile(client);
+        let profiles = self.profiles.in_scope(client, scope);
         let copies = self.lock();
         let specs = self.registry.specs();
-        let is_seen = |id: &ServerId| {
-            let is_in_scope = match scope {
-                ClientScope::All => true,
-                ClientScope::One(only) => only == id,
-            };
-            is_in_scope
-                && profile
-                    .as_ref()
-                    .is_none_or(|profile| profile.has_server(id))
-                && may_speak(id)
-        };
+        let is_seen =
+            |id: &ServerId| scope.includes(id) && profiles.have_server(id) && may_speak(id);
         let mut texts = specs
             .servers
             .values()
@@ -73,9 +64,9 @@ impl Catalog {
                 let copy = copies.current(server)?;
                 Some((&server.id, copy.visible_instructions(server)?))
             });
-        match scope {
-            ClientScope::One(_) => texts.next().map(|(_, text)| text),
-            ClientScope::All => {
+        match scope.servers {
+            ServerScope::One(_) => texts.next().map(|(_, text)| text),
+            ServerScope::All => {
                 let quoted: Vec<_> = texts.map(|(id, text)| quote(id, &text)).collect();
                 (!quoted.is_empty()).then(|| format!("{ORIGIN_NOTE}\n\n{}", quoted.join("\n\n")))
             }

@@ -13,12 +13,11 @@ use drawbridge_model::{
     capability::{CapabilityKind, ExcludedEntry},
     ids::ServerId,
     names,
-    profile::Profile,
     spec::{RegisteredServer, Visibility},
 };
-use drawbridge_sessions::ClientScope;
+use drawbridge_sessions::{ClientScope, ServerScope};
 
-use super::{Definition, deferred, search::Index};
+use super::{Definition, deferred, profiles::AppliedProfiles, search::Index};
 
 /// The definitions that a server offers, by kind.
 pub type Offered = BTreeMap<CapabilityKind, Vec<Arc<Definition>>>;
@@ -59,8 +58,8 @@ pub struct Snapshot {
     per_server: HashMap<ServerId, PerServer>,
     /// The catalog views of clients whose names must be shorter, made at the first use.
     shortened: Mutex<HashMap<usize, Arc<CatalogView>>>,
-    /// The catalog views of clients with a profile, made at the first use.
-    per_profile: Mutex<HashMap<(ClientScope, usize, String), PerProfile>>,
+    /// The catalog views of clients with profiles, made at the first use.
+    per_profiles: Mutex<HashMap<(ServerScope, usize, Vec<String>), PerProfiles>>,
 }
 
 #[derive(Debug)]
@@ -71,8 +70,8 @@ struct PerServer {
 }
 
 #[derive(Debug)]
-struct PerProfile {
-    profile: Arc<Profile>,
+struct PerProfiles {
+    profiles: AppliedProfiles,
     view: Arc<CatalogView>,
 }
 
@@ -133,7 +132,7 @@ impl Snapshot {
                 .collect(),
             per_server: per_server.collect(),
             shortened: Mutex::default(),
-            per_profile: Mutex::default(),
+            per_profiles: Mutex::default(),
         }
     }
 
@@ -169,40 +168,41 @@ impl Snapshot {
         }))
     }
 
-    /// Returns the view for a client with this scope, filtered by its profile. A tool of all servers
-    /// has a name of at most `max_tool_name` bytes. The view of an unknown server is empty.
+    /// Returns the view for a client of an endpoint, filtered by the profiles that apply to it. A tool
+    /// of all servers has a name of at most `max_tool_name` bytes. The view of an unknown server is
+    /// empty.
     pub fn client_view(
         &self,
-        scope: &ClientScope,
+        servers: &ServerScope,
         max_tool_name: usize,
-        profile: Option<&Arc<Profile>>,
+        profiles: &AppliedProfiles,
     ) -> Arc<CatalogView> {
         static NOTHING: LazyLock<Arc<CatalogView>> =
             LazyLock::new(|| Arc::new(CatalogView::merge(Naming::Bare, &[])));
-        let view = match scope {
-            ClientScope::All => self.view_with_names_up_to(max_tool_name),
-            ClientScope::One(id) => self.server_view(id).unwrap_or(&NOTHING).clone(),
+        let view = match servers {
+            ServerScope::All => self.view_with_names_up_to(max_tool_name),
+            ServerScope::One(id) => self.server_view(id).unwrap_or(&NOTHING).clone(),
         };
-        let Some(profile) = profile else {
+        if profiles.are_none() {
             return view;
-        };
-        let key = (scope.clone(), max_tool_name, profile.name.clone());
-        let mut per_profile = self
-            .per_profile
+        }
+        let key = (servers.clone(), max_tool_name, profiles.names());
+        let mut per_profiles = self
+            .per_profiles
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(cached) = per_profile
+        if let Some(cached) = per_profiles
             .get(&key)
-            .filter(|cached| Arc::ptr_eq(&cached.profile, profile))
+            .filter(|cached| cached.profiles.are_same(profiles))
         {
             return cached.view.clone();
         }
-        let entry = PerProfile {
-            profile: profile.clone(),
-            view: Arc::new(view.filtered(profile)),
+        let entry = PerProfiles {
+            profiles: profiles.clone(),
+            view: Arc::new(view.filtered(profiles)),
         };
         let view = entry.view.clone();
-        per_profile.insert(key, entry);
+        per_profiles.insert(key, entry);
         view
     }
 
@@ -261,8 +261,9 @@ impl CatalogView {
         }
     }
 
-    /// Returns the view with names of at most `max` bytes: a tool with a longer name gets one with a
-    /// hash. If that is another tool's name, the tool with the long name is excluded.
+    /// Returns the view with names of at most `max` bytes: a tool with a longer name is listed under
+    /// one with a hash, and still found by the longer one. If the name with a hash is another
+    /// tool's, the tool with the long name is excluded.
     fn shortened(&self, max: usize) -> Self {
         let (mut entries, mut too_long) = (Vec::new(), Vec::new());
         let tools = self.entries(CapabilityKind::Tools);
@@ -278,6 +279,7 @@ impl CatalogView {
             .map(|(_, tool)| tool.exposed_name.clone())
             .collect();
         let mut excluded = self.excluded.clone();
+        let mut long_names = Vec::new();
         for (position, tool) in too_long {
             let CatalogEntry {
                 server, definition, ..
@@ -285,12 +287,13 @@ impl CatalogView {
             let exposed_name =
                 names::hashed_name(own_prefix(server), &server.id, &definition.name, max);
             if taken.insert(exposed_name.clone()) {
-                let tool = CatalogEntry {
+                let shortened = Arc::new(CatalogEntry {
                     exposed_name,
                     server: server.clone(),
                     definition: definition.clone(),
-                };
-                entries.push((position, Arc::new(tool)));
+                });
+                long_names.push((tool.exposed_name.clone(), shortened.clone()));
+                entries.push((position, shortened));
             } else {
                 excluded.push(Exclusion {
                     server: server.id.clone(),
@@ -304,11 +307,11 @@ impl CatalogView {
             }
         }
         entries.sort_by_key(|(position, _)| *position);
-        let mut tools = Some(entries.into_iter().map(|(_, tool)| tool).collect());
-        let kinds = CapabilityKind::ALL.map(|kind| {
-            let tools = tools.take_if(|_| kind == CapabilityKind::Tools);
-            List::from_entries(tools.unwrap_or_else(|| self.entries(kind).to_vec()))
-        });
+        let mut kinds =
+            CapabilityKind::ALL.map(|kind| List::from_entries(self.entries(kind).to_vec()));
+        let tools = &mut kinds[CapabilityKind::Tools as usize];
+        *tools = List::from_entries(entries.into_iter().map(|(_, tool)| tool).collect());
+        tools.by_name.extend(long_names);
         Self {
             kinds,
             naming: self.naming,
@@ -318,10 +321,10 @@ impl CatalogView {
         }
     }
 
-    /// Returns the part of the view that the profile permits, under the same names.
-    fn filtered(&self, profile: &Profile) -> Self {
+    /// Returns the part of the view that all profiles permit, under the same names.
+    fn filtered(&self, profiles: &AppliedProfiles) -> Self {
         let permits = |kind, entry: &CatalogEntry| {
-            is_in_profile(profile, kind, &entry.server.id, &entry.definition.name)
+            profiles.have(kind, &entry.server.id, &entry.definition.name)
         };
         let kinds = CapabilityKind::ALL.map(|kind| {
             let entries = self
@@ -549,21 +552,6 @@ impl List {
     }
 }
 
-/// Returns true if a profile contains an entry of a server.
-pub(super) fn is_in_profile(
-    profile: &Profile,
-    kind: CapabilityKind,
-    server: &ServerId,
-    name: &str,
-) -> bool {
-    match kind {
-        CapabilityKind::Tools => profile.has_tool(server, name),
-        CapabilityKind::Prompts | CapabilityKind::Resources | CapabilityKind::Templates => {
-            profile.has_server(server)
-        }
-    }
-}
-
 /// Returns true if clients with this scope may see an entry of a server under an exposed name.
 /// Another entry may have that name.
 pub(super) fn may_be_exposed_as(
@@ -573,9 +561,9 @@ pub(super) fn may_be_exposed_as(
     name: &str,
     exposed_name: &str,
 ) -> bool {
-    let naming = match scope {
-        ClientScope::One(_) => Naming::Bare,
-        ClientScope::All => Naming::WithServer,
+    let naming = match scope.servers {
+        ServerScope::One(_) => Naming::Bare,
+        ServerScope::All => Naming::WithServer,
     };
     let is_hashed_name = || {
         let hashed = |max| names::hashed_name(own_prefix(server), &server.id, name, max);

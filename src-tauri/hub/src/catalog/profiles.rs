@@ -1,14 +1,21 @@
-//! Profiles: which servers and tools a client sees. A client without a profile sees all.
+//! Profiles: which servers and tools a client sees. A client without a profile sees all. A profile
+//! may belong to a project folder; it then also applies to the clients that work there.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use arc_swap::ArcSwap;
 use drawbridge_model::{
+    capability::CapabilityKind,
     event::{Event, Events},
-    ids::ClientName,
+    ids::{ClientName, ServerId},
     profile::Profile,
 };
-use drawbridge_store::{Store, StoreError};
+use drawbridge_sessions::ClientScope;
+use drawbridge_store::{Store, StoreError, table::profile::ProfileRow};
 
 /// All profiles, and their assignment to clients. Cheap to clone.
 #[derive(Clone)]
@@ -25,11 +32,20 @@ struct ProfileTable {
     by_client: BTreeMap<ClientName, String>,
 }
 
+/// The profiles that apply to a client: its own, and that of the project folder. The client sees what
+/// all of them contain.
+#[derive(Debug, Clone, Default)]
+pub struct AppliedProfiles(Vec<Arc<Profile>>);
+
 /// The reason why a profile was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     #[error("a profile's name must have 1 to 64 characters and no control characters")]
     BadName,
+    #[error("a profile's folder must be an absolute path without control characters, not '{0}'")]
+    BadFolder(String),
+    #[error("the profile '{profile}' already belongs to the folder {folder}")]
+    FolderTaken { folder: String, profile: String },
     #[error("there is no profile '{0}'")]
     Unknown(String),
     #[error(transparent)]
@@ -61,20 +77,56 @@ impl Profiles {
         table.profiles.get(table.by_client.get(client)?).cloned()
     }
 
+    /// Returns the profiles that apply to a client in a scope.
+    pub fn in_scope(&self, client: &ClientName, scope: &ClientScope) -> AppliedProfiles {
+        let table = self.table.load();
+        let own = table
+            .by_client
+            .get(client)
+            .and_then(|name| table.profiles.get(name));
+        let project = scope.project.as_deref();
+        let project = project.and_then(|folder| table.find_by_folder(folder));
+        let mut applied: Vec<_> = [own, project].into_iter().flatten().cloned().collect();
+        applied.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        AppliedProfiles(applied)
+    }
+
+    /// Returns the project folder that contains a folder: the longest one that a profile names.
+    pub fn project_folder(&self, folder: &Path) -> Option<PathBuf> {
+        let table = self.table.load();
+        let profile = table.find_by_folder(folder)?;
+        profile.folder.as_ref().map(PathBuf::from)
+    }
+
     /// Writes a profile, and replaces one with the same name.
     ///
     /// # Errors
-    /// Returns an error if the name is invalid, or if the store cannot be written. Nothing has
-    /// changed then.
-    pub async fn save_profile(&self, profile: Profile) -> Result<(), ProfileError> {
+    /// Returns an error if the name or the folder is invalid, if another profile has the folder, or
+    /// if the store cannot be written. Nothing has changed then.
+    pub async fn save_profile(&self, mut profile: Profile) -> Result<(), ProfileError> {
         let length = profile.name.trim().chars().count();
         if !(1..=64).contains(&length) || profile.name.chars().any(char::is_control) {
             return Err(ProfileError::BadName);
         }
+        profile.folder = profile.folder.as_deref().map(check_folder).transpose()?;
         let _guard = self.write_lock.lock().await;
+        let has_same_folder = |other: &&Arc<Profile>| {
+            other.name != profile.name && other.folder.is_some() && other.folder == profile.folder
+        };
+        if let Some(other) = self.table.load().profiles.values().find(has_same_folder) {
+            return Err(ProfileError::FolderTaken {
+                folder: profile.folder.unwrap_or_default(),
+                profile: other.name.clone(),
+            });
+        }
         let servers =
             serde_json::to_string(&profile.servers).expect("lists of ids can be written as JSON");
-        self.store.put_profile(&profile.name, &servers).await?;
+        let row = ProfileRow {
+            name: profile.name,
+            servers,
+            folder: profile.folder,
+        };
+        self.store.put_profile(&row).await?;
         self.reload().await
     }
 
@@ -115,14 +167,93 @@ impl Profiles {
     }
 }
 
+impl ProfileTable {
+    /// Returns the profile of the longest project folder that contains a folder.
+    fn find_by_folder(&self, folder: &Path) -> Option<&Arc<Profile>> {
+        let contains = |profile: &&Arc<Profile>| {
+            let own = profile.folder.as_ref();
+            own.is_some_and(|own| folder.starts_with(own))
+        };
+        let depth = |profile: &&Arc<Profile>| {
+            let own = profile.folder.as_ref();
+            own.map_or(0, |own| Path::new(own).components().count())
+        };
+        self.profiles.values().filter(contains).max_by_key(depth)
+    }
+}
+
+impl AppliedProfiles {
+    /// Returns this profile alone.
+    pub fn of(profile: &Arc<Profile>) -> Self {
+        Self(vec![profile.clone()])
+    }
+
+    /// Returns whether no profile applies, so that the client sees everything.
+    pub fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn names(&self) -> Vec<String> {
+        self.0.iter().map(|profile| profile.name.clone()).collect()
+    }
+
+    /// Returns whether the same versions of the same profiles apply.
+    pub(super) fn are_same(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len()
+            && self
+                .0
+                .iter()
+                .zip(&other.0)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+    }
+
+    pub fn have_server(&self, server: &ServerId) -> bool {
+        self.0.iter().all(|profile| profile.has_server(server))
+    }
+
+    /// Returns whether all profiles contain an entry of a server.
+    pub(super) fn have(&self, kind: CapabilityKind, server: &ServerId, name: &str) -> bool {
+        match kind {
+            CapabilityKind::Tools => self.0.iter().all(|profile| profile.has_tool(server, name)),
+            CapabilityKind::Prompts | CapabilityKind::Resources | CapabilityKind::Templates => {
+                self.have_server(server)
+            }
+        }
+    }
+}
+
+/// Returns the folder without `.` and without separators at its end.
+fn check_folder(folder: &str) -> Result<String, ProfileError> {
+    let bad = || ProfileError::BadFolder(folder.to_owned());
+    let path = Path::new(folder);
+    let has_parents = path
+        .components()
+        .any(|component| component == std::path::Component::ParentDir);
+    if !path.is_absolute() || has_parents || folder.chars().any(char::is_control) {
+        return Err(bad());
+    }
+    let plain: PathBuf = path.components().collect();
+    plain.to_str().map(str::to_owned).ok_or_else(bad)
+}
+
 async fn read_profiles(store: &Store) -> Result<ProfileTable, StoreError> {
-    let profile = |(name, servers): (String, String)| {
+    let profile = |row: ProfileRow| {
+        let ProfileRow {
+            name,
+            servers,
+            folder,
+        } = row;
         // A profile that cannot be read shows nothing, because it must not show everything.
         let servers = serde_json::from_str(&servers).unwrap_or_else(|error| {
             tracing::error!("profile {name} hides all servers because it cannot be read: {error}");
             BTreeMap::default()
         });
-        (name.clone(), Arc::new(Profile { name, servers }))
+        let profile = Profile {
+            name: name.clone(),
+            servers,
+            folder,
+        };
+        (name, Arc::new(profile))
     };
     let profiles = store.profiles().await?.into_iter().map(profile).collect();
     Ok(ProfileTable {

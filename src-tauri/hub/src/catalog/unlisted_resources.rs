@@ -1,7 +1,7 @@
 //! Resources that no list and no template contains: which servers a client may ask for them.
 
 use drawbridge_model::{capability::CapabilityKind, ids::ServerId};
-use drawbridge_sessions::{ClientScope, ClientSession};
+use drawbridge_sessions::{ClientSession, ServerScope};
 
 use super::{Catalog, ServerCopy};
 
@@ -9,22 +9,16 @@ impl Catalog {
     /// Returns true if a client may use a server's resources, listed or not: the server may run,
     /// and the client's endpoint and profile include it.
     pub fn can_use_resources(&self, session: &ClientSession, server: &ServerId) -> bool {
-        let is_within = match &session.scope {
-            ClientScope::All => true,
-            ClientScope::One(only) => only == server,
-        };
-        is_within
+        let profiles = self.profiles.in_scope(&session.client, &session.scope);
+        session.scope.includes(server)
             && self.registry.get_runnable(server).is_ok()
-            && self
-                .profiles
-                .client_profile(&session.client)
-                .is_none_or(|profile| profile.has_server(server))
+            && profiles.have_server(server)
     }
 
     /// Returns the only server in the client's scope that can have an unlisted resource: the one
     /// server of its endpoint, or the only one that offers resources at all.
     pub fn only_resource_server(&self, session: &ClientSession) -> Option<ServerId> {
-        if let ClientScope::One(only) = &session.scope {
+        if let ServerScope::One(only) = &session.scope.servers {
             return Some(only.clone()).filter(|only| self.can_use_resources(session, only));
         }
         let copies = self.lock();

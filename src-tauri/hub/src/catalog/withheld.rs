@@ -3,7 +3,7 @@
 use std::fmt;
 
 use drawbridge_model::{acceptance::AcceptanceState, capability::CapabilityKind};
-use drawbridge_sessions::{ClientScope, ClientSession};
+use drawbridge_sessions::ClientSession;
 
 use super::{Catalog, merge};
 
@@ -39,25 +39,20 @@ impl Catalog {
         kind: CapabilityKind,
         exposed_name: &str,
     ) -> Option<Withheld> {
-        let profile = self.profiles.client_profile(&session.client);
+        let profiles = self.profiles.in_scope(&session.client, &session.scope);
         let copies = self.lock();
         let specs = self.registry.specs();
-        let servers = specs.servers.values().filter(|server| {
-            let is_in_scope = match &session.scope {
-                ClientScope::All => true,
-                ClientScope::One(only) => *only == server.id,
-            };
-            is_in_scope && self.registry.may_run(server)
-        });
+        let servers = specs
+            .servers
+            .values()
+            .filter(|server| session.scope.includes(&server.id) && self.registry.may_run(server));
         servers.into_iter().find_map(|server| {
             let copy = copies.visible_to(server, Some(&session.client))?;
             let (state, _) = copy.unaccepted().find(|(_, definition)| {
                 let name = &definition.name;
                 definition.kind == kind.into()
                     && merge::may_be_exposed_as(kind, &session.scope, server, name, exposed_name)
-                    && profile
-                        .as_ref()
-                        .is_none_or(|profile| merge::is_in_profile(profile, kind, &server.id, name))
+                    && profiles.have(kind, &server.id, name)
             })?;
             Some(Withheld {
                 kind,

@@ -338,7 +338,7 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
     let session = test_hub
         .hub
         .sessions
-        .open(name.clone(), client_info(), ClientScope::All);
+        .open(name.clone(), client_info(), ClientScope::ALL);
     let scope = Scope {
         client: Some(name.clone()),
         ..Scope::default()
@@ -565,7 +565,7 @@ async fn the_future_of_a_request_is_small() {
     let client = test_hub
         .hub
         .sessions
-        .open(ClientName::new("c"), client_info(), ClientScope::All);
+        .open(ClientName::new("c"), client_info(), ClientScope::ALL);
     let handle = ClientHandle::for_session(client);
     let call = test_hub.hub.handle_request(&handle, "tools/call", None);
     assert!(size_of_val(&call) <= 512, "{} bytes", size_of_val(&call));

@@ -122,6 +122,7 @@ impl ClientRequests {
             kind: method.kind(),
             client: session.client.clone(),
             session: session.id.clone(),
+            project: session.scope.project.clone(),
             server: server.clone(),
             entry: None,
             name: String::new(),

@@ -233,6 +233,7 @@ fn build(
         kind: named.kind,
         client: session.client.clone(),
         session: session.id.clone(),
+        project: session.scope.project.clone(),
         server: named.target.server,
         entry: named.target.entry,
         name: named.name,

@@ -89,6 +89,7 @@ impl Pipeline {
             kind: RequestKind::Tools,
             client: handle.session().client.clone(),
             session: handle.session().id.clone(),
+            project: handle.session().scope.project.clone(),
             server: call.server.clone(),
             entry: call.entry.clone(),
             name: call.name.clone(),

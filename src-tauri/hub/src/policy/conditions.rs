@@ -60,7 +60,7 @@ pub(super) enum ConditionFault {
     TooManyValues,
     #[error("'{0}' is not valid JSON, or has a duplicate key")]
     InvalidValue(Literal),
-    #[error("'{0}' is not an absolute path")]
+    #[error("'{0}' is neither an absolute path nor in `$project`")]
     RelativePath(String),
     #[error("'{host}' is not a valid host: {source}")]
     InvalidHost {
@@ -93,6 +93,16 @@ impl MatchMode {
             Some(Effect::Deny | Effect::Ask) | None => Self::May,
         }
     }
+}
+
+/// The folders to which paths and conditions refer.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Folders<'a> {
+    /// The working directory of the server, for relative paths, or `None` if the server runs
+    /// elsewhere.
+    pub(super) cwd: Option<&'a Path>,
+    /// The project folder that `$project` stands for, or `None` if the client works in none.
+    pub(super) project: Option<&'a Path>,
 }
 
 /// The conditions of a rule.
@@ -143,24 +153,25 @@ impl Conditions {
         effect: Option<Effect>,
         arguments: &RawValue,
         server: &RegisteredServer,
+        project: Option<&Path>,
     ) -> bool {
-        self.all_hold(
-            arguments,
-            working_dir(server).as_deref(),
-            MatchMode::for_effect(effect),
-        )
+        let cwd = working_dir(server);
+        let folders = Folders {
+            cwd: cwd.as_deref(),
+            project,
+        };
+        self.all_hold(arguments, folders, MatchMode::for_effect(effect))
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns whether all conditions hold for these arguments. `cwd` is the working directory of
-    /// the server, for relative paths, or `None` if the server runs elsewhere.
+    /// Returns whether all conditions hold for these arguments.
     pub(super) fn all_hold(
         &self,
         arguments: &RawValue,
-        cwd: Option<&Path>,
+        folders: Folders<'_>,
         mode: MatchMode,
     ) -> bool {
         self.0.iter().all(|(pointer, test)| {
@@ -171,14 +182,14 @@ impl Conditions {
                         && found
                             .values
                             .first()
-                            .is_some_and(|value| test.holds(value, cwd, mode))
+                            .is_some_and(|value| test.holds(value, folders, mode))
                 }
                 MatchMode::May => {
                     found.is_unreadable
                         || found
                             .values
                             .iter()
-                            .any(|value| test.holds(value, cwd, mode))
+                            .any(|value| test.holds(value, folders, mode))
                 }
             }
         })
@@ -267,25 +278,25 @@ impl CompiledPredicate {
 
     /// Returns whether the condition holds for a value or for the entries of a list: in all ways in
     /// which servers read them, or in one, as `mode` demands.
-    fn holds(&self, value: &RawValue, cwd: Option<&Path>, mode: MatchMode) -> bool {
+    fn holds(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
         let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
         let as_sent = match (items, mode) {
-            (None, _) => self.holds_for_one(value, cwd, mode),
+            (None, _) => self.holds_for_one(value, folders, mode),
             (Some(items), MatchMode::Must) => {
                 !items.is_empty()
                     && items
                         .iter()
-                        .all(|item| self.holds_for_item(item, cwd, mode))
+                        .all(|item| self.holds_for_item(item, folders, mode))
             }
             (Some(items), MatchMode::May) => items
                 .iter()
-                .any(|item| self.holds_for_item(item, cwd, mode)),
+                .any(|item| self.holds_for_item(item, folders, mode)),
         };
-        self.holds_with_embedded(as_sent, value, cwd, mode)
+        self.holds_with_embedded(as_sent, value, folders, mode)
     }
 
-    fn holds_for_item(&self, item: &RawValue, cwd: Option<&Path>, mode: MatchMode) -> bool {
-        self.holds_with_embedded(self.holds_for_one(item, cwd, mode), item, cwd, mode)
+    fn holds_for_item(&self, item: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
+        self.holds_with_embedded(self.holds_for_one(item, folders, mode), item, folders, mode)
     }
 
     /// Extends `as_sent` to the object or list that a string contains as JSON text. With
@@ -295,7 +306,7 @@ impl CompiledPredicate {
         &self,
         as_sent: bool,
         value: &RawValue,
-        cwd: Option<&Path>,
+        folders: Folders<'_>,
         mode: MatchMode,
     ) -> bool {
         // If the person named exactly this value, the server's reading of it does not matter.
@@ -304,21 +315,21 @@ impl CompiledPredicate {
             MatchMode::Must if !as_sent || is_named => as_sent,
             MatchMode::Must => match pointer::embedded_json(value) {
                 EmbeddedJson::Nothing => true,
-                EmbeddedJson::Value(value) => self.holds(&value, cwd, mode),
+                EmbeddedJson::Value(value) => self.holds(&value, folders, mode),
                 EmbeddedJson::Unreadable => false,
             },
             MatchMode::May => {
                 as_sent
                     || match pointer::embedded_json(value) {
                         EmbeddedJson::Nothing => false,
-                        EmbeddedJson::Value(value) => self.holds(&value, cwd, mode),
+                        EmbeddedJson::Value(value) => self.holds(&value, folders, mode),
                         EmbeddedJson::Unreadable => true,
                     }
             }
         }
     }
 
-    fn holds_for_one(&self, value: &RawValue, cwd: Option<&Path>, mode: MatchMode) -> bool {
+    fn holds_for_one(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
         match self {
             // A value with a duplicate key has no canonical text.
             Self::Equals(wanted) => match (canonical_text(value), mode) {
@@ -336,8 +347,8 @@ impl CompiledPredicate {
                     .any(|literal| coercions::may_equal(&literal.value, value)),
             },
             Self::PathWithin(wanted) => holds_for_text(value, mode, |path| match mode {
-                MatchMode::Must => wanted.must_contain(path, cwd),
-                MatchMode::May => wanted.may_contain(path, cwd),
+                MatchMode::Must => wanted.must_contain(path, folders),
+                MatchMode::May => wanted.may_contain(path, folders),
             }),
             Self::Host { name, is_wildcard } => {
                 holds_for_text(value, mode, |text| is_host(text, name, *is_wildcard, mode))

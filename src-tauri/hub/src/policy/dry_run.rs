@@ -76,7 +76,8 @@ impl PolicyEditor {
             let holds = match (spec.conditions.is_empty(), arguments, server) {
                 (true, ..) => true,
                 (false, Some(arguments), Some(server)) => {
-                    conditions.matches(spec.effect, &arguments, &server)
+                    // The record of a call does not have its project.
+                    conditions.matches(spec.effect, &arguments, &server, None)
                 }
                 (false, ..) => {
                     past.unknown += 1;

@@ -673,6 +673,10 @@ fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> 
         client: request.client.clone(),
         server: request.server.id.clone(),
         server_name: request.server.name().to_owned(),
+        project: request
+            .project
+            .as_ref()
+            .map(|folder| folder.display().to_string()),
         tool: request.name.clone(),
         tool_title: definition.and_then(|definition| definition.title.clone()),
         exposed_name: request.exposed_name.clone(),

@@ -8,7 +8,7 @@ use drawbridge_model::{
     spec::RegisteredServer,
     tool::Annotations,
 };
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use drawbridge_jsonrpc::json::RawObject;
 use serde_json::value::RawValue;
@@ -25,6 +25,8 @@ pub struct GuardedRequest {
     /// The client that sent the request. For a request of a server, the client that it is sent to.
     pub client: ClientName,
     pub session: SessionId,
+    /// The project folder in which the client works, if it works in one.
+    pub project: Option<PathBuf>,
     pub server: Arc<RegisteredServer>,
     /// The tool, prompt, template or listed resource that the request is about. `None` if it is
     /// about something that is in no list.
@@ -55,6 +57,7 @@ impl GuardedRequest {
             kind: RequestKind::Tools,
             client: ClientName::new(client),
             session: SessionId::new("session"),
+            project: None,
             server: tool.server.clone(),
             name: tool.definition.name.clone(),
             exposed_name: tool.exposed_name.clone(),
@@ -92,6 +95,7 @@ impl GuardedRequest {
             kind: self.kind,
             client: Some(&self.client),
             session: Some(&self.session),
+            project: self.project.as_deref(),
             server: &self.server,
             tool: self.tool_name(),
             definition: self.decision_digest(),

@@ -3,7 +3,7 @@
 
 mod compiled;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use arc_swap::ArcSwap;
 use drawbridge_model::{
@@ -34,6 +34,8 @@ pub struct MatchInput<'a> {
     /// If `None`, rules for a particular client do not match.
     pub client: Option<&'a ClientName>,
     pub session: Option<&'a SessionId>,
+    /// The project folder in which the client works, if it works in one.
+    pub project: Option<&'a Path>,
     pub server: &'a RegisteredServer,
     /// The server's own name of the tool; empty if the request is of another kind.
     pub tool: &'a str,
@@ -53,6 +55,7 @@ impl<'a> MatchInput<'a> {
             kind,
             client: Some(client),
             session: None,
+            project: None,
             server,
             tool: "",
             definition: "",

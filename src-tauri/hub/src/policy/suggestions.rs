@@ -192,6 +192,7 @@ impl PolicyEditor {
             kind: RequestKind::Tools,
             client: Some(client),
             session: None,
+            project: None,
             server: &registered,
             tool,
             definition: &definition.digest,

@@ -1,5 +1,7 @@
 //! A person's verdict on a waiting request: whether it can be applied, and the rule that it makes.
 
+use std::path::Path;
+
 use drawbridge_jsonrpc::json;
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
@@ -85,6 +87,7 @@ pub(super) fn check(
         kind: request.kind,
         client: Some(&request.client),
         session: Some(&request.session),
+        project: request.project.as_deref().map(Path::new),
         server: &waiting.about.server,
         tool: if request.kind == RequestKind::Tools {
             &request.tool
@@ -122,6 +125,7 @@ pub(super) fn check(
         rule.effect,
         &arguments,
         &waiting.about.server,
+        request.project.as_deref().map(Path::new),
     ) {
         return Ok(());
     }

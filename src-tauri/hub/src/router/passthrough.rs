@@ -12,7 +12,7 @@ use drawbridge_jsonrpc::{
     json::{self, Json, RawObject},
     rpc::{Reply, RpcError, RpcResult, code},
 };
-use drawbridge_sessions::{ClientHandle, ClientRequest, ClientScope, ClientSession};
+use drawbridge_sessions::{ClientHandle, ClientRequest, ClientSession, ServerScope};
 use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession, UpstreamError};
 use futures_util::future::join_all;
 
@@ -98,7 +98,7 @@ impl Router {
             return Some(target);
         }
         let unlisted = || self.unlisted_target(&self.catalog.only_resource_server(session)?);
-        if session.scope != ClientScope::All {
+        if session.scope.servers != ServerScope::All {
             // The lists of other servers are irrelevant here, so there is no need to wait for them.
             return unlisted();
         }

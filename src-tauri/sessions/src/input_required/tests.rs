@@ -21,7 +21,7 @@ fn fixture() -> Fixture {
     let (hello, _) = meta::take_request_meta(Some(&json::raw(meta.into()))).expect("a hello");
     let sessions = ClientSessions::new(Events::new());
     let (session, _) =
-        sessions.get_or_open_stateless(&ClientName::new("c"), &hello.hello, &ClientScope::All);
+        sessions.get_or_open_stateless(&ClientName::new("c"), &hello.hello, &ClientScope::ALL);
     Fixture {
         pending_inputs: PendingInputs::default(),
         sessions,

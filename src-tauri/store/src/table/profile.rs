@@ -5,24 +5,40 @@ use sqlx::Row;
 
 use crate::{Store, StoreContext, StoreError};
 
+/// A profile as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileRow {
+    pub name: String,
+    /// For each server its tools, as JSON.
+    pub servers: String,
+    /// The project folder to which the profile belongs.
+    pub folder: Option<String>,
+}
+
 impl Store {
-    /// Returns all profiles by name, each with its servers as JSON.
-    pub async fn profiles(&self) -> Result<Vec<(String, String)>, StoreError> {
-        let rows = sqlx::query("SELECT name, servers FROM profile ORDER BY name")
+    pub async fn profiles(&self) -> Result<Vec<ProfileRow>, StoreError> {
+        let rows = sqlx::query("SELECT name, servers, folder FROM profile ORDER BY name")
             .fetch_all(&self.pool)
             .await;
-        let read =
-            |row: &sqlx::sqlite::SqliteRow| Ok((row.try_get("name")?, row.try_get("servers")?));
+        let read = |row: &sqlx::sqlite::SqliteRow| {
+            Ok(ProfileRow {
+                name: row.try_get("name")?,
+                servers: row.try_get("servers")?,
+                folder: row.try_get("folder")?,
+            })
+        };
         rows.and_then(|rows| rows.iter().map(read).collect())
             .context("cannot read the profiles")
     }
 
-    pub async fn put_profile(&self, name: &str, servers: &str) -> Result<(), StoreError> {
+    pub async fn put_profile(&self, row: &ProfileRow) -> Result<(), StoreError> {
         sqlx::query(
-            "INSERT INTO profile (name, servers) VALUES (?, ?) ON CONFLICT DO UPDATE SET servers = excluded.servers",
+            "INSERT INTO profile (name, servers, folder) VALUES (?, ?, ?)
+             ON CONFLICT DO UPDATE SET servers = excluded.servers, folder = excluded.folder",
         )
-        .bind(name)
-        .bind(servers)
+        .bind(&row.name)
+        .bind(&row.servers)
+        .bind(&row.folder)
         .execute(&self.pool)
         .await
         .map(drop)

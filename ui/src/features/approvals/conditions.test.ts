@@ -16,6 +16,16 @@ describe("a condition on an argument", () => {
     expect(parts[1]?.choices[0]?.label).toBe("exactly 1.50");
   });
 
+  it("can be the project folder of the client, if the path is in it", () => {
+    const options = (path: string, project: string | null) =>
+      listArgumentOptions(JSON.stringify({ path }), project)[0]?.choices.map(({ is }) => is);
+    const inProject = { path_within: "$project" };
+    expect(options("/home/me/web/a.txt", "/home/me/web")).toContainEqual(inProject);
+    expect(options("/home/me/website/a.txt", "/home/me/web")).not.toContainEqual(inProject);
+    expect(options("/home/me/web/../a.txt", "/home/me/web")).not.toContainEqual(inProject);
+    expect(options("/home/me/web/a.txt", null)).not.toContainEqual(inProject);
+  });
+
   it("is absent if none is chosen", () => {
     expect(toConditions(listArgumentOptions('{"a":1,"b":2}'), { "/b": 0 })).toEqual([
       { pointer: "/b", is: { equals: 2 } },

@@ -30,7 +30,11 @@ export interface ArgumentOptions {
  */
 export type ChosenIndexes = Record<string, number>;
 
-export function listArgumentOptions(argumentsJson: string): ArgumentOptions[] {
+/** `project` is the project folder in which the client works, or null. */
+export function listArgumentOptions(
+  argumentsJson: string,
+  project: string | null = null,
+): ArgumentOptions[] {
   let node: JsonNode;
   try {
     node = parseLossless(argumentsJson);
@@ -44,7 +48,9 @@ export function listArgumentOptions(argumentsJson: string): ArgumentOptions[] {
     return {
       key,
       pointer,
-      ...(duplicate ? { choices: [], unavailableReason: t.duplicateKey } : listChoices(value)),
+      ...(duplicate
+        ? { choices: [], unavailableReason: t.duplicateKey }
+        : listChoices(value, project)),
     };
   });
 }
@@ -61,7 +67,10 @@ export function toPointer(key: string): string {
   return `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-function listChoices(node: JsonNode): Pick<ArgumentOptions, "choices" | "unavailableReason"> {
+function listChoices(
+  node: JsonNode,
+  project: string | null,
+): Pick<ArgumentOptions, "choices" | "unavailableReason"> {
   if (node.kind === "array") return { choices: [], unavailableReason: t.isList };
   if (node.kind === "object") return { choices: [], unavailableReason: t.isObject };
   const literal = toValue(node);
@@ -73,9 +82,23 @@ function listChoices(node: JsonNode): Pick<ArgumentOptions, "choices" | "unavail
     };
   const exact: Choice = { label: t.exactText, is: { equals: node.value } };
   return {
-    choices: [exact, ...listFolderChoices(node.value), ...listHostChoices(node.value)],
+    choices: [
+      exact,
+      ...listProjectChoices(node.value, project),
+      ...listFolderChoices(node.value),
+      ...listHostChoices(node.value),
+    ],
     unavailableReason: "",
   };
+}
+
+/** Lists the condition on the client's project folder, if it contains the absolute path. */
+function listProjectChoices(path: string, project: string | null): Choice[] {
+  const isInside =
+    project !== null &&
+    (path === project || path.startsWith(`${project}/`) || path.startsWith(`${project}\\`)) &&
+    !path.split(/[\\/]/).includes("..");
+  return isInside ? [{ label: t.inProject, is: { path_within: "$project" } }] : [];
 }
 
 /** Lists the conditions on the folders that contain an absolute path, nearest first. */

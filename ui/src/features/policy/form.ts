@@ -261,7 +261,7 @@ function validateValue({ kind, value, maximum }: ConditionForm): string {
             .map((line) => parseLiteral(line).problem)
             .find(Boolean) ?? "");
     case "path_within":
-      return /^(\/|~|[A-Za-z]:[\\/])/.test(value.trim()) ? "" : t.notFullPath;
+      return /^(\/|~|[A-Za-z]:[\\/]|\$project($|[\\/]))/.test(value.trim()) ? "" : t.notFullPath;
     case "host":
       return /^(\*\.)?[^\s/:@*]+$|^\[[0-9a-f:.]+\]$/i.test(value.trim()) ? "" : t.notHost;
     case "matches":

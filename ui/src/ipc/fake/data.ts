@@ -618,6 +618,7 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     client: "claude-code",
     server: "filesystem",
     server_name: "filesystem",
+    project: null,
     tool: "delete_file",
     tool_title: "Delete file",
     exposed_name: "filesystem__delete_file",

@@ -4,10 +4,15 @@ import type { ClientView, Profile, ProfileView, ServerView } from "../bindings";
 
 export function profiles(): Profile[] {
   return [
-    { name: "reviews", servers: { filesystem: ["read_text_file"], github: null } },
+    {
+      name: "reviews",
+      servers: { filesystem: ["read_text_file"], github: null },
+      folder: "/home/me/src/website",
+    },
     {
       name: "writing",
       servers: { filesystem: ["read_text_file", "list_directory", "search_files"] },
+      folder: null,
     },
   ];
 }

@@ -85,6 +85,7 @@ export const approvals = {
   pastSentences: toSentences([{ text: "wanted", isValue: false }]),
   /** A server with its id, because several servers may have the same name. */
   serverWithId: (name: string, id: string) => phrase`${name} (ID ${id})`,
+  inProject: (folder: string) => `The client works in the project folder ${folder}.`,
   sentByServer:
     "The server sends this request to the client. If you approve it, the client answers.",
   timeLeft: "Time left to decide",
@@ -205,6 +206,7 @@ export const approvals = {
     exactText: "exactly this text",
     exactly: (value: string) => `exactly ${value}`,
     inFolder: (folder: string) => `in ${folder}`,
+    inProject: "in the project folder of the client ($project)",
     onHost: (host: string) => `on the host ${host}`,
     duplicateKey: "The key is a duplicate.",
     isList: "The value is a list.",

@@ -15,6 +15,7 @@ export const profiles = {
   /** For example `5 tools, about 900 tokens`. */
   cost: (tools: number, tokens: string) => `${plural(tools, "tool")}, ${tokens}`,
   noClients: "none",
+  inFolder: (folder: string) => `in ${folder}`,
   edit: "Edit…",
   editNamed: (name: string) => `Edit ${name}`,
   remove: "Remove…",
@@ -34,6 +35,10 @@ export const profiles = {
     name: "Name",
     namePlaceholder: "writing",
     servers: "Servers",
+    folder: "Project folder (optional)",
+    folderHint:
+      "A client that works in this folder sees the servers of this profile. In a rule, $project stands for the folder.",
+    folderPlaceholder: "/home/me/src/website",
     serverGone: "This server no longer exists.",
     save: "Save profile",
     nameMissing: "Enter a name, such as “writing”.",

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use drawbridge_jsonrpc::json;
-use drawbridge_model::{ids::ServerId, names::MAX_TOOL_NAME};
+use drawbridge_model::{ids::ServerId, names::MAX_TOOL_NAME, profile::Profile};
 
 use super::*;
 
@@ -150,7 +150,11 @@ fn a_single_server_view_uses_bare_names() {
         (server("one"), &self::tools(&tools)),
         (server("two"), &self::tools(&tools)),
     ]);
-    let alone = snapshot.client_view(&ClientScope::One(ServerId::new("two")), MAX_TOOL_NAME, None);
+    let alone = snapshot.client_view(
+        &ServerScope::One(ServerId::new("two")),
+        MAX_TOOL_NAME,
+        &AppliedProfiles::default(),
+    );
     assert_eq!(
         alone.list_result(CapabilityKind::Tools).get(),
         r#"{"tools":[{"name":"a.b","x":1.0}]}"#
@@ -167,9 +171,9 @@ fn a_single_server_view_uses_bare_names() {
     assert!(
         snapshot
             .client_view(
-                &ClientScope::One(ServerId::new("three")),
+                &ServerScope::One(ServerId::new("three")),
                 MAX_TOOL_NAME,
-                None
+                &AppliedProfiles::default()
             )
             .entries(CapabilityKind::Tools)
             .is_empty()
@@ -307,8 +311,13 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     let profile = Arc::new(Profile {
         name: "work".into(),
         servers,
+        folder: None,
     });
-    let view = snapshot.client_view(&ClientScope::All, MAX_TOOL_NAME, Some(&profile));
+    let view = snapshot.client_view(
+        &ServerScope::All,
+        MAX_TOOL_NAME,
+        &AppliedProfiles::of(&profile),
+    );
     assert_eq!(names(&view), ["a__read", "a__write", "b__read"]);
     assert!(
         view.find(CapabilityKind::Tools, "c__read").is_none()
@@ -317,9 +326,9 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     assert!(
         snapshot
             .client_view(
-                &ClientScope::One(ServerId::new("c")),
+                &ServerScope::One(ServerId::new("c")),
                 MAX_TOOL_NAME,
-                Some(&profile)
+                &AppliedProfiles::of(&profile)
             )
             .entries(CapabilityKind::Tools)
             .is_empty()
@@ -327,10 +336,15 @@ fn a_profile_shows_its_servers_and_tools_and_no_others() {
     let empty = Arc::new(Profile {
         name: "work".into(),
         servers: Default::default(),
+        folder: None,
     });
     assert!(
         snapshot
-            .client_view(&ClientScope::All, MAX_TOOL_NAME, Some(&empty))
+            .client_view(
+                &ServerScope::All,
+                MAX_TOOL_NAME,
+                &AppliedProfiles::of(&empty)
+            )
             .entries(CapabilityKind::Tools)
             .is_empty(),
         "a changed profile applies at once"
@@ -345,7 +359,7 @@ fn a_client_that_adds_a_prefix_gets_shorter_names_and_calls_by_them() {
         tool(r#"{"name":"read"}"#),
     ]);
     let snapshot = Snapshot::merge(&[(server("github"), &offered)]);
-    let view = snapshot.client_view(&ClientScope::All, 47, None);
+    let view = snapshot.client_view(&ServerScope::All, 47, &AppliedProfiles::default());
     let [short, read] = names(&view)[..] else {
         panic!("{:?}", names(&view));
     };
@@ -356,6 +370,11 @@ fn a_client_that_adds_a_prefix_gets_shorter_names_and_calls_by_them() {
     );
     let called = view.find(CapabilityKind::Tools, short).expect("the tool");
     assert_eq!(called.definition.name, long);
+    let by_long_name = view.find(CapabilityKind::Tools, &format!("github__{long}"));
+    assert!(
+        by_long_name.is_some_and(|found| Arc::ptr_eq(found, called)),
+        "the name that people see works too"
+    );
     assert!(
         view.list_result(CapabilityKind::Tools)
             .get()
@@ -364,7 +383,7 @@ fn a_client_that_adds_a_prefix_gets_shorter_names_and_calls_by_them() {
     );
     let again = Snapshot::merge(&[(server("github"), &offered)]);
     assert_eq!(
-        names(&again.client_view(&ClientScope::All, 47, None)),
+        names(&again.client_view(&ServerScope::All, 47, &AppliedProfiles::default())),
         names(&view)
     );
 }
@@ -599,7 +618,7 @@ mod exposed_names {
                 prop_assert!(Arc::ptr_eq(found, entry));
             }
             for max in [40, 47, MAX_TOOL_NAME] {
-                let view = snapshot.client_view(&ClientScope::All, max, None);
+                let view = snapshot.client_view(&ServerScope::All, max, &AppliedProfiles::default());
                 let found: BTreeSet<_> = names(&view).into_iter().collect();
                 let tools = view.entries(CapabilityKind::Tools).len();
                 prop_assert_eq!(found.len(), tools, "each name leads to one tool");

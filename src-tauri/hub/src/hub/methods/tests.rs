@@ -64,7 +64,7 @@ async fn a_new_method_is_one_row() {
     let session = hub.sessions.open(
         ClientName::new("c"),
         crate::hub::tests::client_info(),
-        ClientScope::All,
+        ClientScope::ALL,
     );
     let handle = ClientHandle::for_session(session);
     let request = ClientRequest {

@@ -46,7 +46,7 @@ impl Fixture {
             handle: ClientHandle::for_session(test_hub.hub.sessions.open(
                 ClientName::new("c"),
                 client_info(),
-                ClientScope::All,
+                ClientScope::ALL,
             )),
             folder,
             test_hub,

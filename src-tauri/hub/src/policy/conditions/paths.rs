@@ -1,51 +1,86 @@
 //! Whether a path is inside a folder after `..` and links are resolved.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    borrow::Cow,
+    path::{Component, Path, PathBuf},
+};
 
 use url::Url;
 
-use super::ConditionFault;
+use super::{ConditionFault, Folders};
+
+/// What stands for the project folder of the client in a rule's folder.
+const PROJECT: &str = "$project";
 
 /// A folder that a rule names.
 #[derive(Debug)]
-pub(super) struct Folder(PathBuf);
+pub(super) enum Folder {
+    Absolute(PathBuf),
+    /// A folder below the project folder of the client.
+    InProject(PathBuf),
+}
 
 impl Folder {
     /// # Errors
     /// Returns an error if the path is not absolute.
     pub(super) fn new(text: &str) -> Result<Self, ConditionFault> {
+        let below_project = text
+            .strip_prefix(PROJECT)
+            .filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']));
+        if let Some(rest) = below_project {
+            let rest = Path::new(rest.trim_start_matches(['/', '\\']));
+            if rest.components().any(|part| part == Component::ParentDir) {
+                return Err(ConditionFault::RelativePath(text.to_owned()));
+            }
+            return Ok(Self::InProject(rest.to_owned()));
+        }
         let path = expand_home(text).unwrap_or_else(|| PathBuf::from(text));
         if !path.is_absolute() {
             return Err(ConditionFault::RelativePath(text.to_owned()));
         }
-        Ok(Self(normalize(&path)))
+        Ok(Self::Absolute(normalize(&path)))
+    }
+
+    /// Returns the path, or `None` if the client works in no project.
+    fn resolve(&self, project: Option<&Path>) -> Option<Cow<'_, Path>> {
+        match self {
+            Self::Absolute(path) => Some(Cow::Borrowed(path)),
+            Self::InProject(rest) => Some(Cow::Owned(normalize(&project?.join(rest)))),
+        }
     }
 
     /// Returns whether the path is inside the folder both lexically and on disk at this moment.
-    pub(super) fn must_contain(&self, text: &str, cwd: Option<&Path>) -> bool {
+    pub(super) fn must_contain(&self, text: &str, folders: Folders<'_>) -> bool {
         // Some servers interpret these differently.
         if text.starts_with('~') || text.contains(char::is_control) {
             return false;
         }
-        let Some(path) = to_absolute(text, cwd) else {
+        let (Some(path), Some(folder)) = (
+            to_absolute(text, folders.cwd),
+            self.resolve(folders.project),
+        ) else {
             return false;
         };
-        let resolved = || Some(resolve_links(&path)?.starts_with(resolve_links(&self.0)?));
-        normalize(&path).starts_with(&self.0) && resolved().unwrap_or(false)
+        let resolved = || Some(resolve_links(&path)?.starts_with(resolve_links(&folder)?));
+        normalize(&path).starts_with(&folder) && resolved().unwrap_or(false)
     }
 
     /// Returns whether the path is inside the folder lexically or on disk at this moment. Also
-    /// returns `true` if this cannot be found out.
-    pub(super) fn may_contain(&self, text: &str, cwd: Option<&Path>) -> bool {
-        let Some(path) = expand_home(text).or_else(|| to_absolute(text, cwd)) else {
+    /// returns `true` if this cannot be found out. Nothing is inside the project folder of a client
+    /// that works in none.
+    pub(super) fn may_contain(&self, text: &str, folders: Folders<'_>) -> bool {
+        let Some(root) = self.resolve(folders.project) else {
+            return false;
+        };
+        let Some(path) = expand_home(text).or_else(|| to_absolute(text, folders.cwd)) else {
             return true;
         };
         let is_in = |path: &Path, folder: &Path| fold_case(path).starts_with(fold_case(folder));
-        is_in(&normalize(&path), &self.0)
+        is_in(&normalize(&path), &root)
             || resolve_links(&path).is_none_or(|path| {
                 is_in(
                     &path,
-                    &resolve_links(&self.0).unwrap_or_else(|| self.0.clone()),
+                    &resolve_links(&root).unwrap_or_else(|| root.to_path_buf()),
                 )
             })
     }

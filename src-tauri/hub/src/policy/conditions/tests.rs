@@ -9,6 +9,13 @@ fn condition(pointer: &str, is: Predicate) -> Condition {
     }
 }
 
+fn in_folder(folder: &Path) -> Folders<'_> {
+    Folders {
+        cwd: Some(folder),
+        project: None,
+    }
+}
+
 /// Returns whether the predicate surely holds at `/v`, and whether it may hold.
 fn evaluate(is: &Predicate, value: &str) -> (bool, bool) {
     evaluate_at(&format!(r#"{{"v":{value}}}"#), is, "/v")
@@ -18,7 +25,7 @@ fn evaluate_at(arguments: &str, is: &Predicate, pointer: &str) -> (bool, bool) {
     let conditions = Conditions::compile(&[condition(pointer, is.clone())]).expect("a condition");
     let arguments = json::raw(arguments.into());
     let folder = Path::new("/work");
-    let holds = |mode| conditions.all_hold(&arguments, Some(folder), mode);
+    let holds = |mode| conditions.all_hold(&arguments, in_folder(folder), mode);
     (holds(MatchMode::Must), holds(MatchMode::May))
 }
 
@@ -284,7 +291,7 @@ fn a_list_in_a_string_is_not_allowed_as_a_relative_path() {
     let conditions = Conditions::compile(&[condition("/paths", is)]).expect("a condition");
     let allows = |paths: &str| {
         let arguments = json::raw(serde_json::json!({ "paths": paths }).to_string());
-        conditions.all_hold(&arguments, Some(&root), MatchMode::Must)
+        conditions.all_hold(&arguments, in_folder(&root), MatchMode::Must)
     };
     assert!(allows("a.txt"));
     assert!(
@@ -298,9 +305,42 @@ fn a_list_in_a_string_is_not_allowed_as_a_relative_path() {
         .expect("a condition");
     let arguments = json::raw(r#"{"paths":"[\"a\\u003b rm\"]"}"#.into());
     assert!(
-        !matches.all_hold(&arguments, None, MatchMode::Must),
+        !matches.all_hold(&arguments, Folders::default(), MatchMode::Must),
         "escaped characters in the inner JSON are checked"
     );
+}
+
+#[test]
+fn the_project_folder_is_that_of_the_client() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = temp.path().canonicalize().expect("a folder");
+    std::fs::create_dir_all(root.join("one/src")).expect("make the folders");
+    let is = Predicate::PathWithin("$project/src".into());
+    let conditions = Conditions::compile(&[condition("/path", is)]).expect("a condition");
+    let evaluate = |path: &str, project: Option<&Path>| {
+        let path = root.join(path);
+        let arguments = json::raw(serde_json::json!({ "path": path }).to_string());
+        let folders = Folders { cwd: None, project };
+        let holds = |mode| conditions.all_hold(&arguments, folders, mode);
+        (holds(MatchMode::Must), holds(MatchMode::May))
+    };
+    let one = root.join("one");
+    assert_eq!(evaluate("one/src/a", Some(&one)), BOTH);
+    assert_eq!(evaluate("one/a", Some(&one)), NEITHER);
+    assert_eq!(evaluate("one/src/../a", Some(&one)), NEITHER);
+    assert_eq!(evaluate("one/src/a", Some(&root.join("other"))), NEITHER);
+    assert_eq!(
+        evaluate("one/src/a", None),
+        NEITHER,
+        "a client that works in no project has no project folder"
+    );
+    for folder in ["$projects", "$project/../x", "project", ""] {
+        let is = Predicate::PathWithin(folder.into());
+        assert!(
+            Conditions::compile(&[condition("/path", is)]).is_err(),
+            "{folder}"
+        );
+    }
 }
 
 #[test]

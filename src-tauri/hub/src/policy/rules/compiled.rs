@@ -14,7 +14,7 @@ use drawbridge_model::{
 };
 
 use super::{DecidedBy, MatchInput, Ruling, Timestamp};
-use crate::policy::conditions::{ConditionError, Conditions, MatchMode, working_dir};
+use crate::policy::conditions::{ConditionError, Conditions, Folders, MatchMode, working_dir};
 
 /// A rule with its compiled conditions.
 #[derive(Debug)]
@@ -87,8 +87,12 @@ impl CompiledRule {
             }
             && (self.conditions.is_empty()
                 || input.arguments.is_some_and(|arguments| {
-                    self.conditions
-                        .all_hold(arguments, working_dir(input.server).as_deref(), mode)
+                    let cwd = working_dir(input.server);
+                    let folders = Folders {
+                        cwd: cwd.as_deref(),
+                        project: input.project,
+                    };
+                    self.conditions.all_hold(arguments, folders, mode)
                 }))
     }
 

@@ -18,7 +18,7 @@ use crate::policy::GuardedRequest;
 fn client(sessions: &ClientSessions, name: &str) -> ClientHandle {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
     let hello = handshake::read_initialize(Some(&params)).expect("a hello");
-    ClientHandle::for_session(sessions.open(ClientName::new(name), hello, ClientScope::All))
+    ClientHandle::for_session(sessions.open(ClientName::new(name), hello, ClientScope::ALL))
 }
 
 fn note(tasks: &Tasks, server: &str, back: &ClientHandle, id: usize) -> Result<(), RpcError> {
@@ -43,6 +43,7 @@ fn note_with(
         kind: RequestKind::Tools,
         client: session.client.clone(),
         session: session.id.clone(),
+        project: None,
         server: Arc::new(server),
         entry: None,
         name: "t".into(),

@@ -46,7 +46,7 @@ async fn a_filled_manifest_is_added_as_any_other_server() {
     .expect("read");
     assert_eq!(
         (view.title.as_str(), view.choices[0].preview.as_str()),
-        ("Context7", "npx -y @upstash/context7-mcp")
+        ("Context7", "npx -y @upstash/context7-mcp@4.1.1")
     );
     let filled = fill(source, &[("CONTEXT7_API_KEY", "very secret")])
         .run(&hub)
