@@ -311,9 +311,9 @@ fn split_list(list: &str) -> Vec<(&str, usize)> {
     for (at, _) in list.match_indices(',') {
         // Otherwise the comma is part of a range such as `>=1,<2` or of extras such as `[a,b]`.
         let is_end = list[at + 1..].starts_with(|c: char| c.is_alphabetic())
-            && !list[start..at]
+            && list[start..at]
                 .rsplit_once('[')
-                .is_some_and(|(_, extras)| !extras.contains(']'));
+                .is_none_or(|(_, extras)| extras.contains(']'));
         if is_end {
             packages.push((&list[start..at], list.len() - at));
             start = at + 1;
@@ -402,15 +402,14 @@ impl Package<'_> {
         if self.is_address() {
             return None;
         }
-        let (name, separator) = match self.kind {
-            PackageKind::Uv | PackageKind::OtherPython
-                if self.is_option || self.name.ends_with(']') =>
-            {
-                (self.name, "==")
-            }
-            PackageKind::OtherPython => (self.name, "=="),
-            _ => (self.name, "@"),
+        let name = self.name;
+        // uv takes `name@version` only as the program to run, and without extras.
+        let is_requirement = match self.kind {
+            PackageKind::Uv => self.is_option || name.ends_with(']'),
+            PackageKind::OtherPython => true,
+            PackageKind::Npx | PackageKind::OtherNpm | PackageKind::Image => false,
         };
+        let separator = if is_requirement { "==" } else { "@" };
         Some(format!("{name}{separator}{version}"))
     }
 

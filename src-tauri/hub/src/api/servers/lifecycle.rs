@@ -182,9 +182,10 @@ pub(super) async fn pin(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer
 }
 
 fn unknown_version(package: &Package<'_>, error: &PackageVersionError) -> ApiError {
-    let version = match package.kind {
-        PackageKind::Image => "sha256:…",
-        _ => "1.2.3",
+    let version = if package.kind == PackageKind::Image {
+        "sha256:…"
+    } else {
+        "1.2.3"
     };
     let by_hand = match (error, package.with_version(version)) {
         (PackageVersionError::NoDigest, _) => {

@@ -136,20 +136,21 @@ impl Runner {
             "import importlib.metadata as m; print(m.version({:?}))",
             package.index_name()
         );
-        let mut args: Vec<_> = package.options.iter().map(String::as_str).collect();
+        let options = package.options.iter().map(String::as_str);
+        // uv refuses an option that is given twice.
+        let mut args: Vec<_> = options.filter(|option| *option != "--offline").collect();
         args.push("--offline");
         if !package.is_option {
             args.extend(["--from", package.text]);
         }
         args.extend(["python", "-c", &code]);
-        let version = self.run(package.program, &args).await;
-        version.map_err(|error| match error {
-            PackageVersionError::Failed {
+        match self.run(package.program, &args).await {
+            Err(PackageVersionError::Failed {
                 source: ProgramError::Failed(_),
                 ..
-            } => not_downloaded(package),
-            other => other,
-        })
+            }) => Err(not_downloaded(package)),
+            answer => answer,
+        }
     }
 
     async fn find_digest(&self, package: &Package<'_>) -> Result<String, PackageVersionError> {

@@ -93,7 +93,9 @@ async fn a_package_of_uvx_has_the_version_that_uv_has_downloaded() {
         esac"#,
     );
     assert_eq!(
-        programs.find("uvx --python 3.12 name[x] --db x").await,
+        programs
+            .find("uvx --offline --python 3.12 name[x] --db x")
+            .await,
         "1.2.3"
     );
     let never = programs.find("uvx other").await;
