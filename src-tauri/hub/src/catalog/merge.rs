@@ -59,7 +59,7 @@ pub struct Snapshot {
     /// The catalog views of clients whose names must be shorter, made at the first use.
     shortened: Mutex<HashMap<usize, Arc<CatalogView>>>,
     /// The catalog views of clients with profiles, made at the first use.
-    per_profiles: Mutex<HashMap<(ServerScope, usize, Vec<String>), PerProfiles>>,
+    per_profiles: Mutex<HashMap<ProfileKey, PerProfiles>>,
 }
 
 #[derive(Debug)]
@@ -68,6 +68,9 @@ struct PerServer {
     offered: Offered,
     view: OnceLock<Arc<CatalogView>>,
 }
+
+/// The servers of an endpoint, the longest name of a tool, and the names of profiles.
+type ProfileKey = (ServerScope, usize, Vec<String>);
 
 #[derive(Debug)]
 struct PerProfiles {
