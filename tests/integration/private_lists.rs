@@ -96,6 +96,36 @@ fn private_lists_are_read_and_kept_for_each_client() {
 }
 
 #[test]
+fn a_namesake_of_a_revoked_client_does_not_get_the_list_that_was_read_for_that_client() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let tools = [("slow", json!([tool("of_slow", "")]))];
+    let script = write_script(&home, "private", &tools);
+    let released = home.file("released");
+    let mut text: Value = serde_json::from_str(&fs::read_to_string(&script).expect("the script"))
+        .expect("the script is JSON");
+    text["until"] = json!({"tools/list slow": paths::path_text(&released)});
+    fs::write(&script, text.to_string()).expect("write the script");
+    let server = FaultyServer::add(&hub, "s", &json!({}), &["--script", &script]);
+    let server = server.wait_until_synced();
+    let revoked = connect(&hub, &hub.add_client("one"), "slow");
+    assert_eq!(revoked.list_tools(), Vec::<String>::new(), "still read");
+    assert_eq!(count_lists(&server), 2);
+    home.cli(&["clients", "revoke", "one"]).expect_success();
+    let namesake = connect(&hub, &hub.add_client("one"), "other");
+    assert_eq!(
+        namesake.list_tools(),
+        Vec::<String>::new(),
+        "waits its turn"
+    );
+    fs::write(&released, "").expect("release the answer");
+    let listed = wait_until("the namesake has a list", || {
+        Some(namesake.list_tools()).filter(|listed| !listed.is_empty())
+    });
+    assert_eq!(listed, ["s__own"]);
+}
+
+#[test]
 fn a_definition_that_differs_for_another_client_is_a_change_that_waits() {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -125,6 +155,50 @@ fn a_definition_that_differs_for_another_client_is_a_change_that_waits() {
         "Reads.",
         "each client keeps its own version"
     );
+}
+
+#[test]
+fn a_rule_is_bound_to_the_definition_that_its_client_is_given() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let tools = [
+        ("one", json!([tool("t", "Reads.")])),
+        ("other", json!([tool("t", "Reads all.")])),
+    ];
+    let script = write_script(&home, "private", &tools);
+    let server = FaultyServer::add(&hub, "s", &json!({}), &["--script", &script]);
+    server.wait_until_synced();
+    hub.set_policy("s", "ask");
+    let one = connect(&hub, &hub.add_client("one"), "one");
+    assert_eq!(one.list_tools(), ["s__t"]);
+    let call = one.spawn_call("s__t", "{}");
+    let approval = hub.wait_for_approval();
+    let id = approval["id"].as_str().expect("an id");
+    home.cli(&["approvals", "approve", id, "--always"])
+        .expect_success();
+    assert_eq!(call.join().expect("the call ends").text(), "done");
+
+    let other = connect(&hub, &hub.add_client("other"), "other");
+    assert_eq!(other.list_tools(), Vec::<String>::new(), "waits");
+    home.cli(&["servers", "accept-definitions", "s"])
+        .expect_success();
+    home.cli(&["policy", "set", "s/t", "allow", "--client", "other"])
+        .expect_success();
+    let rules = home.cli(&["policy", "list", "--json"]).expect_json()["rules"].clone();
+    let suspended: Vec<_> = rules
+        .as_array()
+        .expect("the rules")
+        .iter()
+        .map(|rule| &rule["suspended"])
+        .collect();
+    assert!(suspended.iter().all(|one| **one == false), "{rules}");
+    for client in [&one, &other] {
+        assert_eq!(
+            client.call("s__t", "{}").text(),
+            "done",
+            "allowed by a rule"
+        );
+    }
 }
 
 #[test]

@@ -484,6 +484,17 @@ impl Catalog {
             .collect()
     }
 
+    /// Returns the versions of a server's tool that a client was given, accepted or not, or any
+    /// client if `client` is `None`. Returns Drawbridge's own version if no client has one.
+    pub fn tool_versions(
+        &self,
+        server: &ServerId,
+        name: &str,
+        client: Option<&ClientName>,
+    ) -> Vec<Arc<Definition>> {
+        self.lock().tool_versions(server, name, client)
+    }
+
     /// Returns the new and changed definitions of a server, which wait for a person.
     pub fn unaccepted(&self, id: &ServerId) -> Vec<(AcceptanceState, DefinitionId)> {
         self.lock().unaccepted(id)
@@ -607,12 +618,8 @@ impl Catalog {
             let Some(stale) = self.find_stale(&key) else {
                 continue;
             };
-            if let (Some(_), Some(session)) = (&key.client, session) {
-                let mut copies = self.lock();
-                copies.get_or_insert(&key).client_session = Arc::downgrade(session);
-            }
             let is_done = |copy: &ServerCopy| copy.syncs_ended != stale.syncs_ended;
-            if self.sync_unless(&key, is_done).await.is_err() {
+            if self.sync_unless(&key, session, is_done).await.is_err() {
                 return;
             }
         }
@@ -722,7 +729,7 @@ impl Catalog {
         tokio::spawn(async move {
             for (key, syncs_begun) in syncs_begun {
                 let synced = catalog
-                    .sync_unless(&key, |copy| copy.syncs_begun != syncs_begun)
+                    .sync_unless(&key, None, |copy| copy.syncs_begun != syncs_begun)
                     .await;
                 if key.client.is_none() {
                     synced?;
@@ -733,15 +740,22 @@ impl Catalog {
     }
 
     /// Syncs a copy when no other sync of the server runs. If `is_done` returns true by then,
-    /// returns the outcome of the last sync instead. A client's copy is not read if the client is
-    /// not connected, or if the server has no private lists.
+    /// returns the outcome of the last sync instead. A client's copy is added and read for `session`,
+    /// or else for the session in which the client asked for a list last. It is not read if that
+    /// session has ended.
     async fn sync_unless(
         &self,
         key: &CopyKey,
+        session: Option<&Arc<ClientSession>>,
         is_done: impl Fn(&ServerCopy) -> bool,
     ) -> Result<(), SyncError> {
         let lock = self.sync_lock(&key.server);
         let _one_at_a_time = lock.lock().await;
+        if let (Some(_), Some(session)) = (&key.client, session) {
+            // Not before: a sync that still runs for a revoked client of the same name would take
+            // the copy for its own.
+            self.lock().add_client_copy(&key.server, session);
+        }
         let copy = self.copy_of(key);
         if is_done(&copy) {
             return if copy.failed_at.is_none() {
@@ -750,7 +764,10 @@ impl Catalog {
                 Err(SyncError::FailedRecently)
             };
         }
-        let handle = copy.client_session.upgrade().map(ClientHandle::for_session);
+        let session = copy.client_session.upgrade();
+        let handle = session
+            .filter(|session| !session.ended.is_cancelled())
+            .map(ClientHandle::for_session);
         if key.client.is_some() && handle.is_none() {
             self.lock().mark_outdated(key);
             return Ok(());
@@ -1010,9 +1027,9 @@ impl Catalog {
     }
 
     /// Changes a copy, but not the snapshots. If the change affects what clients see, the caller has
-    /// to make the snapshots again.
+    /// to make the snapshots again. Does nothing to the copy of a client that has been revoked.
     fn update_copy(&self, key: &CopyKey, change: impl FnOnce(&mut ServerCopy)) {
-        change(self.lock().get_or_insert(key));
+        self.lock().get_mut(key).map(change);
         self.events.publish(Event::ServerChanged {
             id: key.server.clone(),
         });

@@ -4,10 +4,12 @@
 //! {"initialize": {"result": {…}}, "tools/list": {"error": {…}},
 //!  "tools/call NAME": {"result": {…}}, "tools/call": {"result": {…}},
 //!  "tools/list CLIENT": {"result": {…}}, "tools/list": {"result": {…}},
+//!  "until": {"tools/list CLIENT": "FILE"},
 //!  "stderr": ["a line at its start"], "notifications": [{…}]}
 //! ```
-//! CLIENT is the name of the client in the `_meta` of a request. The notifications are sent before each answer to a call. Text that Rust's JSON types cannot
-//! hold, such as half a surrogate, is sent exactly as the file contains it.
+//! CLIENT is the name of the client in the `_meta` of a request. An answer under `until` waits until
+//! FILE exists. The notifications are sent before each answer to a call. Text that Rust's JSON types
+//! cannot hold, such as half a surrogate, is sent exactly as the file contains it.
 
 use std::{
     fs,
@@ -15,9 +17,9 @@ use std::{
     path::Path,
 };
 
-use serde_json::{Value, value::RawValue};
+use serde_json::{Value, json, value::RawValue};
 
-use crate::{output::write_line, recorder::Object};
+use crate::{floods::wait_until_released, output::write_line, recorder::Object};
 
 pub(crate) struct Script(Object);
 
@@ -43,10 +45,16 @@ impl Script {
             .get("name")
             .and_then(|name| serde_json::from_str(name.get()).ok());
         let name = tool.or_else(|| client_name(params));
-        let named = name.and_then(|name| self.0.get(&format!("{method} {name}")));
-        let Some(reply) = named.or_else(|| self.0.get(method)) else {
+        let key = name.map(|name| format!("{method} {name}"));
+        let key = key.filter(|key| self.0.contains_key(key));
+        let key = key.as_deref().unwrap_or(method);
+        let Some(reply) = self.0.get(key) else {
             return false;
         };
+        if let Some(files) = self.0.get("until") {
+            let files: Value = serde_json::from_str(files.get()).expect("an object of files");
+            wait_until_released(&json!({"until": files[key]}));
+        }
         if method == "tools/call" {
             self.send_notifications();
         }

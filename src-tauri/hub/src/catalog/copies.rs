@@ -88,7 +88,16 @@ impl Copies {
         self.0.insert(key, copy);
     }
 
-    pub(super) fn get_or_insert(&mut self, key: &CopyKey) -> &mut ServerCopy {
+    /// Returns a copy to change it. Drawbridge's own copy is added if it is missing. A client's copy
+    /// is not, because the client may have been revoked.
+    pub(super) fn get_mut(&mut self, key: &CopyKey) -> Option<&mut ServerCopy> {
+        if key.client.is_none() {
+            return Some(self.get_or_insert(key));
+        }
+        self.0.get_mut(key)
+    }
+
+    fn get_or_insert(&mut self, key: &CopyKey) -> &mut ServerCopy {
         self.0
             .entry(key.clone())
             .or_insert_with(|| ServerCopy::empty(key.server.clone()))
@@ -104,11 +113,30 @@ impl Copies {
             .take_while(move |(key, _)| key.server == *server)
     }
 
+    /// Returns the copies of a server that were read from the same program as Drawbridge's own.
+    fn of_current_program(
+        &self,
+        server: &ServerId,
+    ) -> impl Iterator<Item = (&CopyKey, &ServerCopy)> {
+        let own = self.own(server);
+        self.of_server(server)
+            .filter(move |(_, copy)| own.is_some_and(|own| own.identity == copy.identity))
+    }
+
     fn of_server_mut(&mut self, server: &ServerId) -> impl Iterator<Item = &mut ServerCopy> {
         self.0
             .range_mut(CopyKey::own(server)..)
             .take_while(move |(key, _)| key.server == *server)
             .map(|(_, copy)| copy)
+    }
+
+    /// Adds the copy of the session's client if it is missing, to be read in this session. Does
+    /// nothing if the session has ended, because the client may have been revoked.
+    pub(super) fn add_client_copy(&mut self, server: &ServerId, session: &Arc<ClientSession>) {
+        if !session.ended.is_cancelled() {
+            let copy = self.get_or_insert(&CopyKey::of_client(server, &session.client));
+            copy.client_session = Arc::downgrade(session);
+        }
     }
 
     /// Notes that a client has asked for a list in this session.
@@ -121,7 +149,7 @@ impl Copies {
 
     /// Notes that the server's lists have changed since this copy was read.
     pub(super) fn mark_outdated(&mut self, key: &CopyKey) {
-        if let Some(copy) = self.0.get_mut(key) {
+        if let Some(copy) = self.get_mut(key) {
             copy.is_outdated = true;
         }
     }
@@ -144,19 +172,46 @@ impl Copies {
         }
     }
 
-    /// Returns the definitions in all copies of a server, each version once.
+    /// Returns the versions of a server's tool that a client was given, or any client if `client` is
+    /// `None`. Returns Drawbridge's own version if no client has one.
+    pub(super) fn tool_versions(
+        &self,
+        server: &ServerId,
+        name: &str,
+        client: Option<&ClientName>,
+    ) -> Vec<Arc<Definition>> {
+        let (own, of_clients): (Vec<_>, Vec<_>) = self
+            .of_current_program(server)
+            .filter(|(key, _)| {
+                key.client
+                    .as_ref()
+                    .is_none_or(|one| client.is_none_or(|it| it == one))
+            })
+            .filter_map(|(key, copy)| {
+                Some((key, copy.tools().iter().find(|tool| tool.name == name)?))
+            })
+            .partition(|(key, _)| key.client.is_none());
+        let given = if of_clients.is_empty() {
+            own
+        } else {
+            of_clients
+        };
+        given.into_iter().map(|(_, tool)| tool.clone()).collect()
+    }
+
+    /// Returns the definitions in all current copies of a server, each version once.
     pub(super) fn definitions(&self, server: &ServerId) -> Vec<(DefinitionKind, &Arc<Definition>)> {
         let mut seen = HashSet::new();
-        self.of_server(server)
+        self.of_current_program(server)
             .flat_map(|(_, copy)| copy.definitions())
             .filter(|(kind, definition)| seen.insert(definition_id(*kind, definition)))
             .collect()
     }
 
-    /// Returns the new and changed definitions in all copies of a server.
+    /// Returns the new and changed definitions in all current copies of a server.
     pub(super) fn unaccepted(&self, server: &ServerId) -> Vec<(AcceptanceState, DefinitionId)> {
         let mut seen = HashSet::new();
-        self.of_server(server)
+        self.of_current_program(server)
             .flat_map(|(_, copy)| copy.unaccepted())
             .filter(|(_, id)| seen.insert(id.clone()))
             .collect()

@@ -97,7 +97,8 @@ pub struct FetchedList {
     entries: usize,
 }
 
-/// Reads the lists of a server, for a client or for Drawbridge itself. Retries once if the connection, or the session on it, was lost.
+/// Reads the lists of a server, for a client or for Drawbridge itself. Retries once if the
+/// connection, or the session on it, was lost.
 pub(super) async fn read_server(
     session: &Arc<ServerSession>,
     client: Option<&ClientHandle>,

@@ -495,6 +495,31 @@ mod private_lists {
     }
 
     #[test]
+    fn a_person_is_not_asked_about_the_definitions_of_a_program_that_was_replaced() {
+        let old = server("ask");
+        let row = ServerRow {
+            last_synced_at: Some(clock::now()),
+            has_private_lists: true,
+            ..ServerRow::new(old.id.clone())
+        };
+        let read = |copy: &ServerCopy, server: &Arc<RegisteredServer>, reader| {
+            copy.after_sync(server, row.clone(), offers(&BTreeSet::from([1]), reader))
+        };
+        let own = read(&ServerCopy::empty(old.id.clone()), &old, "drawbridge");
+        let of_client = read(&own, &old, "a");
+        let mut copies = Copies::default();
+        copies.insert(CopyKey::own(&old.id), own.clone());
+        let key = CopyKey::of_client(&old.id, &ClientName::new("a"));
+        copies.insert(key, of_client);
+        assert_eq!(copies.unaccepted(&old.id).len(), 1);
+        let mut replaced = RegisteredServer::clone(&old);
+        replaced.identity = "another".into();
+        let own = read(&own, &Arc::new(replaced), "drawbridge");
+        copies.insert(CopyKey::own(&old.id), own);
+        assert_eq!(copies.unaccepted(&old.id), []);
+    }
+
+    #[test]
     fn only_the_client_whose_list_changed_is_notified() {
         let server = server("trust");
         let row = ServerRow {

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_model::{call::Call, ids::ServerId, policy::RuleSpec};
+use drawbridge_model::{
+    call::Call,
+    ids::{ClientName, ServerId},
+    policy::RuleSpec,
+};
 use drawbridge_store::table::call::PastCallFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -61,10 +65,10 @@ impl PolicyEditor {
             past.examined += 1;
             let server = self.registry.get(&call.server).ok();
             if spec.read_only {
-                let key = (call.server.clone(), call.tool.clone());
+                let key = (call.client.clone(), call.server.clone(), call.tool.clone());
                 let is_read_only = *hints
                     .entry(key)
-                    .or_insert_with(|| self.is_read_only(&call.server, &call.tool));
+                    .or_insert_with(|| self.is_read_only(&call.client, &call.server, &call.tool));
                 if !is_read_only {
                     continue;
                 }
@@ -94,11 +98,11 @@ impl PolicyEditor {
         Ok(past)
     }
 
-    /// Returns whether the server marks the tool read-only.
-    pub(super) fn is_read_only(&self, server: &ServerId, tool: &str) -> bool {
-        let copy = self.catalog.copy(server);
-        copy.tools().iter().any(|definition| {
-            definition.name == tool && definition.annotations.read_only == Some(true)
-        })
+    /// Returns whether the server marks the tool read-only for a client.
+    pub(super) fn is_read_only(&self, client: &ClientName, server: &ServerId, tool: &str) -> bool {
+        self.catalog
+            .tool_versions(server, tool, Some(client))
+            .iter()
+            .any(|tool| tool.annotations.read_only == Some(true))
     }
 }

@@ -1,9 +1,11 @@
 //! Changes that a person makes to the policy. Each rule is checked, and bound to its server and its
 //! tool as they are now.
 
+use std::sync::Arc;
+
 use drawbridge_model::{
     clock,
-    ids::RuleId,
+    ids::{RuleId, ServerId},
     policy::{DefaultEffects, Effect, Lifetime, RequestKind, Rule, RuleSpec, Scope},
     random,
 };
@@ -17,7 +19,7 @@ use super::{
     rules::{RuleError, Rules},
 };
 use crate::{
-    catalog::Catalog,
+    catalog::{Catalog, Definition},
     registry::{Registry, RegistryError},
 };
 
@@ -206,8 +208,47 @@ impl PolicyEditor {
         let server = scope.server.as_ref();
         let server = server.and_then(|id| self.registry.get(id).ok());
         server.is_some_and(|server| {
-            rule.is_suspended(&server.identity, self.definition_digest(scope).as_deref())
+            let is_suspended = |tool: Option<&Arc<Definition>>| {
+                rule.is_suspended(&server.identity, tool.map(|tool| tool.digest.as_str()))
+            };
+            let tools = self.tool_versions(scope);
+            is_suspended(None)
+                || (!tools.is_empty() && tools.iter().all(|tool| is_suspended(Some(tool))))
         })
+    }
+
+    /// Binds rules to the definitions of tools that a person has accepted, given by name and digest.
+    /// Allow rules that were suspended by the change match again. A rule stays as it is if its
+    /// client still gets the definition to which the rule is bound, or does not get the accepted
+    /// one.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub async fn bind_to_definitions(
+        &self,
+        server: &ServerId,
+        tools: &[(String, String)],
+    ) -> Result<(), PolicyError> {
+        let mut bound = Vec::new();
+        for rule in self.rules.list() {
+            let (scope, Some(old)) = (&rule.spec.scope, &rule.definition) else {
+                continue;
+            };
+            if scope.server.as_ref() != Some(server) {
+                continue;
+            }
+            let versions = self.tool_versions(scope);
+            let is_given = |digest: &String| versions.iter().any(|tool| tool.digest == *digest);
+            let accepted = tools
+                .iter()
+                .find(|(name, digest)| scope.tool.as_ref() == Some(name) && is_given(digest));
+            if let Some((_, digest)) = accepted
+                && !is_given(old)
+            {
+                bound.push((rule.id.clone(), digest.clone()));
+            }
+        }
+        Ok(self.rules.bind_to_definitions(bound).await?)
     }
 
     fn retained_and_new(&self, is_retained: impl Fn(&Rule) -> bool, new: &[Rule]) -> Vec<Rule> {
@@ -234,20 +275,23 @@ impl PolicyEditor {
         Rule {
             id: id.unwrap_or_else(|| RuleId::new(random::id())),
             identity: server.map(|server| server.identity.clone()),
-            definition: self.definition_digest(&spec.scope),
+            definition: self
+                .tool_versions(&spec.scope)
+                .first()
+                .map(|tool| tool.digest.clone()),
             created_at: clock::now(),
             used: 0,
             spec,
         }
     }
 
-    fn definition_digest(&self, scope: &Scope) -> Option<String> {
-        let copy = self.catalog.copy(scope.server.as_ref()?);
-        let name = scope.tool.as_ref()?;
-        copy.tools()
-            .iter()
-            .find(|tool| tool.name == *name)
-            .map(|tool| tool.digest.clone())
+    /// Returns the versions of the scope's tool that the scope's clients were given.
+    fn tool_versions(&self, scope: &Scope) -> Vec<Arc<Definition>> {
+        let (Some(server), Some(name)) = (&scope.server, &scope.tool) else {
+            return Vec::new();
+        };
+        self.catalog
+            .tool_versions(server, name, scope.client.as_ref())
     }
 }
 

@@ -349,19 +349,15 @@ impl Rules {
         Ok(has_rules)
     }
 
-    /// Binds the rules of tools to the definitions that a person has accepted, given by name and
-    /// digest. Allow rules that were suspended by the change match again.
+    /// Binds rules to definitions, given by their digests.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub async fn bind_to_definitions(
+    pub(super) async fn bind_to_definitions(
         &self,
-        server: &ServerId,
-        tools: Vec<(String, String)>,
+        rules: Vec<(RuleId, String)>,
     ) -> Result<(), RuleError> {
-        let server = server.clone();
-        self.change(RuleChange::BindToDefinitions { server, tools })
-            .await
+        self.change(RuleChange::BindToDefinitions(rules)).await
     }
 
     /// Binds the rules of a server to the identity that a person has accepted. Allow rules that
@@ -445,7 +441,7 @@ impl<'a> RemovalNote<'a> {
             RuleChange::Delete(_)
             | RuleChange::DeleteEnded(_)
             | RuleChange::BindToIdentity { .. }
-            | RuleChange::BindToDefinitions { .. } => {}
+            | RuleChange::BindToDefinitions(_) => {}
         }
         note
     }

@@ -140,7 +140,7 @@ impl PolicyEditor {
                 .map(|all| common_conditions(&all))
                 .unwrap_or_default();
             // A tool that is not marked read-only is suggested only with a condition on its arguments.
-            if when.is_empty() && !self.is_read_only(server, tool) {
+            if when.is_empty() && !self.is_read_only(client, server, tool) {
                 continue;
             }
             let scope = Scope {
@@ -173,12 +173,8 @@ impl PolicyEditor {
         let Ok(registered) = self.registry.get(server) else {
             return false;
         };
-        let copy = self.catalog.copy(server);
-        let Some(definition) = copy
-            .tools()
-            .iter()
-            .find(|definition| definition.name == tool)
-        else {
+        let versions = self.catalog.tool_versions(server, tool, Some(client));
+        let Some(definition) = versions.first() else {
             return false;
         };
         let has_rule = self.rules.list().iter().any(|rule| {

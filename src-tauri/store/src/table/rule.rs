@@ -46,12 +46,8 @@ pub enum RuleChange {
         server: ServerId,
         identity: String,
     },
-    /// Binds the rules of tools to these definitions, given by name and digest, if they were bound
-    /// to earlier ones.
-    BindToDefinitions {
-        server: ServerId,
-        tools: Vec<(String, String)>,
-    },
+    /// Binds rules to definitions, given by their digests.
+    BindToDefinitions(Vec<(RuleId, String)>),
 }
 
 /// The body of the audit's entry about a saved rule.
@@ -174,12 +170,11 @@ fn apply(change: &RuleChange, connection: &Connection) -> Result<(), rusqlite::E
                 params![identity, server.as_str()],
             )?;
         }
-        RuleChange::BindToDefinitions { server, tools } => {
-            let mut statement = connection.prepare(
-                "UPDATE rule SET definition = ? WHERE server = ? AND tool = ? AND definition IS NOT NULL",
-            )?;
-            for (tool, definition) in tools {
-                statement.execute(params![definition, server.as_str(), tool])?;
+        RuleChange::BindToDefinitions(rules) => {
+            let mut statement =
+                connection.prepare("UPDATE rule SET definition = ? WHERE id = ?")?;
+            for (id, definition) in rules {
+                statement.execute(params![definition, id.as_str()])?;
             }
         }
     }

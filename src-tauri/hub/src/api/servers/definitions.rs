@@ -146,7 +146,9 @@ impl Verb for AcceptDefinitions {
                 tools.push((name, digest));
             }
         }
-        hub.rules.bind_to_definitions(&self.id, tools).await?;
+        hub.policy_editor
+            .bind_to_definitions(&self.id, &tools)
+            .await?;
         Ok(super::view::server_view(hub, &server))
     }
 }
