@@ -99,7 +99,10 @@ fn private_lists_are_read_and_kept_for_each_client() {
 fn a_namesake_of_a_revoked_client_does_not_get_the_list_that_was_read_for_that_client() {
     let home = Home::new();
     let hub = Hub::serve(&home);
-    let tools = [("slow", json!([tool("of_slow", "")]))];
+    let tools = [
+        ("slow", json!([tool("of_slow", "")])),
+        ("other", json!([tool("of_other", "")])),
+    ];
     let script = write_script(&home, "private", &tools);
     let released = home.file("released");
     let mut text: Value = serde_json::from_str(&fs::read_to_string(&script).expect("the script"))
@@ -109,20 +112,16 @@ fn a_namesake_of_a_revoked_client_does_not_get_the_list_that_was_read_for_that_c
     let server = FaultyServer::add(&hub, "s", &json!({}), &["--script", &script]);
     let server = server.wait_until_synced();
     let revoked = connect(&hub, &hub.add_client("one"), "slow");
-    assert_eq!(revoked.list_tools(), Vec::<String>::new(), "still read");
+    assert_eq!(revoked.list_tools(), ["s__own"], "still read");
     assert_eq!(count_lists(&server), 2);
     home.cli(&["clients", "revoke", "one"]).expect_success();
     let namesake = connect(&hub, &hub.add_client("one"), "other");
-    assert_eq!(
-        namesake.list_tools(),
-        Vec::<String>::new(),
-        "waits its turn"
-    );
+    assert_eq!(namesake.list_tools(), ["s__own"], "waits its turn");
     fs::write(&released, "").expect("release the answer");
-    let listed = wait_until("the namesake has a list", || {
-        Some(namesake.list_tools()).filter(|listed| !listed.is_empty())
+    let listed = wait_until("the namesake has a list of its own", || {
+        Some(namesake.list_tools()).filter(|listed| *listed != ["s__own"])
     });
-    assert_eq!(listed, ["s__own"]);
+    assert_eq!(listed, ["s__of_other"]);
 }
 
 #[test]

@@ -682,9 +682,11 @@ impl Catalog {
         let is_unread = copy.is_none_or(|copy| {
             copy.row.last_synced_at.is_none() || copy.identity != server.identity
         });
-        let is_due = if is_unread {
+        let is_asleep = self.is_asleep(server);
+        // A client sees Drawbridge's copy while a server sleeps that was not read for it yet.
+        let is_due = if is_unread && !(is_asleep && key.client.is_some()) {
             copy.is_none_or(|copy| !failed_within(copy, RETRY_DELAY))
-        } else if self.is_asleep(server) {
+        } else if is_asleep {
             // A read of any copy would start the server.
             copies.of_server(&server.id).all(|(_, copy)| {
                 self.is_stale(server, copy) && !failed_within(copy, MIN_TTL_ASLEEP)

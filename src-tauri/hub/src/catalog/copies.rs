@@ -1,9 +1,9 @@
 //! The catalog's copies of the servers' lists, and which client sees which copy.
 //!
 //! Drawbridge reads each server for itself. If the server declares one of its lists private
-//! (`cacheScope`, revision 2026-07-28), no client sees this copy. Instead, Drawbridge reads the lists
-//! again for each client: in the client's session with the server if it has one of its own, and with
-//! the client's introduction.
+//! (`cacheScope`, revision 2026-07-28), Drawbridge also reads the lists for each client: in the
+//! client's session with the server if it has one of its own, and with the client's introduction. A
+//! client sees Drawbridge's copy until its own one is read. No client sees that of another.
 //!
 //! A person accepts definitions for the server, not for a client: a definition that differs for
 //! another client is a change, which waits.
@@ -69,19 +69,20 @@ impl Copies {
             .filter(|copy| copy.identity == server.identity)
     }
 
-    /// Returns the copy that a client sees, or that a client without a copy of its own sees if
-    /// `client` is `None`.
+    /// Returns the copy that a client sees: its own one if the server has private lists, and
+    /// Drawbridge's until that one is read.
     pub(super) fn visible_to(
         &self,
         server: &RegisteredServer,
-        client: Option<&ClientName>,
+        client: &ClientName,
     ) -> Option<&ServerCopy> {
         let own = self.current(server)?;
         if !own.row.has_private_lists {
             return Some(own);
         }
-        self.get(&CopyKey::of_client(&server.id, client?))
-            .filter(|copy| copy.identity == server.identity)
+        self.get(&CopyKey::of_client(&server.id, client))
+            .filter(|copy| copy.identity == server.identity && copy.row.last_synced_at.is_some())
+            .or(Some(own))
     }
 
     pub(super) fn insert(&mut self, key: CopyKey, copy: ServerCopy) {

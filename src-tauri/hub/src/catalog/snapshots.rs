@@ -1,5 +1,5 @@
-//! The snapshots of the catalog: one for people, one for most clients, and one for each client with
-//! copies of private lists.
+//! The snapshots of the catalog: one for people and most clients, and one for each client with copies
+//! of private lists.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,10 +21,9 @@ pub struct KindChange {
 /// The current snapshots.
 #[derive(Default)]
 pub(super) struct Snapshots {
-    /// All lists as Drawbridge reads them for itself. People see these.
+    /// All lists as Drawbridge reads them for itself. People see these, and clients without copies of
+    /// private lists.
     pub(super) own: Arc<Snapshot>,
-    /// What a client sees that has no copy of private lists.
-    shared: Arc<Snapshot>,
     /// What a client with copies of private lists sees.
     by_client: BTreeMap<ClientName, Arc<Snapshot>>,
 }
@@ -45,42 +44,26 @@ impl Snapshots {
             Some(((*server).clone(), copy.visible(server)))
         });
         let own = merge(&old.own, own.collect());
-        let has_private_lists = |server: &&Arc<RegisteredServer>| {
-            let copy = copies.current(server);
-            copy.is_some_and(|copy| copy.row.has_private_lists)
-        };
-        if !servers.iter().any(has_private_lists) {
-            return Self {
-                shared: own.clone(),
-                own,
-                by_client: BTreeMap::new(),
-            };
-        }
-        let merge_for = |old: &Arc<Snapshot>, client: Option<&ClientName>| {
+        let by_client = copies.clients().into_iter().map(|client| {
             let offered = servers.iter().filter_map(|server| {
                 let copy = copies.visible_to(server, client)?;
                 Some(((*server).clone(), copy.visible(server)))
             });
-            merge(old, offered.collect())
-        };
-        let by_client = copies.clients().into_iter().map(|client| {
-            let snapshot = merge_for(old.visible_to(client), Some(client));
+            let snapshot = merge(old.visible_to(client), offered.collect());
             (client.clone(), snapshot)
         });
         Self {
-            shared: merge_for(&old.shared, None),
             by_client: by_client.collect(),
             own,
         }
     }
 
     pub(super) fn visible_to(&self, client: &ClientName) -> &Arc<Snapshot> {
-        self.by_client.get(client).unwrap_or(&self.shared)
+        self.by_client.get(client).unwrap_or(&self.own)
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.own, &other.own)
-            && Arc::ptr_eq(&self.shared, &other.shared)
             && self.by_client.len() == other.by_client.len()
             && self
                 .by_client
@@ -101,7 +84,7 @@ impl Snapshots {
                     self.visible_to(client),
                 )
             })
-            .chain([(None, &old.shared, &self.shared)]);
+            .chain([(None, &old.own, &self.own)]);
         views
             .filter(|(_, old, new)| !Arc::ptr_eq(old, new))
             .flat_map(|(client, old, new)| {

@@ -47,7 +47,7 @@ impl Catalog {
             .values()
             .filter(|server| session.scope.includes(&server.id) && self.registry.may_run(server));
         servers.into_iter().find_map(|server| {
-            let copy = copies.visible_to(server, Some(&session.client))?;
+            let copy = copies.visible_to(server, &session.client)?;
             let (state, _) = copy.unaccepted().find(|(_, definition)| {
                 let name = &definition.name;
                 definition.kind == kind.into()
