@@ -3,7 +3,13 @@
 
 use std::fs;
 
-use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, paths, wait::some_if, wait_until};
+use drawbridge_tests::{
+    FaultyServer, Home, Hub, McpClient,
+    http::{Request, Url},
+    paths,
+    wait::some_if,
+    wait_until,
+};
 use serde_json::{Value, json};
 
 /// Adds a server with one tool, `plan`, which has this input schema. Waits until it is synced.
@@ -370,12 +376,22 @@ fn a_costly_schema_does_not_delay_other_calls() {
     let calls: Vec<_> = (0..4)
         .map(|_| client.spawn_call("costly__plan", &arguments))
         .collect();
+    let health = Url::parse(&hub.url).with_path("/health");
     for _ in 0..10 {
         assert!(!other.call("plain__plan", "{}").is_error());
+        let answer = Request {
+            method: "GET",
+            url: &health,
+            headers: &[],
+            body: &[],
+        }
+        .send()
+        .expect("/health answers");
+        assert_eq!(answer.status, 200);
     }
     assert!(
         calls.iter().any(|call| !call.is_finished()),
-        "the other client's calls are answered meanwhile"
+        "/health and the other client's calls are answered meanwhile"
     );
     for call in calls {
         let answer = call.join().expect("the call ends");

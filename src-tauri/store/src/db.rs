@@ -63,7 +63,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         include_str!("migrations/0013_accepted_specs.sql"),
     ),
     (
-        16,
+        14,
         "client_copies",
         include_str!("migrations/0014_client_copies.sql"),
     ),

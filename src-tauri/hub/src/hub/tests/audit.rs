@@ -233,7 +233,7 @@ async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
         ),
         (
             AuditKind::ProfileChanged,
-            json!({ "profile": "p", "servers": {} }),
+            json!({ "profile": "p", "servers": {}, "folder": null }),
         ),
         (
             AuditKind::ProfileChanged,

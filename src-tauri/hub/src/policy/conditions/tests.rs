@@ -463,7 +463,7 @@ fn an_invalid_condition_is_reported_with_its_number_and_reason() {
         ),
         (
             condition("/a", Predicate::PathWithin("a/b".into())),
-            "not an absolute path",
+            "neither an absolute path nor in `$project`",
         ),
         (
             condition("/a", Predicate::Host("a b".into())),
