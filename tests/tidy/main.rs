@@ -200,6 +200,7 @@ fn each_crate_depends_only_on_crates_below_it() {
         ("src-tauri/jsonrpc/Cargo.toml", vec![]),
         ("src-tauri/model/Cargo.toml", vec!["jsonrpc"]),
         ("src-tauri/store/Cargo.toml", vec!["jsonrpc", "model"]),
+        ("src-tauri/client_config/Cargo.toml", vec!["model"]),
         ("src-tauri/sessions/Cargo.toml", vec!["jsonrpc", "model"]),
         (
             "src-tauri/upstream/Cargo.toml",
@@ -207,7 +208,14 @@ fn each_crate_depends_only_on_crates_below_it() {
         ),
         (
             "src-tauri/hub/Cargo.toml",
-            vec!["jsonrpc", "model", "store", "sessions", "upstream"],
+            vec![
+                "client-config",
+                "jsonrpc",
+                "model",
+                "store",
+                "sessions",
+                "upstream",
+            ],
         ),
         (
             "src-tauri/endpoint/Cargo.toml",
@@ -215,7 +223,14 @@ fn each_crate_depends_only_on_crates_below_it() {
         ),
         (
             "src-tauri/cli/Cargo.toml",
-            vec!["model", "store", "upstream", "hub", "endpoint"],
+            vec![
+                "client-config",
+                "model",
+                "store",
+                "upstream",
+                "hub",
+                "endpoint",
+            ],
         ),
         ("src-tauri/xtask/Cargo.toml", vec![]),
         ("tests/Cargo.toml", vec!["jsonrpc"]),

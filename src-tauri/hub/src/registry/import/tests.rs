@@ -1,3 +1,5 @@
+use drawbridge_model::spec::TransportKind;
+
 use super::*;
 
 fn read_one(text: &str) -> ImportedServer {
@@ -111,4 +113,44 @@ fn invalid_text_is_reported_with_a_reason() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn a_value_that_the_text_lacks_has_to_be_given() {
+    let read = read_one(
+        r#"{"inputs":[{"id":"key","type":"promptString","password":true}],
+            "servers":{"a":{"command":"x","env":{"MODE":"${input:key}"}}}}"#,
+    );
+    assert_eq!(read.spec.expect("a spec").env["MODE"], "");
+    assert_eq!(read.likely_secrets, ["MODE"]);
+    for (text, says) in [
+        (
+            r#"{"a":{"url":"https://x.test","headers":{"Authorization":"Bearer ${input:token}"}}}"#,
+            "the header Authorization needs a value that the text does not have: 'token'",
+        ),
+        (
+            r#"{"a":{"command":"x","args":["${DATABASE}"]}}"#,
+            "argument 1 needs a value that the text does not have: 'DATABASE'",
+        ),
+    ] {
+        let problem = read_one(text).spec.expect_err("a problem").to_string();
+        assert!(problem.contains(says), "{problem}");
+    }
+}
+
+#[test]
+fn drawbridge_itself_is_no_server_to_add() {
+    let text = r#"{"mcpServers":{"drawbridge":{"command":"drawbridge","args":["stdio"]}}}"#;
+    let error = read_specs(text).expect_err("an error").to_string();
+    assert!(
+        error.contains("connects the client to Drawbridge"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_line_that_adds_a_server_to_a_client_does_not_start_the_client() {
+    let spec = read_one("claude mcp add github -- npx -y server-github");
+    assert_eq!(spec.name, "github");
+    assert_eq!(spec.spec.expect("a spec").command.as_deref(), Some("npx"));
 }

@@ -1,0 +1,254 @@
+//! A client: where its files are, and how it writes a server.
+
+mod install_link;
+mod locate;
+pub(crate) mod shape;
+
+use std::path::{Path, PathBuf};
+
+pub use install_link::LinkForm;
+pub use locate::{ConfigFile, Scope};
+
+use drawbridge_model::names::MAX_TOOL_NAME;
+
+use crate::{
+    connection::{Connection, Transport},
+    edit::{Container, Edit, Entry},
+    format::Format,
+    machine::{Machine, Os},
+};
+
+/// The name of our entry in the files of clients.
+pub const SERVER_NAME: &str = "drawbridge";
+
+/// The systems on which a file has a certain place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum On {
+    Any,
+    Linux,
+    MacOs,
+    Windows,
+    /// Linux and macOS.
+    Unix,
+}
+
+impl On {
+    pub(crate) fn includes(self, os: Os) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Linux => os == Os::Linux,
+            Self::MacOs => os == Os::MacOs,
+            Self::Windows => os == Os::Windows,
+            Self::Unix => os != Os::Windows,
+        }
+    }
+}
+
+/// A member that "ask once" adds to our entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grant {
+    True,
+    Text(&'static str),
+    /// The time that Drawbridge may take for an answer.
+    Milliseconds,
+    /// The same in seconds, and at most this many.
+    Seconds(u64),
+    /// The names of all tools.
+    ToolNames,
+}
+
+/// A list in another JSON file that has the tools which the client does not ask about.
+#[derive(Clone, Copy)]
+pub(crate) struct GrantList {
+    /// The place of the file for people.
+    pub(crate) place: &'static str,
+    /// Returns the path of the file that belongs to a configuration file.
+    pub(crate) file: fn(&Machine, &Path) -> PathBuf,
+    pub(crate) path: &'static [&'static str],
+    pub(crate) text: &'static str,
+}
+
+/// A client, as a row of [`CLIENTS`](crate::clients::CLIENTS).
+pub struct Client {
+    /// The id in commands and URLs, such as `claude-code`.
+    pub id: &'static str,
+    /// The name for people.
+    pub name: &'static str,
+    pub format: Format,
+    /// What only the person can do, or should know; sentences for the screen.
+    pub notes: &'static [&'static str],
+    /// The form of a link that opens the client and adds a server.
+    pub link: Option<LinkForm>,
+    /// The paths of which one exists if the client is installed.
+    pub(crate) signs: &'static [&'static str],
+    /// The programs of which one is in the PATH if the client is installed.
+    pub(crate) programs: &'static [&'static str],
+    /// The templates with a variable that moves the global file, in order of precedence.
+    pub(crate) overrides: &'static [&'static str],
+    /// The places of the global file. The first one with content counts, or else the first one.
+    pub(crate) files: &'static [(On, &'static str)],
+    /// Templates for the files of further profiles.
+    pub(crate) profiles: &'static [&'static str],
+    /// The places of a project's file, below its folder.
+    pub(crate) project: &'static [&'static str],
+    /// Whether several of the places may not have a file, because they hide each other.
+    pub(crate) is_exclusive: bool,
+    pub(crate) container: &'static [&'static str],
+    pub(crate) is_list: bool,
+    pub(crate) bridge: fn(&Connection) -> Entry,
+    pub(crate) http: Option<fn(&str, Option<&str>) -> Entry>,
+    pub(crate) grants: &'static [(&'static str, Grant)],
+    pub(crate) grant_list: Option<GrantList>,
+    /// The text that the client puts before the name of each tool.
+    pub(crate) tool_prefix: &'static str,
+}
+
+/// The seconds that a client is told to wait for the result of a call.
+const WAIT_SECONDS: u64 = 600;
+
+/// How a client is told to leave the asking to Drawbridge, and to wait longer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AskOnce {
+    /// The exposed names of all tools, for clients that want them one by one.
+    pub tools: Vec<String>,
+}
+
+impl Client {
+    /// Returns a row for a client that reads `mcpServers` from a JSON file.
+    pub(crate) const fn new(id: &'static str, name: &'static str) -> Self {
+        Self {
+            id,
+            name,
+            format: Format::Jsonc,
+            notes: &[],
+            link: None,
+            signs: &[],
+            programs: &[],
+            overrides: &[],
+            files: &[],
+            profiles: &[],
+            project: &[],
+            is_exclusive: false,
+            container: &["mcpServers"],
+            is_list: false,
+            bridge: shape::command,
+            http: Some(shape::url),
+            grants: &[],
+            grant_list: None,
+            tool_prefix: "mcp__drawbridge__",
+        }
+    }
+
+    /// Returns the part of the file that has the servers.
+    pub fn container(&self) -> Container {
+        Container {
+            path: self.container.iter().map(|key| (*key).to_owned()).collect(),
+            is_list: self.is_list,
+        }
+    }
+
+    /// Returns how many characters of a tool's name the client leaves to Drawbridge, if the entry is
+    /// named [`SERVER_NAME`]. Clients whose prefix is not known get that of the longest known one.
+    pub fn name_budget(&self) -> usize {
+        MAX_TOOL_NAME - self.tool_prefix.len()
+    }
+
+    /// Returns whether the client can reach Drawbridge by a URL. All clients can start the bridge.
+    pub fn supports_http(&self) -> bool {
+        self.http.is_some()
+    }
+
+    /// Returns whether "ask once" can be written, at least in part.
+    pub fn supports_ask_once(&self) -> bool {
+        !self.grants.is_empty() || self.grant_list.is_some()
+    }
+
+    /// Returns the seconds that the client waits for an answer with "ask once", or nothing if its
+    /// files cannot say so.
+    pub fn raised_wait(&self) -> Option<u64> {
+        self.grants.iter().find_map(|(_, grant)| match grant {
+            Grant::Milliseconds => Some(WAIT_SECONDS),
+            Grant::Seconds(limit) => Some(WAIT_SECONDS.min(*limit)),
+            Grant::True | Grant::Text(_) | Grant::ToolNames => None,
+        })
+    }
+
+    /// Returns what "ask once" writes, for people. Empty if nothing can be written.
+    pub fn ask_once_changes(&self) -> Vec<String> {
+        let members = self.grants.iter().map(|(name, grant)| match grant {
+            Grant::True => format!("`{name}`: true"),
+            Grant::Text(text) => format!("`{name}`: `{text}`"),
+            Grant::Milliseconds => format!("`{name}`: {}", WAIT_SECONDS * 1_000),
+            Grant::Seconds(limit) => format!("`{name}`: {}", WAIT_SECONDS.min(*limit)),
+            Grant::ToolNames => format!("`{name}`: the names of all tools"),
+        });
+        let list = self.grant_list.iter().map(|list| {
+            let path = list.path.join(".");
+            format!("`{path}`: `{}` in {}", list.text, list.place)
+        });
+        members.chain(list).collect()
+    }
+
+    /// Returns the entry for a connection, or nothing if the client does not support the transport.
+    pub fn entry(&self, connection: &Connection, ask_once: Option<&AskOnce>) -> Option<Entry> {
+        let mut entry = match &connection.transport {
+            Transport::Bridge => (self.bridge)(connection),
+            Transport::Http { token } => (self.http?)(&connection.url, token.as_deref()),
+        };
+        for (member, grant) in self.grants.iter().filter(|_| ask_once.is_some()) {
+            let value = ask_once.and_then(|ask_once| grant.value(ask_once));
+            if let Some(value) = value {
+                entry.0.retain(|(name, _)| name != member);
+                entry = entry.with(member, value);
+            }
+        }
+        Some(entry)
+    }
+
+    /// Returns a new configuration file with nothing but our entry, for a person to paste. Returns
+    /// nothing if the client does not support the transport.
+    pub fn snippet(&self, connection: &Connection) -> Option<String> {
+        let edit = Edit::SetEntry {
+            container: self.container(),
+            name: SERVER_NAME.to_owned(),
+            entry: self.entry(connection, None)?,
+        };
+        let text = self.format.edit("", &[edit]);
+        Some(text.expect("an entry can be added to an empty file"))
+    }
+
+    /// Returns the contents of a snippet as JSON.
+    pub fn parse_snippet(&self, text: &str) -> serde_json::Value {
+        self.format.parse(text).unwrap_or_default()
+    }
+
+    /// Returns the name of the client's file, such as `mcp.json`.
+    pub fn file_name(&self) -> &'static str {
+        let template = self
+            .files
+            .first()
+            .map_or("mcp.json", |(_, template)| template);
+        template.rsplit('/').next().unwrap_or(template)
+    }
+
+    /// Returns the link that opens the client and adds Drawbridge. The link starts the bridge, because
+    /// a token in a link would be readable for others.
+    pub fn install_link(&self, connection: &Connection) -> Option<String> {
+        Some(self.link?.build(connection, &(self.bridge)(connection)))
+    }
+}
+
+impl Grant {
+    fn value(self, ask_once: &AskOnce) -> Option<serde_json::Value> {
+        match self {
+            Self::True => Some(true.into()),
+            Self::Text(text) => Some(text.into()),
+            Self::Milliseconds => Some((WAIT_SECONDS * 1_000).into()),
+            Self::Seconds(limit) => Some(WAIT_SECONDS.min(limit).into()),
+            Self::ToolNames => (!ask_once.tools.is_empty()).then(|| ask_once.tools.clone().into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! Finds the configuration files of a client on a machine.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::Client;
+use crate::machine::Machine;
+
+/// Where the servers of a file apply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// In all projects of the user.
+    Global,
+    /// In all projects, but only in another profile of the client.
+    Profile,
+    /// In one project.
+    Project,
+}
+
+/// A configuration file of a client. It may not exist yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigFile {
+    pub path: PathBuf,
+    pub scope: Scope,
+    /// Another file that the client may read in place of this one. Nothing is written while both
+    /// exist.
+    pub conflict: Option<PathBuf>,
+}
+
+impl Client {
+    /// Returns whether the client is on the machine: it left a folder or file there, or its program is
+    /// in the `PATH`.
+    pub fn is_installed(&self, machine: &Machine) -> bool {
+        self.signs
+            .iter()
+            .any(|sign| !machine.find_paths(sign).is_empty())
+            || self
+                .programs
+                .iter()
+                .any(|program| machine.has_program(program))
+            || self.files(machine).iter().any(|file| file.path.exists())
+    }
+
+    /// Returns the files in which the client looks for servers in any project: the global one first,
+    /// and one for each further profile. A client that is only a notation has none.
+    pub fn files(&self, machine: &Machine) -> Vec<ConfigFile> {
+        let moved = self
+            .overrides
+            .iter()
+            .find_map(|template| machine.resolve(template));
+        let places: Vec<PathBuf> = match moved {
+            Some(path) => vec![path],
+            None => self
+                .files
+                .iter()
+                .filter(|(on, _)| on.includes(machine.os))
+                .flat_map(|(_, template)| {
+                    if template.contains('*') {
+                        machine.find_paths(template)
+                    } else {
+                        machine.resolve(template).into_iter().collect()
+                    }
+                })
+                .collect(),
+        };
+        let mut files: Vec<ConfigFile> = self.choose(&places, Scope::Global).into_iter().collect();
+        for template in self.profiles {
+            for path in machine.find_paths(template) {
+                if !files.iter().any(|file| file.path == path) {
+                    files.push(ConfigFile {
+                        path,
+                        scope: Scope::Profile,
+                        conflict: None,
+                    });
+                }
+            }
+        }
+        files
+    }
+
+    /// Returns the file of a project, if the client has such files.
+    pub fn project_file(&self, project: &Path) -> Option<ConfigFile> {
+        let places: Vec<PathBuf> = self
+            .project
+            .iter()
+            .map(|place| project.join(place))
+            .collect();
+        self.choose(&places, Scope::Project)
+    }
+
+    /// Returns the folder of the project to which a file belongs, if the client has such files.
+    pub fn project_of(&self, file: &Path) -> Option<PathBuf> {
+        self.project.iter().find_map(|place| {
+            let depth = place.split('/').count();
+            let folder = file.ancestors().nth(depth)?;
+            file.ends_with(place).then(|| folder.to_owned())
+        })
+    }
+
+    /// Returns the first file with content. Some clients leave empty files in other places.
+    fn choose(&self, places: &[PathBuf], scope: Scope) -> Option<ConfigFile> {
+        let has_content = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        let path = places
+            .iter()
+            .find(has_content)
+            .or_else(|| places.iter().find(|path| path.exists()))
+            .or_else(|| places.first())?;
+        let conflict = places
+            .iter()
+            .find(|other| self.is_exclusive && *other != path && other.exists());
+        Some(ConfigFile {
+            path: path.clone(),
+            scope,
+            conflict: conflict.cloned(),
+        })
+    }
+}

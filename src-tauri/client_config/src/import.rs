@@ -1,0 +1,478 @@
+//! Finds servers in the configuration files of clients and in pasted text.
+//!
+//! A text is read in four steps: [`text`] finds its format and the entries in it, [`entry`] makes a
+//! spec of each entry, [`merge`] merges equal ones and gives each a name of its own, and [`finish`]
+//! finds the literal secrets.
+
+mod command_line;
+mod containers;
+mod entry;
+mod finish;
+mod limits;
+mod merge;
+mod naming;
+mod text;
+mod variables;
+
+use std::{
+    collections::BTreeSet,
+    fmt, fs, io, mem,
+    path::{Path, PathBuf},
+};
+
+use drawbridge_model::spec::{ServerSpec, SpecError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    client::{Client, SERVER_NAME},
+    connection::{self, Connection, Transport},
+    format::{Format, Source, SyntaxError},
+    machine::Machine,
+};
+use merge::Drafts;
+use variables::InputDefinition;
+
+/// The largest text that is read, in bytes. `~/.claude.json` also keeps a history.
+const MAX_TEXT: usize = 64 * 1024 * 1024;
+
+/// Reads servers from files and texts.
+#[derive(Debug, Clone, Copy)]
+pub struct Importer<'a> {
+    pub machine: &'a Machine,
+    /// The URL of Drawbridge's endpoint. Entries that lead to it are skipped.
+    pub endpoint_url: &'a str,
+    /// The ids of the servers that Drawbridge already has. No server that is found gets one of them.
+    pub taken_ids: &'a BTreeSet<String>,
+}
+
+/// The servers that were found.
+#[derive(Debug, Default)]
+pub struct FoundServers {
+    /// No two of them have the same name, or the same contents.
+    pub servers: Vec<FoundServer>,
+    /// The entries that are no servers to import.
+    pub skipped: Vec<SkippedEntry>,
+    /// The files that could not be read.
+    pub unreadable: Vec<UnreadableFile>,
+}
+
+/// A server that was found.
+#[derive(Debug)]
+pub struct FoundServer {
+    /// Unique among the servers that were found, also as a server's id.
+    pub name: String,
+    /// The spec, or the reason why the entry cannot be a server.
+    ///
+    /// A value that the person still has to give is a `${keyring:NAME}` in `env`, `headers` and the
+    /// client secret of `oauth`, and `${input:ID}` anywhere else.
+    pub spec: Result<ServerSpec, EntryError>,
+    /// All places that have this server.
+    pub found_at: Vec<FoundAt>,
+    /// The values that look like secrets.
+    pub secrets: Vec<LiteralSecret>,
+    /// The values that the person still has to give.
+    pub inputs: Vec<RequiredInput>,
+    /// Sentences for the person: the parts of the entry that are not in the spec, and what was
+    /// changed.
+    pub notes: Vec<String>,
+}
+
+/// A place that has a server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundAt {
+    /// The id of the client whose file it is. `None` for a pasted text.
+    pub client: Option<String>,
+    pub file: Option<PathBuf>,
+    /// The keys from the root of the file or text to the entry. Empty for a command line and for a
+    /// text that is nothing but the entry.
+    pub keys: Vec<String>,
+    /// The line of the text, counted from 1, if the server is a command line.
+    pub line: Option<usize>,
+}
+
+/// An entry that is no server to import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedEntry {
+    pub name: String,
+    pub found_at: FoundAt,
+    pub reason: SkipReason,
+}
+
+/// The reason why an entry is no server to import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkipReason {
+    /// The entry connects the client to Drawbridge.
+    Drawbridge,
+    /// The entry turns on a part of the client, or an extension that the client installs.
+    BuiltIn,
+}
+
+/// A part of a spec.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    Command,
+    /// The index in `args`.
+    Arg(usize),
+    Cwd,
+    Url,
+    Env(String),
+    Header(String),
+    /// The client secret of `oauth`.
+    ClientSecret,
+}
+
+/// A value in a spec that looks like a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiteralSecret {
+    pub place: Place,
+    /// The name for the secret in the keyring. `None` if a spec cannot refer to the keyring in this
+    /// place: in arguments and URLs, which other programs can read.
+    pub secret_name: Option<String>,
+}
+
+/// A value that the person still has to give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequiredInput {
+    /// The `ID` of `${input:ID}`.
+    pub id: String,
+    /// A description for the person; empty if the entry has none.
+    pub description: String,
+    /// The values to choose from; empty if any value is possible.
+    pub choices: Vec<String>,
+    pub is_secret: bool,
+    /// The name for the value in the keyring.
+    pub secret_name: String,
+    /// All places that need the value.
+    pub places: Vec<Place>,
+}
+
+/// A file that could not be read.
+#[derive(Debug)]
+pub struct UnreadableFile {
+    pub file: PathBuf,
+    pub error: ImportError,
+}
+
+/// The reason why no server can be read from a text or file.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error(
+        "nothing to read: paste a client's configuration (JSON, TOML or YAML), a command line, or the URL of a server"
+    )]
+    Empty,
+    #[error("the text is larger than 64 MiB; paste only the part with the servers")]
+    TooLarge,
+    #[error("this is not valid {}: {source}. Correct it, and try again", format_name(*.format))]
+    Syntax { format: Format, source: SyntaxError },
+    #[error(
+        "this YAML is nested too deeply, or its aliases make it too large; paste only the part with the servers"
+    )]
+    TooComplex,
+    #[error(
+        "this {} contains no server: it has no 'mcpServers', 'servers', 'command' or 'url'. Paste the part of the file with the servers",
+        format_name(*.0)
+    )]
+    NoServer(Format),
+    #[error("line {line} is not a valid command line: {source}. Close the quotation mark")]
+    CommandLine {
+        line: usize,
+        source: shell_words::ParseError,
+    },
+    #[error(
+        "line {line} is neither a command line nor JSON, TOML or YAML with a server: '{word}' is not a program. Paste a client's configuration, a command line, or the URL of a server"
+    )]
+    NotACommand { line: usize, word: String },
+    #[error(
+        "line {line} needs a shell, because it contains '{operator}'. Paste the command that starts the server, and nothing else"
+    )]
+    NeedsShell { line: usize, operator: String },
+    #[error("line {line}: {source}")]
+    Add { line: usize, source: AddError },
+    #[error("cannot read the file: {0}")]
+    File(#[from] io::Error),
+    #[error("the file is not UTF-8 text; save it as UTF-8, and try again")]
+    NotText,
+}
+
+/// The reason why a command line such as `claude mcp add …` adds no server.
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    #[error(
+        "'{0}' adds no server. Paste the command that adds it, such as '{1} mcp add NAME -- COMMAND'"
+    )]
+    OtherCommand(String, String),
+    #[error("the option '{0}' is unknown. Remove it, and try again")]
+    UnknownOption(String),
+    #[error("the option '{0}' has no value. Add it, and try again")]
+    NoValue(String),
+    #[error("'{0}' is not a variable of the form NAME=VALUE")]
+    BadVariable(String),
+    #[error("'{0}' is not a header of the form NAME: VALUE")]
+    BadHeader(String),
+    #[error("the name of the server is missing")]
+    NoName,
+    #[error("the command or URL of the server is missing")]
+    NoCommand,
+    #[error("the server is not valid JSON: {0}. Correct it, and try again")]
+    Json(#[source] SyntaxError),
+    #[error("the JSON contains no server: it has no 'command' or 'url'")]
+    NoServer,
+}
+
+/// The reason why an entry of a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadEntryError {
+    #[error(transparent)]
+    File(#[from] ImportError),
+    #[error("the file has no server named '{0}'")]
+    Missing(String),
+    #[error(transparent)]
+    Entry(#[from] EntryError),
+}
+
+/// The reason why an entry cannot be a server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    #[error("a server must be an object with a 'command' or a 'url', not {0}")]
+    NotAnObject(&'static str),
+    #[error("'{member}' must be {expected}, not {found}")]
+    WrongType {
+        member: String,
+        expected: &'static str,
+        found: &'static str,
+    },
+    #[error("the transport '{0}' is unknown; use 'stdio', 'http' or 'sse'")]
+    UnknownTransport(String),
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+}
+
+/// The surroundings of an entry, in which its variables have values.
+#[derive(Clone, Copy)]
+struct Surroundings<'a> {
+    importer: Importer<'a>,
+    /// The client and the file. `None` for a pasted text.
+    file: Option<(&'a Client, &'a Path)>,
+    /// The folder of the project that the file belongs to.
+    project: Option<&'a Path>,
+}
+
+impl Surroundings<'_> {
+    /// Returns whether a plain `url` means HTTP+SSE, as in these clients.
+    fn url_means_sse(&self) -> bool {
+        self.file
+            .is_some_and(|(client, _)| ["gemini-cli", "qwen-code"].contains(&client.id))
+    }
+}
+
+/// An entry of a text.
+struct RawEntry {
+    /// Empty if the entry has no name.
+    name: String,
+    entry: Value,
+    keys: Vec<String>,
+    line: Option<usize>,
+    /// The folder of the project to which the entry belongs, if the file has those of many.
+    project: Option<PathBuf>,
+}
+
+/// A parsed text.
+#[derive(Default)]
+struct Document {
+    entries: Vec<RawEntry>,
+    /// The values that VS Code asks for.
+    inputs: Vec<InputDefinition>,
+}
+
+impl<'a> Importer<'a> {
+    /// Returns the servers in a pasted text: the configuration of any client or a part of it, command
+    /// lines, or a URL. The variables of the environment are not used, because a stranger may have
+    /// written the text: the person has to give their values.
+    ///
+    /// # Errors
+    /// Returns an error if the text contains no entry.
+    pub fn read_text(&self, text: &str) -> Result<FoundServers, ImportError> {
+        let document = text::read(&decode(text.as_bytes())?.text)?;
+        let mut drafts = Drafts::new(self.taken_ids);
+        drafts.add(
+            document,
+            Surroundings {
+                importer: *self,
+                file: None,
+                project: None,
+            },
+        );
+        Ok(drafts.finish())
+    }
+
+    /// Returns the servers in a configuration file of a client. `project` is the folder of the project
+    /// that the file belongs to. A file may have no servers.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or does not parse.
+    pub fn read_file(
+        &self,
+        client: &Client,
+        file: &Path,
+        project: Option<&Path>,
+    ) -> Result<FoundServers, ImportError> {
+        let mut drafts = Drafts::new(self.taken_ids);
+        self.add_file(&mut drafts, client, file, project)?;
+        Ok(drafts.finish())
+    }
+
+    /// Returns the servers in the files of these clients, globally and in these projects.
+    pub fn find_servers(&self, clients: &'static [Client], projects: &[PathBuf]) -> FoundServers {
+        let mut drafts = Drafts::new(self.taken_ids);
+        let mut unreadable = Vec::new();
+        for client in clients {
+            let global = client
+                .files(self.machine)
+                .into_iter()
+                .map(|file| (file, None));
+            let own = projects.iter().filter_map(|project| {
+                Some((client.project_file(project)?, Some(project.as_path())))
+            });
+            for (file, project) in global.chain(own).filter(|(file, _)| file.path.exists()) {
+                if let Err(error) = self.add_file(&mut drafts, client, &file.path, project) {
+                    unreadable.push(UnreadableFile {
+                        file: file.path,
+                        error,
+                    });
+                }
+            }
+        }
+        FoundServers {
+            unreadable,
+            ..drafts.finish()
+        }
+    }
+
+    /// Returns the spec of the entry with this name in a client's file: what the client would start,
+    /// or the URL to which it would connect. Entries that lead to Drawbridge are not skipped.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or does not parse, or if the entry is missing or is
+    /// no server.
+    pub fn read_entry(
+        &self,
+        client: &Client,
+        file: &Path,
+        project: Option<&Path>,
+        name: &str,
+    ) -> Result<ServerSpec, ReadEntryError> {
+        let text = decode(&fs::read(file).map_err(ImportError::from)?)?.text;
+        let document = text::read_as(client.format, &text)?;
+        let surroundings = Surroundings {
+            importer: *self,
+            file: Some((client, file)),
+            project,
+        };
+        let mut entries = document.entries.into_iter();
+        let mut raw = entries
+            .find(|entry| entry.name == name && entry.project.is_none())
+            .ok_or_else(|| ReadEntryError::Missing(name.to_owned()))?;
+        Ok(entry::read(&mut raw, surroundings, &document.inputs).spec?)
+    }
+
+    fn add_file(
+        &self,
+        drafts: &mut Drafts,
+        client: &'a Client,
+        file: &'a Path,
+        project: Option<&'a Path>,
+    ) -> Result<(), ImportError> {
+        let document = text::read_as(client.format, &decode(&fs::read(file)?)?.text)?;
+        drafts.add(
+            document,
+            Surroundings {
+                importer: *self,
+                file: Some((client, file)),
+                project,
+            },
+        );
+        Ok(())
+    }
+
+    /// Returns whether an entry connects the client to Drawbridge: to its endpoint, or by our bridge.
+    fn is_own(&self, name: &str, entry: &Value) -> bool {
+        let connection = Connection {
+            command: String::new(),
+            url: self.endpoint_url.to_owned(),
+            client: String::new(),
+            data_dir: None,
+            transport: Transport::Bridge,
+        };
+        connection.is_reached_by(entry) || (name == SERVER_NAME && connection::is_ours(entry))
+    }
+}
+
+impl FoundServer {
+    /// Moves the literal secrets out of the spec, and leaves references to the keyring. Returns the
+    /// names and values to store there. Secrets in arguments and URLs stay.
+    pub fn move_secrets(&mut self) -> Vec<(String, String)> {
+        let Ok(spec) = &mut self.spec else {
+            return Vec::new();
+        };
+        let mut moved = Vec::new();
+        self.secrets.retain(|secret| {
+            let value = match &secret.place {
+                Place::Env(name) => spec.env.get_mut(name),
+                Place::Header(name) => spec.headers.get_mut(name),
+                Place::ClientSecret => spec
+                    .oauth
+                    .as_mut()
+                    .and_then(|client| client.client_secret.as_mut()),
+                Place::Command | Place::Arg(_) | Place::Cwd | Place::Url => None,
+            };
+            let (Some(value), Some(name)) = (value, &secret.secret_name) else {
+                return true;
+            };
+            moved.push((name.clone(), mem::replace(value, finish::reference(name))));
+            false
+        });
+        moved
+    }
+
+    /// Puts a value that the person gave in the place of `${input:ID}`, in the command, the arguments,
+    /// the folder and the URL. The keyring has the value for all other places.
+    pub fn fill_input(&mut self, id: &str, value: &str) {
+        let Ok(spec) = &mut self.spec else { return };
+        let marker = variables::marker(id);
+        for text in entry::plain_values(spec) {
+            *text = text.replace(&marker, value);
+        }
+    }
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Drawbridge => "This entry connects the client to Drawbridge.",
+            Self::BuiltIn => "This entry is a part of the client, not a server to import.",
+        })
+    }
+}
+
+/// Returns a text without its byte order mark, and with `\n` as line ends.
+fn decode(bytes: &[u8]) -> Result<Source, ImportError> {
+    if bytes.len() > MAX_TEXT {
+        return Err(ImportError::TooLarge);
+    }
+    Source::decode(bytes).ok_or(ImportError::NotText)
+}
+
+fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::Jsonc => "JSON",
+        Format::Toml => "TOML",
+        Format::Yaml => "YAML",
+    }
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! Merges equal servers, and gives each of the others a name of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drawbridge_model::{
+    names,
+    spec::{ServerSpec, TransportKind},
+};
+
+use super::{
+    Document, FoundAt, FoundServers, RawEntry, SkipReason, SkippedEntry, Surroundings,
+    entry::{self, Draft},
+    finish, naming,
+};
+
+/// The servers that were read so far.
+pub(super) struct Drafts<'a> {
+    taken_ids: &'a BTreeSet<String>,
+    named: Vec<NamedDraft>,
+    skipped: Vec<SkippedEntry>,
+    /// The index of each valid server, by its contents.
+    by_contents: BTreeMap<String, usize>,
+}
+
+struct NamedDraft {
+    name: String,
+    draft: Draft,
+    found_at: Vec<FoundAt>,
+}
+
+impl<'a> Drafts<'a> {
+    pub(super) fn new(taken_ids: &'a BTreeSet<String>) -> Self {
+        Self {
+            taken_ids,
+            named: Vec::new(),
+            skipped: Vec::new(),
+            by_contents: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, document: Document, surroundings: Surroundings<'_>) {
+        for mut raw in document.entries {
+            let found_at = FoundAt {
+                client: surroundings.file.map(|(client, _)| client.id.to_owned()),
+                file: surroundings.file.map(|(_, file)| file.to_owned()),
+                keys: raw.keys.clone(),
+                line: raw.line,
+            };
+            if let Some(reason) = skip_reason(&raw, surroundings) {
+                self.skipped.push(SkippedEntry {
+                    name: raw.name,
+                    found_at,
+                    reason,
+                });
+                continue;
+            }
+            let project = raw.project.take();
+            let surroundings = Surroundings {
+                project: project.as_deref().or(surroundings.project),
+                ..surroundings
+            };
+            let draft = entry::read(&mut raw, surroundings, &document.inputs);
+            self.add_draft(raw.name, draft, found_at);
+        }
+    }
+
+    fn add_draft(&mut self, name: String, draft: Draft, found_at: FoundAt) {
+        if let Ok(spec) = &draft.spec {
+            let index = *self
+                .by_contents
+                .entry(contents(spec))
+                .or_insert(self.named.len());
+            if let Some(equal) = self.named.get_mut(index) {
+                equal.absorb(&name, draft, found_at);
+                return;
+            }
+        }
+        self.named.push(NamedDraft {
+            name,
+            draft,
+            found_at: vec![found_at],
+        });
+    }
+
+    pub(super) fn finish(self) -> FoundServers {
+        let mut ids = UniqueIds::new(self.taken_ids);
+        let servers = self.named.into_iter().map(|named| {
+            let (name, note) = ids.choose(named.name);
+            finish::finish(name, named.draft, named.found_at, note)
+        });
+        FoundServers {
+            servers: servers.collect(),
+            skipped: self.skipped,
+            unreadable: Vec::new(),
+        }
+    }
+}
+
+impl NamedDraft {
+    /// Adds what another entry says about the same server.
+    fn absorb(&mut self, name: &str, draft: Draft, found_at: FoundAt) {
+        if let (Ok(own), Ok(other)) = (&mut self.draft.spec, draft.spec) {
+            own.enabled |= other.enabled;
+            let (own, other) = (&mut own.timeouts, other.timeouts);
+            own.initialize_ms = own.initialize_ms.max(other.initialize_ms);
+            own.call_ms = own.call_ms.max(other.call_ms);
+            own.total_ms = own.total_ms.max(other.total_ms);
+        }
+        let mut notes = draft.notes;
+        if name != self.name {
+            notes.push(format!("The same server is also named '{name}'."));
+        }
+        notes.retain(|note| !self.draft.notes.contains(note));
+        self.draft.notes.extend(notes);
+        self.draft.inputs.extend(draft.inputs);
+        if !self.found_at.contains(&found_at) {
+            self.found_at.push(found_at);
+        }
+    }
+}
+
+fn skip_reason(raw: &RawEntry, surroundings: Surroundings<'_>) -> Option<SkipReason> {
+    if surroundings.importer.is_own(&raw.name, &raw.entry) {
+        return Some(SkipReason::Drawbridge);
+    }
+    let member = |name: &str| raw.entry.get(name).and_then(serde_json::Value::as_str);
+    let is_part = matches!(
+        member("type"),
+        Some("builtin" | "platform" | "frontend" | "inline_python")
+    );
+    let is_extension = member("source") == Some("extension") && raw.entry.get("command").is_none();
+    (is_part || is_extension).then_some(SkipReason::BuiltIn)
+}
+
+/// Returns a text that two specs have in common if they describe the same server for the same
+/// account.
+fn contents(spec: &ServerSpec) -> String {
+    let oauth = spec.oauth.as_ref();
+    let parts = (
+        (&spec.command, &spec.args, &spec.cwd, &spec.env),
+        spec.url.as_ref().map(|url| url.trim_end_matches('/')),
+        &spec.headers,
+        oauth.map(|client| (&client.client_id, &client.client_secret)),
+        spec.transport == Some(TransportKind::Sse),
+        &spec.allowed_tools,
+    );
+    serde_json::to_string(&parts).expect("texts can be written as JSON")
+}
+
+/// The ids that the names of servers result in.
+struct UniqueIds {
+    used: BTreeSet<String>,
+    /// The last number that was added to each name.
+    numbers: BTreeMap<String, usize>,
+}
+
+impl UniqueIds {
+    /// The longest part of a name to which a number is added. Longer ids would be cut.
+    const MAX_BASE: usize = 30;
+
+    fn new(taken: &BTreeSet<String>) -> Self {
+        Self {
+            used: taken.clone(),
+            numbers: BTreeMap::new(),
+        }
+    }
+
+    /// Returns a name that no other server has, and a note if it is not the wanted one.
+    fn choose(&mut self, wanted: String) -> (String, Option<String>) {
+        let wanted = match names::server_id_from_name(&wanted) {
+            Some(_) => wanted,
+            None => naming::FALLBACK.to_owned(),
+        };
+        if self.used.insert(id_of(&wanted)) {
+            return (wanted, None);
+        }
+        let base: String = wanted.chars().take(Self::MAX_BASE).collect();
+        let number = self.numbers.entry(id_of(&base)).or_insert(1);
+        let name = loop {
+            *number += 1;
+            let name = format!("{base}-{number}");
+            if self.used.insert(id_of(&name)) {
+                break name;
+            }
+        };
+        let note =
+            format!("Another server is named '{wanted}', so that this one is named '{name}'.");
+        (name, Some(note))
+    }
+}
+
+fn id_of(name: &str) -> String {
+    names::server_id_from_name(name)
+        .map(|id| id.as_str().to_owned())
+        .unwrap_or_default()
+}

@@ -1,0 +1,134 @@
+//! Finds the format of a text, and the entries in it.
+
+use super::{Document, ImportError, RawEntry, command_line, containers, limits};
+use crate::format::{Format, SyntaxError};
+
+/// Returns the entries of a pasted text.
+pub(super) fn read(text: &str) -> Result<Document, ImportError> {
+    let text = without_fence(text).trim_end();
+    let start = text.trim_start();
+    if start.is_empty() {
+        return Err(ImportError::Empty);
+    }
+    let first = first_line(text);
+    let document = if start.starts_with('"') {
+        read_members(text)?
+    } else if is_toml_header(first) {
+        read_as(Format::Toml, text)?
+    } else if ["{", "[", "//", "/*"]
+        .iter()
+        .any(|token| start.starts_with(token))
+    {
+        read_as(Format::Jsonc, text)?
+    } else if is_yaml_member(first) {
+        read_as(Format::Yaml, text)?
+    } else if let Some(document) = read_toml_members(first, text) {
+        document
+    } else {
+        return command_line::read(text);
+    };
+    if document.entries.is_empty() {
+        let format = if is_toml_header(first) {
+            Format::Toml
+        } else if is_yaml_member(first) {
+            Format::Yaml
+        } else {
+            Format::Jsonc
+        };
+        return Err(ImportError::NoServer(format));
+    }
+    Ok(document)
+}
+
+/// Returns the entries of a text in a known format.
+pub(super) fn read_as(format: Format, text: &str) -> Result<Document, ImportError> {
+    if format == Format::Yaml && !limits::is_within_limits(text) {
+        return Err(ImportError::TooComplex);
+    }
+    let root = format
+        .parse(text)
+        .map_err(|source| ImportError::Syntax { format, source })?;
+    Ok(containers::read(root))
+}
+
+/// Reads a part that was cut out of a JSON file: `"name": { … },`.
+fn read_members(text: &str) -> Result<Document, ImportError> {
+    let text = text.trim_end_matches(',');
+    let parsed = Format::Jsonc.parse(&format!("{{{text}\n}}"));
+    let root = parsed.map_err(|error| ImportError::Syntax {
+        format: Format::Jsonc,
+        source: SyntaxError {
+            // The brace in front of the text.
+            column: error.column - usize::from(error.line == 1 && error.column > 1),
+            ..error
+        },
+    })?;
+    Ok(containers::read(root))
+}
+
+/// Reads a part that was cut out of a TOML file: `command = "npx"` and further members.
+fn read_toml_members(first: &str, text: &str) -> Option<Document> {
+    let (key, _) = first.split_once('=')?;
+    let is_key = |c: char| c.is_ascii_alphanumeric() || "_-. \"".contains(c);
+    if !key.chars().all(is_key) {
+        return None;
+    }
+    read_as(Format::Toml, text)
+        .ok()
+        .filter(|document| !document.entries.is_empty())
+}
+
+/// Returns the text between the lines of a Markdown code block. The first line stays, but is empty, so
+/// that the positions of faults are right.
+fn without_fence(text: &str) -> &str {
+    let Some(rest) = text.trim_start().strip_prefix("```") else {
+        return text;
+    };
+    let inner = rest
+        .find('\n')
+        .map_or("", |newline| &rest[newline..])
+        .trim_end();
+    inner.strip_suffix("```").unwrap_or(inner)
+}
+
+/// Returns the first line that is not empty and no comment of TOML, YAML or a shell.
+fn first_line(text: &str) -> &str {
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with('#') && *line != "---")
+        .unwrap_or_default()
+}
+
+/// Returns whether a line is `[section]` or `[[section]]`, and not the beginning of a JSON list.
+fn is_toml_header(line: &str) -> bool {
+    let line = line.split('#').next().unwrap_or_default().trim_end();
+    let Some(inner) = line
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    else {
+        return false;
+    };
+    let key = inner
+        .strip_prefix('[')
+        .and_then(|inner| inner.strip_suffix(']'))
+        .unwrap_or(inner)
+        .trim();
+    let begins_as_key = |c: char| c.is_ascii_alphabetic() || c == '_';
+    key.starts_with(begins_as_key) && !key.contains(',')
+}
+
+/// Returns whether a line is `key:` or `key: value`, maybe in a list.
+fn is_yaml_member(line: &str) -> bool {
+    let line = line.trim_start_matches("- ").trim_start();
+    let Some((key, rest)) = line.split_once(':') else {
+        return false;
+    };
+    let is_key = |c: char| c.is_alphanumeric() || "_-.\"'".contains(c);
+    !key.is_empty() && key.chars().all(is_key) && (rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Returns the entries of a JSON text that a command line contains.
+pub(super) fn read_json(text: &str) -> Result<Vec<RawEntry>, SyntaxError> {
+    let root = Format::Jsonc.parse(text)?;
+    Ok(containers::read(root).entries)
+}

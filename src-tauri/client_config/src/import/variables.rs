@@ -1,0 +1,259 @@
+//! The variables in the values of an entry. Each client has its own notation: `${VAR}`, `${VAR:-x}`,
+//! `${env:VAR}`, `{env:VAR}`, `$VAR`, `${input:id}`, `${workspaceFolder}`. A variable without a value
+//! becomes `${input:ID}`, which stands for a value that the person has to give.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+use serde_json::Value;
+
+use super::Surroundings;
+use crate::{machine::Os, secrets};
+
+const OPEN_INPUT: &str = "${input:";
+
+/// The longest variable, in bytes with its braces.
+const MAX_VARIABLE: usize = 1_024;
+
+/// Returns the text that stands for an input.
+pub(super) fn marker(id: &str) -> String {
+    format!("{OPEN_INPUT}{id}}}")
+}
+
+/// Returns the ids of the inputs that a text contains.
+pub(super) fn input_ids(text: &str) -> impl Iterator<Item = &str> {
+    text.split(OPEN_INPUT)
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once('}')?.0))
+}
+
+/// Returns the text with another one in the place of all inputs.
+pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> String {
+    let mut replaced = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(OPEN_INPUT) {
+        let Some((id, behind)) = after.split_once('}') else {
+            break;
+        };
+        replaced.push_str(before);
+        replaced.push_str(&replace(id));
+        rest = behind;
+    }
+    replaced + rest
+}
+
+/// An input as VS Code defines it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InputDefinition {
+    pub(super) id: String,
+    pub(super) description: String,
+    pub(super) choices: Vec<String>,
+    pub(super) is_secret: bool,
+    default: String,
+}
+
+impl InputDefinition {
+    pub(super) fn read(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+        let options = value.get("options").and_then(Value::as_array);
+        let choice = |option: &Value| {
+            let value = option.get("value").unwrap_or(option);
+            value.as_str().map(str::to_owned)
+        };
+        Some(Self {
+            id: value.get("id")?.as_str()?.replace('}', ""),
+            description: text("description").to_owned(),
+            choices: options.into_iter().flatten().filter_map(choice).collect(),
+            is_secret: value
+                .get("password")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
+            default: text("default").to_owned(),
+        })
+    }
+}
+
+/// The variables of one entry.
+pub(super) struct Variables<'a> {
+    surroundings: Surroundings<'a>,
+    defined: &'a [InputDefinition],
+    /// The names in the entry's own `env`.
+    own: BTreeSet<String>,
+    /// The inputs that were needed, by id.
+    pub(super) needed: BTreeMap<String, InputDefinition>,
+}
+
+impl<'a> Variables<'a> {
+    pub(super) fn new(
+        surroundings: Surroundings<'a>,
+        defined: &'a [InputDefinition],
+        own: BTreeSet<String>,
+    ) -> Self {
+        Self {
+            surroundings,
+            defined,
+            own,
+            needed: BTreeMap::new(),
+        }
+    }
+
+    /// Expands an argument, the command, the folder or the URL. Programs such as `mcp-remote` expand
+    /// `${NAME}` themselves if the entry sets the variable.
+    pub(super) fn expand_plain(&mut self, text: &str) -> String {
+        self.expand_braces(text, |own, name| own.contains(name))
+    }
+
+    /// Expands the value of a variable or header. A placeholder in a pasted text, such as
+    /// `<YOUR_TOKEN>`, becomes an input, too.
+    pub(super) fn expand_value(&mut self, name: &str, text: &str) -> String {
+        let (scheme, credentials) = secrets::split_scheme(text);
+        if self.surroundings.file.is_none() && secrets::is_placeholder(name, credentials) {
+            let description = format!("The text has '{credentials}' here.");
+            return scheme.to_owned() + &self.need(name, &description, true);
+        }
+        let is_name = |name: &str| {
+            let mut chars = name.chars();
+            chars
+                .next()
+                .is_some_and(|c| c.is_ascii_uppercase() || c == '_')
+                && chars.all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+        };
+        match credentials.strip_prefix('$') {
+            Some(variable) if is_name(variable) => {
+                scheme.to_owned() + &self.variable(variable, None)
+            }
+            _ => self.expand_braces(text, |_, _| false),
+        }
+    }
+
+    fn expand_braces(
+        &mut self,
+        text: &str,
+        is_kept: impl Fn(&BTreeSet<String>, &str) -> bool,
+    ) -> String {
+        let mut expanded = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find('{') {
+            let (before, after) = rest.split_at(start);
+            let has_dollar = before.ends_with('$');
+            let window = &after[1..after.floor_char_boundary(MAX_VARIABLE)];
+            let inner = window.split_once('}').map_or("", |(inner, _)| inner);
+            let value = if inner.is_empty() || (has_dollar && is_kept(&self.own, inner)) {
+                None
+            } else if has_dollar {
+                self.resolve(inner)
+            } else {
+                self.resolve_opencode(inner)
+            };
+            match value {
+                Some(value) => {
+                    expanded.push_str(before.strip_suffix('$').unwrap_or(before));
+                    expanded.push_str(&value);
+                    rest = &after[inner.len() + 2..];
+                }
+                None => {
+                    expanded.push_str(before);
+                    expanded.push('{');
+                    rest = &after[1..];
+                }
+            }
+        }
+        expanded + rest
+    }
+
+    /// Returns the value of `${…}`, or nothing if the text is to stay.
+    fn resolve(&mut self, inner: &str) -> Option<String> {
+        if inner.starts_with("keyring:") {
+            return None;
+        }
+        if let Some(id) = inner.strip_prefix("input:") {
+            return Some(self.input(id));
+        }
+        let machine = self.surroundings.importer.machine;
+        let project = self.surroundings.project;
+        Some(match inner {
+            "userHome" | "HOME" => machine.home.to_string_lossy().into_owned(),
+            "pathSeparator" | "/" => if machine.os == Os::Windows { "\\" } else { "/" }.to_owned(),
+            _ => {
+                let name = inner.strip_prefix("env:").unwrap_or(inner);
+                let (name, default) = match name.split_once(":-") {
+                    Some((name, default)) => (name, Some(default)),
+                    None => (name, None),
+                };
+                let folder = project.filter(|_| is_project_folder(name));
+                match (folder, name) {
+                    (Some(folder), _) => folder.to_string_lossy().into_owned(),
+                    (None, "workspaceFolderBasename") if project.is_some() => project
+                        .and_then(Path::file_name)
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned(),
+                    (None, _) => self.variable(name, default),
+                }
+            }
+        })
+    }
+
+    /// Returns the value of `{env:VAR}` or `{file:path}`, as opencode writes them.
+    fn resolve_opencode(&mut self, inner: &str) -> Option<String> {
+        if let Some(name) = inner.strip_prefix("env:") {
+            return Some(self.variable(name, None));
+        }
+        let file = inner.strip_prefix("file:")?;
+        let description = format!("The contents of the file {file}.");
+        Some(self.need(inner, &description, true))
+    }
+
+    fn variable(&mut self, name: &str, default: Option<&str>) -> String {
+        // A stranger may have written a pasted text, and would get what the variable has.
+        let set = self
+            .surroundings
+            .file
+            .and_then(|_| self.surroundings.importer.machine.variable(name));
+        if let Some(value) = set.or(default) {
+            return value.to_owned();
+        }
+        let description = if is_project_folder(name) {
+            "The folder of your project.".to_owned()
+        } else if self.surroundings.file.is_some() {
+            format!("The value of the variable {name}, which is not set.")
+        } else {
+            format!("The value of the variable {name}.")
+        };
+        self.need(name, &description, secrets::is_secret_name(name))
+    }
+
+    fn input(&mut self, id: &str) -> String {
+        let Some(definition) = self.defined.iter().find(|input| input.id == id) else {
+            return self.need(id, "", true);
+        };
+        if !definition.is_secret && !definition.default.is_empty() {
+            return definition.default.clone();
+        }
+        self.needed.insert(id.to_owned(), definition.clone());
+        marker(id)
+    }
+
+    /// Returns the marker of an input that the text does not define.
+    pub(super) fn need(&mut self, id: &str, description: &str, is_secret: bool) -> String {
+        let id = id.replace(['{', '}'], "");
+        let text = marker(&id);
+        self.needed
+            .entry(id.clone())
+            .or_insert_with(|| InputDefinition {
+                id,
+                description: description.to_owned(),
+                choices: Vec::new(),
+                is_secret,
+                default: String::new(),
+            });
+        text
+    }
+}
+
+fn is_project_folder(name: &str) -> bool {
+    let name = name.split(':').next().unwrap_or(name);
+    ["workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR"].contains(&name)
+}

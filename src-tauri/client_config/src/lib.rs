@@ -1,0 +1,33 @@
+//! Reads and writes the configuration files of AI clients.
+
+mod client;
+mod clients;
+mod connection;
+mod diff;
+mod edit;
+mod file;
+mod format;
+mod import;
+mod kill_point;
+mod machine;
+mod plan;
+mod secrets;
+mod state;
+
+pub use client::{AskOnce, Client, ConfigFile, LinkForm, SERVER_NAME, Scope};
+pub use clients::{CLIENTS, find_client};
+pub use connection::{Connection, Transport};
+pub use edit::{Container, Entry};
+pub use file::FileError;
+pub use format::{EditError, Format, SyntaxError};
+pub use import::{
+    AddError, EntryError, FoundAt, FoundServer, FoundServers, ImportError, Importer, LiteralSecret,
+    Place, ReadEntryError, RequiredInput, SkipReason, SkippedEntry, UnreadableFile,
+};
+pub use machine::{Machine, Os, variable_names};
+pub use plan::{
+    BackupError, Backups, ChangedFile, FileDiff, Plan, PlanError, Receipt, UndoError, UndoOutcome,
+    UndoneFile,
+};
+pub use secrets::is_likely_secret;
+pub use state::FileState;

@@ -1,0 +1,230 @@
+//! Recognizes literal secrets, by the name of their variable and by their shape.
+
+/// Parts of a name that suggest a secret. The short ones have to be a whole part of the name.
+const NAMES: [&str; 8] = [
+    "TOKEN",
+    "KEY",
+    "SECRET",
+    "PASS",
+    "AUTH",
+    "CREDENTIAL",
+    "COOKIE",
+    "PAT",
+];
+
+/// The beginnings of tokens that services issue.
+const PREFIXES: &[&str] = &[
+    "AIza",
+    "AKIA",
+    "ASIA",
+    "SG.",
+    "dop_v1_",
+    "figd_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "gsk_",
+    "hf_",
+    "lin_api_",
+    "npm_",
+    "ntn_",
+    "pypi-",
+    "rk_live_",
+    "secret_",
+    "shpat_",
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "tvly-",
+    "xapp-",
+    "xoxb-",
+    "xoxp-",
+    "ya29.",
+];
+
+/// Words that contain one of the [`NAMES`], and mean something else.
+const OTHER_WORDS: [&str; 9] = [
+    "AUTHOR",
+    "AUTHORITY",
+    "AUTHORS",
+    "BYPASS",
+    "COMPASS",
+    "PASSIVE",
+    "PASSTHROUGH",
+    "TOKENIZER",
+    "TOKENIZERS",
+];
+
+/// Returns whether the name of a variable, header, option or member suggests a secret.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    split_name(name).any(|part| {
+        let is_other = OTHER_WORDS.contains(&part.as_str());
+        !is_other
+            && NAMES
+                .iter()
+                .any(|word| part == *word || (word.len() > 3 && part.contains(word)))
+    })
+}
+
+/// Returns whether the value of a variable or header is likely to be a secret: because of its name, or
+/// of its shape.
+pub fn is_likely_secret(name: &str, value: &str) -> bool {
+    let by_name = is_secret_name(name) && is_literal(value) && !is_ordinary(value);
+    by_name || looks_like_secret(value)
+}
+
+/// Returns whether a value is a switch, or the path of a file, which may contain the secret.
+fn is_ordinary(value: &str) -> bool {
+    let value = value.trim();
+    let is_switch = ["true", "false", "yes", "no", "on", "off"].contains(&value);
+    let is_path = ["/", "~/", "./", "../"]
+        .iter()
+        .any(|start| value.starts_with(start))
+        || value.get(1..3) == Some(":\\");
+    is_switch || (is_path && !value.contains(['+', '=']))
+}
+
+/// Splits `Bearer TOKEN` in two. The first part is empty if a value has no such word.
+pub(crate) fn split_scheme(value: &str) -> (&str, &str) {
+    let schemes = ["bearer ", "basic ", "token "];
+    let length = schemes
+        .iter()
+        .find(|scheme| {
+            value
+                .get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        })
+        .map_or(0, |scheme| scheme.len());
+    value.split_at(length)
+}
+
+/// Returns whether a value stands for one that the reader of a README has to fill in, such as
+/// `<YOUR_TOKEN>` or `xxx`.
+pub(crate) fn is_placeholder(name: &str, value: &str) -> bool {
+    let value = value.trim();
+    let is_bracketed = |open: char, close: char| {
+        value
+            .strip_prefix(open)
+            .and_then(|rest| rest.strip_suffix(close))
+            .is_some_and(|inner| {
+                !inner.is_empty()
+                    && inner
+                        .chars()
+                        .all(|c| c.is_alphanumeric() || " _-.'".contains(c))
+            })
+    };
+    if is_bracketed('<', '>') {
+        return true;
+    }
+    let lower = value.to_ascii_lowercase();
+    let is_filler = value.len() >= 3 && value.chars().all(|c| "xX*.…".contains(c));
+    let starts = [
+        "your_", "your-", "your ", "my_api", "my-api", "replace", "insert", "enter ", "put_your",
+        "put-your",
+    ];
+    let ends = ["_here", "-here", " here"];
+    let is_request = lower.starts_with("your")
+        && lower[4..].chars().next().is_some_and(char::is_alphabetic)
+        || starts.iter().any(|start| lower.starts_with(start))
+        || ends.iter().any(|end| lower.ends_with(end))
+        || lower == "changeme";
+    is_secret_name(name)
+        && (is_filler || is_request || is_bracketed('[', ']') || is_bracketed('{', '}'))
+}
+
+/// Returns the parts of `API_KEY`, `api-key` and `apiKey` in upper case.
+fn split_name(name: &str) -> impl Iterator<Item = String> {
+    let mut parts = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        let starts_part = c.is_uppercase() && after_lower;
+        if !c.is_alphanumeric() || starts_part {
+            parts.push(String::new());
+        }
+        if c.is_alphanumeric() {
+            let part = parts.last_mut().expect("there is at least one part");
+            part.extend(c.to_uppercase());
+        }
+        after_lower = c.is_lowercase();
+    }
+    parts.into_iter().filter(|part| !part.is_empty())
+}
+
+/// Returns whether a value is a reference that a program replaces, or empty.
+pub(crate) fn is_literal(value: &str) -> bool {
+    !value.is_empty() && !value.contains("${") && !value.contains("{env:")
+}
+
+/// Returns whether a text looks like a secret: a token of a known service, a JSON Web Token, a header
+/// with credentials, a URL with a password, or a long random text.
+pub(crate) fn looks_like_secret(value: &str) -> bool {
+    let value = value.trim();
+    if !is_literal(value) {
+        return false;
+    }
+    if let Some((scheme, rest)) = value.split_once(' ') {
+        let is_scheme =
+            ["bearer", "basic", "token"].contains(&scheme.to_ascii_lowercase().as_str());
+        return is_scheme && rest.len() >= 8 && !rest.contains(' ');
+    }
+    let has_prefix = PREFIXES
+        .iter()
+        .any(|prefix| value.starts_with(prefix) && value.len() >= prefix.len() + 12);
+    let is_web_token = value.starts_with("eyJ") && value.matches('.').count() == 2;
+    has_prefix || is_web_token || is_secret_url(value) || is_random(value)
+}
+
+/// Returns whether a URL has a password, or a parameter that is likely to be a secret.
+fn is_secret_url(value: &str) -> bool {
+    let Ok(url) = url::Url::parse(value) else {
+        return false;
+    };
+    url.has_host()
+        && (url.password().is_some_and(is_literal)
+            || url
+                .query_pairs()
+                .any(|(name, value)| is_secret_name(&name) && is_literal(&value)))
+}
+
+/// Returns whether a text is hexadecimal or Base64 of at least 128 bits, as far as one can see.
+fn is_random(value: &str) -> bool {
+    let count = |test: fn(&char) -> bool| value.chars().filter(test).count();
+    let digits = count(char::is_ascii_digit);
+    let is_hex = value.len() >= 32
+        && value.chars().all(|c| c.is_ascii_hexdigit())
+        && digits >= 4
+        && digits < value.len();
+    let is_base64 = value.len() >= 36
+        && value
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+=_-".contains(c))
+        && digits >= 3
+        && count(char::is_ascii_uppercase) >= 3
+        && count(char::is_ascii_lowercase) >= 3;
+    is_hex || is_base64
+}
+
+/// Returns whether an argument contains a secret: by its shape, as in `--api-key=…` and `KEY=…`, as
+/// a header, or because `previous` is an option for one.
+pub(crate) fn is_secret_argument(argument: &str, previous: Option<&str>) -> bool {
+    let follows_option = previous.is_some_and(|option| {
+        option.starts_with('-') && !option.contains('=') && is_secret_name(option)
+    });
+    if follows_option && !argument.starts_with('-') {
+        return is_literal(argument);
+    }
+    let has_value = |separator: char| {
+        argument.split_once(separator).is_some_and(|(name, value)| {
+            !name.contains(['/', ' '])
+                && is_literal(value.trim())
+                && (is_secret_name(name) || looks_like_secret(value))
+        })
+    };
+    looks_like_secret(argument) || has_value('=') || (has_value(':') && !argument.contains("://"))
+}
+
+#[cfg(test)]
+mod tests;

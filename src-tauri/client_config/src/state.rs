@@ -1,0 +1,164 @@
+//! Whether a client is connected, and how its entry differs from the one that Drawbridge writes.
+
+use drawbridge_model::digest;
+use serde_json::Value;
+
+use crate::{
+    Client, SERVER_NAME,
+    client::{AskOnce, ConfigFile},
+    connection::{Connection, is_ours},
+    diff::show_member,
+    edit::Container,
+    file,
+    format::Source,
+};
+
+/// The state of one configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileState {
+    /// There is no file, or it has no entry of Drawbridge.
+    NotConnected,
+    /// The entry with this name reaches Drawbridge as it should.
+    Connected { entry: String },
+    /// The entry with this name is not as Drawbridge writes it.
+    Drifted {
+        entry: String,
+        /// For people, one for each member.
+        differences: Vec<String>,
+    },
+    /// The file cannot be read, for this reason.
+    Broken { reason: String },
+}
+
+/// An entry of Drawbridge in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct OwnEntry {
+    pub(crate) name: String,
+    pub(crate) value: Value,
+}
+
+impl Client {
+    /// Returns the state of one of the client's files. With `ask_once`, an entry that does not leave
+    /// the asking to Drawbridge has drifted.
+    pub fn inspect(
+        &self,
+        config: &ConfigFile,
+        connection: &Connection,
+        ask_once: Option<&AskOnce>,
+    ) -> FileState {
+        let broken = |reason: String| FileState::Broken { reason };
+        if let Some(other) = &config.conflict {
+            return broken(format!(
+                "{} exists too, and the client reads only one of them",
+                other.display()
+            ));
+        }
+        let bytes = match file::read(&config.path) {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(error) => return broken(error.to_string()),
+        };
+        let Some(source) = Source::decode(&bytes) else {
+            return broken("the file is not text in UTF-8".to_owned());
+        };
+        let root = match self.format.parse(&source.text) {
+            Ok(root) => root,
+            Err(error) => return broken(error.to_string()),
+        };
+        let own = match find_own_entry(&root, &self.container(), connection) {
+            Ok(Some(own)) => own,
+            Ok(None) => return FileState::NotConnected,
+            Err(()) => {
+                return broken(format!(
+                    "it has a server named '{SERVER_NAME}' that is not Drawbridge"
+                ));
+            }
+        };
+        let differences = self.differences(&own.value, connection, ask_once);
+        if differences.is_empty() {
+            FileState::Connected { entry: own.name }
+        } else {
+            FileState::Drifted {
+                entry: own.name,
+                differences,
+            }
+        }
+    }
+
+    /// Returns the SHA-256 of Drawbridge's entry in a file, in hex, or nothing if there is none.
+    pub fn own_entry_digest(&self, config: &ConfigFile, connection: &Connection) -> Option<String> {
+        let source = Source::decode(&file::read(&config.path).ok()??)?;
+        let root = self.format.parse(&source.text).ok()?;
+        let own = find_own_entry(&root, &self.container(), connection).ok()??;
+        Some(digest::sha256(own.value.to_string().as_bytes()))
+    }
+
+    /// Returns how an entry differs from the one that Drawbridge writes. Further members are the
+    /// person's own.
+    fn differences(
+        &self,
+        value: &Value,
+        connection: &Connection,
+        ask_once: Option<&AskOnce>,
+    ) -> Vec<String> {
+        let mut differences = Vec::new();
+        if value.get("disabled") == Some(&Value::Bool(true))
+            || value.get("enabled") == Some(&Value::Bool(false))
+        {
+            differences.push("it is disabled".to_owned());
+        }
+        let Some(wanted) = self.entry(connection, ask_once) else {
+            return differences;
+        };
+        for (name, wanted) in &wanted.0 {
+            if name == "name" || name == "enabled" {
+                continue;
+            }
+            match value.get(name) {
+                Some(found) if found == wanted => {}
+                Some(found) => differences.push(format!(
+                    "'{name}' is {}, not {}",
+                    show_member(name, found),
+                    show_member(name, wanted)
+                )),
+                None if is_empty(wanted) => {}
+                None => differences.push(format!("'{name}' is missing")),
+            }
+        }
+        differences
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Returns the entry of Drawbridge in a file: the one that reaches this endpoint, or else the one
+/// with our name. Fails if our name belongs to a server that is not Drawbridge.
+pub(crate) fn find_own_entry(
+    root: &Value,
+    container: &Container,
+    connection: &Connection,
+) -> Result<Option<OwnEntry>, ()> {
+    let entries = container.entries(root);
+    let own = |(name, value): &(String, &Value)| OwnEntry {
+        name: name.clone(),
+        value: (*value).clone(),
+    };
+    let reaches = |(_, value): &&(String, &Value)| connection.is_reached_by(value);
+    let has_our_name = |(name, _): &&(String, &Value)| name == SERVER_NAME;
+    // Ours by name first: a person may have further entries of the bridge, for other clients.
+    if let Some(named) = entries.iter().find(has_our_name) {
+        if connection.is_reached_by(named.1) || is_ours(named.1) {
+            return Ok(Some(own(named)));
+        }
+        return match entries.iter().find(reaches) {
+            Some(other) => Ok(Some(own(other))),
+            None => Err(()),
+        };
+    }
+    Ok(entries.iter().find(reaches).map(own))
+}
