@@ -25,8 +25,8 @@ pub struct Args {
     /// Start in the tray, without a window
     #[arg(long)]
     pub hidden: bool,
-    /// Leave the configuration files of clients unchanged (this version never writes them)
-    #[arg(long, hide = true)]
+    /// Do not update or restore Drawbridge's entries in the files of clients
+    #[arg(long)]
     pub skip_config_gen: bool,
     /// The URL of a hub to show instead of starting one
     #[arg(long = "hub-url", value_name = "URL", env = "MCP_HUB_URL", hide = true)]

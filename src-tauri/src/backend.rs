@@ -62,6 +62,7 @@ impl Backend {
         let options = ServeOptions {
             host: args.host,
             port: args.port,
+            keeps_client_files: !args.skip_config_gen,
         };
         let endpoint = match drawbridge_endpoint::serve(Arc::clone(&hub), options).await {
             Ok(running) => Some(running),

@@ -142,6 +142,7 @@ impl<S: Shell> Controller<S> {
             Event::SignInChanged { .. }
             | Event::CallChanged { .. }
             | Event::ClientsChanged
+            | Event::ClientFilesChanged
             | Event::PolicyChanged
             | Event::ProfilesChanged
             | Event::SessionChanged { .. }

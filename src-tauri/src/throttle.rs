@@ -40,6 +40,7 @@ impl Throttle {
             | Event::SignInChanged { .. }
             | Event::CallChanged { .. }
             | Event::ClientsChanged
+            | Event::ClientFilesChanged
             | Event::PolicyChanged
             | Event::ProfilesChanged
             | Event::SessionChanged { .. }

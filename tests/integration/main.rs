@@ -7,6 +7,7 @@ mod audit;
 mod bridge;
 mod cache;
 mod catalog;
+mod client_files;
 mod concurrency;
 mod decisions;
 mod endpoint_access;

@@ -42,12 +42,23 @@ impl Bridge {
         Self::start(home, command)
     }
 
+    /// Starts the command line that a client's file has, and opens a session.
+    #[track_caller]
+    pub fn open_entry(home: &Home, command_line: &[String]) -> Self {
+        let mut command = home.command(&command_line[0]);
+        command.args(&command_line[1..]);
+        Self::start_command(home, command)
+    }
+
     #[track_caller]
     fn start(home: &Home, mut command: Command) -> Self {
-        command
-            .arg("--data-dir")
-            .arg(home.data_dir())
-            .stdin(Stdio::piped());
+        command.arg("--data-dir").arg(home.data_dir());
+        Self::start_command(home, command)
+    }
+
+    #[track_caller]
+    fn start_command(home: &Home, mut command: Command) -> Self {
+        command.stdin(Stdio::piped());
         let mut process = Process::start(home, "stdio", &mut command);
         let stdin = process.take_stdin();
         let mut bridge = Self {

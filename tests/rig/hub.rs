@@ -69,7 +69,7 @@ impl<'a> Hub<'a> {
         let mut command = home.command(command_line[0]);
         command.args(&command_line[1..]);
         command
-            .args(["serve", "--port", "0", "--skip-config-gen", "--data-dir"])
+            .args(["serve", "--port", "0", "--data-dir"])
             .arg(home.data_dir());
         command
             .env("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN)

@@ -5,9 +5,10 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     cmd::{
-        approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, desktop, drawbridge,
-        logs::Logs, open::Open, policy::Policy, profiles::Profiles, secrets::Secrets, serve::Serve,
-        servers::Servers, settings::Settings, stdio::Stdio, tools::Tools,
+        approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, config::Config,
+        desktop, drawbridge, import::Import, logs::Logs, open::Open, policy::Policy,
+        profiles::Profiles, secrets::Secrets, serve::Serve, servers::Servers, settings::Settings,
+        stdio::Stdio, tools::Tools,
     },
     context::{Common, Context},
     exit::Failure,
@@ -37,6 +38,11 @@ pub(crate) enum Command {
     /// Manage clients, their tokens and profiles
     #[command(subcommand)]
     Clients(Clients),
+    /// Connect clients: change, test and restore their configuration files
+    #[command(subcommand)]
+    Config(Config),
+    /// Move servers from the files of clients into Drawbridge
+    Import(Import),
     /// Manage the policy: which calls are allowed, denied or asked about
     #[command(subcommand)]
     Policy(Policy),
@@ -81,6 +87,8 @@ impl Args {
             Some(Command::Stdio(stdio)) => stdio.run(context).await,
             Some(Command::Servers(servers)) => servers.run(context).await,
             Some(Command::Clients(clients)) => clients.run(context).await,
+            Some(Command::Config(config)) => config.run(context).await,
+            Some(Command::Import(import)) => import.run(context).await,
             Some(Command::Pause) => drawbridge::pause(context).await,
             Some(Command::Resume) => drawbridge::resume(context).await,
             Some(Command::Policy(policy)) => policy.run(context).await,

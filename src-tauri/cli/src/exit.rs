@@ -80,6 +80,20 @@ pub(crate) enum Failure {
     NotAccepted { server: ServerId },
     #[error("the call failed; see the text above")]
     ToolFailed,
+    #[error(
+        "this command asks at a terminal, and there is none; to go ahead without a question, add `--yes`"
+    )]
+    NoTerminal,
+    #[error("nothing was changed")]
+    Declined,
+    #[error("the client cannot connect; see the text above")]
+    TestFailed,
+    #[error("not every file was restored; see the text above")]
+    NotUndone,
+    #[error("no server named '{name}' was found; `drawbridge import --dry-run` lists them")]
+    NoSuchServer { name: String },
+    #[error("'{input}' is not of the form SERVER.ID=VALUE")]
+    BadInput { input: String },
 }
 
 impl From<io::Error> for Failure {

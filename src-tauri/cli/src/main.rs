@@ -3,6 +3,7 @@
 
 mod args;
 mod cmd;
+mod confirm;
 mod context;
 mod exit;
 mod output;

@@ -2,6 +2,7 @@
 
 pub(crate) mod approvals;
 pub(crate) mod calls;
+pub(crate) mod config;
 pub(crate) mod events;
 pub(crate) mod health;
 pub(crate) mod login;

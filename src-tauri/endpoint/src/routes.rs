@@ -7,6 +7,7 @@
 //! | `/sse`, `/sse/` | GET | client | the stream of the older HTTP+SSE transport |
 //! | `/messages`, `/messages/` | POST | client | the client's messages over that transport |
 //! | `/health` | GET | anyone | the hub's health; 503 if down |
+//! | `/config/client/{type}` | GET | anyone | the configuration for a client, without a secret (`?format=raw` to download) |
 //! | `/api/login` | POST | anyone | exchanges a one-time code for a browser's cookie |
 //! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, with parameters and answer in JSON |
 //! | `/api/events` | GET | administrator | the hub's events, as server-sent events |
@@ -38,7 +39,7 @@ use axum::{
 
 use crate::{
     auth, error_response, mcp,
-    rest::{approvals, calls, events, health, login, servers, tools, ui, verbs},
+    rest::{approvals, calls, config, events, health, login, servers, tools, ui, verbs},
     state::ListenerState,
 };
 
@@ -86,6 +87,7 @@ pub(crate) fn routes() -> Vec<Route> {
         route("/messages", Role::Client, post(mcp::legacy_sse::post)),
         route("/messages/", Role::Client, post(mcp::legacy_sse::post)),
         route("/health", Role::Anyone, get(health::show)),
+        route("/config/client/{type}", Role::Anyone, get(config::show)),
         route(
             "/api/login",
             Role::Anyone,

@@ -28,6 +28,9 @@ pub struct ServeOptions {
     /// The port until the settings change it, or 0 for any free port. Without it, the port of the
     /// settings.
     pub port: Option<u16>,
+    /// Whether to update the entries of Drawbridge in clients' files, and to restore those that a
+    /// person wants restored.
+    pub keeps_client_files: bool,
 }
 
 impl Default for ServeOptions {
@@ -35,6 +38,7 @@ impl Default for ServeOptions {
         Self {
             host: Ipv4Addr::LOCALHOST.into(),
             port: None,
+            keeps_client_files: true,
         }
     }
 }
@@ -78,6 +82,7 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoi
         (Err(http), Some(local)) => Err(ServeError { http, local }),
         (bound, _) => {
             running.listeners.spawn(http.run(port, bound.ok()));
+            running.hub.keep_client_files(options.keeps_client_files);
             Ok(running)
         }
     }

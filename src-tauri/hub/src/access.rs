@@ -136,6 +136,22 @@ impl Access {
         self.browser_tokens.redeem_code(code)
     }
 
+    /// Checks that a client with a token can be added under this name.
+    ///
+    /// # Errors
+    /// Returns an error if the name is invalid or taken.
+    pub fn check_free(&self, name: &ClientName) -> Result<(), AccessError> {
+        check_name(name)?;
+        let is_taken = self
+            .lock()
+            .get(name)
+            .is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some());
+        if is_taken {
+            return Err(AccessError::NameTaken(name.clone()));
+        }
+        Ok(())
+    }
+
     /// Adds a client, and returns its token.
     ///
     /// # Errors
@@ -146,20 +162,13 @@ impl Access {
         name: &ClientName,
         token: Option<String>,
     ) -> Result<String, AccessError> {
-        check_name(name)?;
         let _one_at_a_time = self.write_lock.lock().await;
         let token = token.unwrap_or_else(|| format!("db_{}", random::token()));
         let chars = token.chars().count();
         if chars < MIN_TOKEN_CHARS {
             return Err(AccessError::ShortToken(chars));
         }
-        if self
-            .lock()
-            .get(name)
-            .is_some_and(|row| row.revoked_at.is_none() && row.token_hmac.is_some())
-        {
-            return Err(AccessError::NameTaken(name.clone()));
-        }
+        self.check_free(name)?;
         // A client's token must never administer, and belongs to one client only.
         if self.is_admin(&token) || self.find_client(&token).is_some_and(|owner| owner != *name) {
             return Err(AccessError::TokenTaken);

@@ -13,6 +13,7 @@ pub(crate) mod audited;
 mod bindings;
 pub mod calls;
 pub mod clients;
+pub mod config;
 pub mod drawbridge;
 pub mod health;
 pub mod logs;
@@ -97,6 +98,16 @@ verbs! {
     "clients.list" => clients::ListClients,
     "clients.add" => clients::AddClient,
     "clients.revoke" => clients::RevokeClient,
+    "config.list" => config::ListConfigs,
+    "config.show" => config::ShowConfig,
+    "config.preview" => config::PreviewConfig,
+    "config.apply" => config::ApplyConfig,
+    "config.undo" => config::UndoConfig,
+    "config.set_restores" => config::SetRestores,
+    "config.test" => config::TestConfig,
+    "config.find_servers" => config::import::FindServers,
+    "config.preview_import" => config::import::PreviewImport,
+    "config.import" => config::import::ImportServers,
     "drawbridge.show" => drawbridge::ShowDrawbridge,
     "drawbridge.pause" => drawbridge::PauseCalls,
     "drawbridge.resume" => drawbridge::ResumeCalls,

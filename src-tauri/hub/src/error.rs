@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     access::AccessError,
     catalog::{AcceptError, ProfileError, SyncError},
+    clients::configs::ConfigError,
     policy::{DecideError, PolicyError, QueueError, RuleError, VerdictError},
     registry::RegistryError,
 };
@@ -90,6 +91,25 @@ impl From<StoreError> for ApiError {
 impl From<JournalError> for ApiError {
     fn from(error: JournalError) -> Self {
         Self::unavailable(error.to_string())
+    }
+}
+
+impl From<ConfigError> for ApiError {
+    fn from(error: ConfigError) -> Self {
+        let code = match &error {
+            ConfigError::Plan(_) | ConfigError::AlreadyUndone(_) | ConfigError::NotManaged(_) => {
+                ErrorCode::Conflict
+            }
+            ConfigError::UnknownPreview
+            | ConfigError::UnknownChange(_)
+            | ConfigError::NothingToUndo(_)
+            | ConfigError::NoImport => ErrorCode::NotFound,
+            ConfigError::Key(_) | ConfigError::Backup(_) | ConfigError::Store(_) => {
+                ErrorCode::Unavailable
+            }
+            ConfigError::TaskFailed => ErrorCode::Internal,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The hub: one facade over the engine. Front ends use the verbs of [`crate::api`]; the endpoint
 //! also uses the methods of this file.
 
+mod client_files;
 pub mod methods;
 mod refusals;
 mod retention;
@@ -13,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_client_config::Connection;
 use drawbridge_jsonrpc::{
     json,
     rpc::{RpcError, RpcResult},
@@ -52,6 +54,7 @@ use url::Url;
 use crate::{
     access::{Access, AccessError},
     catalog::{Catalog, KindChange, KindChanges, Profiles},
+    clients::{self, configs::ClientConfigs},
     error::ApiError,
     pipeline::{ClientRequests, Pipeline},
     policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
@@ -81,6 +84,7 @@ pub struct Hub {
     pub(crate) queue: Queue,
     pub(crate) drawbridge: Drawbridge,
     pub(crate) gate: Gate,
+    pub(crate) client_configs: ClientConfigs,
     pipeline: Pipeline,
     router: Router,
     pending_inputs: PendingInputs,
@@ -100,7 +104,7 @@ pub struct Hub {
 struct Background {
     /// The watch over the spec files.
     _watch: Option<Watch>,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 /// The options with which to open a hub.
@@ -183,12 +187,20 @@ impl Hub {
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
         let queue = Queue::new(events.clone());
         let drawbridge = Drawbridge::new(settings.clone(), events.clone());
+        let client_configs = ClientConfigs::load(
+            store.clone(),
+            secrets.clone(),
+            events.clone(),
+            data_dir.client_backups_dir(),
+        )
+        .await?;
         let gate = Gate::new(
             rules.clone(),
             queue.clone(),
             drawbridge.clone(),
             store.clone(),
             settings.clone(),
+            client_configs.clone(),
             (events.clone(), logs.clone()),
         );
         let (session_events, announcements) = SessionEvents::new();
@@ -258,6 +270,7 @@ impl Hub {
             queue,
             drawbridge,
             gate,
+            client_configs,
             guard,
         });
         // Files may have been changed while Drawbridge did not run.
@@ -277,7 +290,7 @@ impl Hub {
         let watch = hub.watch_specs();
         *hub.background() = Background {
             _watch: watch,
-            _tasks: tasks,
+            tasks,
         };
         Ok(hub)
     }
@@ -727,6 +740,15 @@ impl Hub {
             .iter()
             .find(|transport| transport.name == "http" && transport.listening)?;
         Some(http.address.clone())
+    }
+
+    /// Returns how a client reaches this hub: by the bridge, or over HTTP if there is a token.
+    pub(crate) fn client_connection(&self, client: &ClientName, token: Option<&str>) -> Connection {
+        // While a data folder is provisioned, nothing listens yet.
+        let url = self
+            .endpoint_url()
+            .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", self.port()));
+        clients::connection(url, self.data_dir(), client, token)
     }
 
     /// Returns whether an endpoint serves this hub. A hub without one was opened to provision a

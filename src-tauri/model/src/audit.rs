@@ -59,6 +59,8 @@ audit_kinds! {
     Resumed = "resumed",
     ClientAdded = "client_added",
     ClientRevoked = "client_revoked",
+    /// Drawbridge changed configuration files of clients, or a person chose how it keeps them.
+    ClientFilesChanged = "client_files_changed",
     /// A profile was saved, removed or assigned to a client.
     ProfileChanged = "profile_changed",
     /// Settings were changed. Changes of the policy's defaults and of the pause have kinds of their

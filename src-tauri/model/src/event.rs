@@ -50,6 +50,8 @@ pub enum Event {
     },
     /// A client was added or revoked, connected or disconnected.
     ClientsChanged,
+    /// A configuration file of a client was connected, disconnected, or changed by another program.
+    ClientFilesChanged,
     PolicyChanged,
     /// All calls were paused or resumed.
     DrawbridgeChanged {

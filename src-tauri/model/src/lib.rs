@@ -7,6 +7,7 @@ pub mod audit;
 pub mod call;
 pub mod capability;
 pub mod cause;
+pub mod client_file;
 pub mod clock;
 pub mod digest;
 pub mod event;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rand::Rng;
+use rand::{Rng, RngCore};
 
 use crate::clock;
 
@@ -16,6 +16,13 @@ const PLACES: std::ops::Range<u32> = 0..10;
 /// Returns 256 random bits as 64 hex digits.
 pub fn token() -> String {
     hex::encode(rand::rng().random::<[u8; 32]>())
+}
+
+/// Returns random bytes, for keys and nonces.
+pub fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    rand::rng().fill_bytes(&mut bytes);
+    bytes
 }
 
 /// Returns a short random id that a person can type: 10 letters, 50 bits.

@@ -81,6 +81,11 @@ impl DataDir {
         self.path.join("logs")
     }
 
+    /// The encrypted copies of clients' files, as they were before Drawbridge changed them.
+    pub fn client_backups_dir(&self) -> PathBuf {
+        self.path.join("client-backups")
+    }
+
     pub fn database_file(&self) -> PathBuf {
         self.path.join("drawbridge.db")
     }

@@ -72,6 +72,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "project_folders",
         include_str!("migrations/0015_project_folders.sql"),
     ),
+    (
+        16,
+        "client_files",
+        include_str!("migrations/0016_client_files.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -131,8 +136,10 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
 /// Reads everything that a running hub reads. If the file is corrupt, the error appears now, while
 /// the database can be replaced, and not while a caller waits.
 async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
-    const TABLES: [&str; 9] = [
+    const TABLES: [&str; 11] = [
         "setting",
+        "client_file",
+        "client_change",
         "client",
         "server",
         "capability",

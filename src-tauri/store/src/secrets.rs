@@ -27,9 +27,17 @@ pub use in_memory::InMemory;
 pub use keyring::Keyring;
 pub use reference::{SecretScope, format_reference, is_own_secret, referenced_names};
 
-/// The prefix of the names that Drawbridge uses for itself. No spec may refer to such a name, and
-/// no person can set one.
-pub const RESERVED_PREFIX: &str = "oauth:";
+/// The prefix of the names of the tokens for remote servers.
+pub const OAUTH_PREFIX: &str = "oauth:";
+
+/// The name of the key that encrypts the copies of clients' files.
+pub const BACKUP_KEY: &str = "drawbridge:backup-key";
+
+/// Returns whether Drawbridge uses this name for itself. No spec may refer to such a name, and no
+/// person can set one.
+pub fn is_reserved(name: &str) -> bool {
+    name.starts_with(OAUTH_PREFIX) || name.starts_with("drawbridge:")
+}
 
 /// The time after which a keyring that has not answered is checked for being locked.
 const LOCK_CHECK_INTERVAL: Duration = Duration::from_secs(5);
@@ -197,7 +205,7 @@ impl Secrets {
             let mut text = text.clone();
             for name in referenced_names(&text) {
                 scope.check(&name)?;
-                let secret = if name.starts_with(RESERVED_PREFIX) {
+                let secret = if is_reserved(&name) {
                     None
                 } else {
                     self.get(&name).await?

@@ -5,6 +5,7 @@ pub mod call;
 pub mod capability;
 pub mod client;
 pub mod client_copy;
+pub mod client_file;
 pub mod definition;
 pub mod profile;
 pub mod rule;

@@ -72,6 +72,15 @@ export type Annotations = { read_only: boolean | null, destructive: boolean | nu
 export type ApiError = { code: ErrorCode, message: string, };
 
 /**
+ * `config.apply`: makes the changes of a preview, if the files are still as they were then.
+ */
+export type ApplyConfig = { id: string, 
+/**
+ * Whether to restore the entry without a question if another program removes or changes it.
+ */
+restores: boolean, };
+
+/**
  * `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
  * so do rules about single tools or clients. Other allows and asks for whole servers are removed.
  */
@@ -204,7 +213,7 @@ body: unknown, };
 /**
  * The kind of an entry of the audit.
  */
-export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "profile_changed" | "settings_changed" | "secret_set" | "secret_removed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_refused" | "token_refused" | "pruned";
+export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_files_changed" | "profile_changed" | "settings_changed" | "secret_set" | "secret_removed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_refused" | "token_refused" | "pruned";
 
 /**
  * A page of an export.
@@ -460,6 +469,20 @@ port: number | null, };
 export type CheckRuntimes = Record<symbol, never>;
 
 /**
+ * A server to import, by the name that it was found with.
+ */
+export type ChosenServer = { name: string, 
+/**
+ * The values that the person gave, by the ids of the inputs.
+ */
+inputs: { [key in string]: string }, };
+
+/**
+ * What a change of clients' files was for.
+ */
+export type ClientAction = "connect" | "disconnect" | "import" | "restore";
+
+/**
  * A new client and its token, which is shown once and stored only as an HMAC.
  */
 export type ClientAdded = { name: ClientName, token: string, 
@@ -477,9 +500,84 @@ config: unknown,
 stdio_config: unknown, };
 
 /**
+ * A change of clients' files that was made.
+ */
+export type ClientChangeView = { id: string, made_at: Timestamp, action: ClientAction, 
+/**
+ * The kind of client; none if there are several.
+ */
+kind: string | null, files: Array<string>, 
+/**
+ * The servers that were imported.
+ */
+servers: Array<ServerId>, undone_at: Timestamp | null, };
+
+/**
+ * Where the servers of a file apply.
+ */
+export type ClientFileScope = "global" | "profile" | "project";
+
+/**
+ * The state of Drawbridge's entry in a file.
+ */
+export type ClientFileState = "not_connected" | "connected" | "outdated" | "changed" | "removed" | "broken";
+
+/**
+ * A configuration file of a client. It may not exist yet.
+ */
+export type ClientFileView = { path: string, scope: ClientFileScope, exists: boolean, state: ClientFileState, 
+/**
+ * The name of Drawbridge's entry, if there is one.
+ */
+entry: string | null, 
+/**
+ * How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
+ */
+problems: Array<string>, 
+/**
+ * How Drawbridge keeps the entry up to date, if a person connected the client by Drawbridge.
+ */
+managed: ManagedEntry | null, };
+
+/**
+ * A kind of client, and its files on this computer.
+ */
+export type ClientKindView = { 
+/**
+ * The id, such as `claude-code`.
+ */
+id: string, name: string, 
+/**
+ * Whether the client, or a file of it, was found.
+ */
+is_installed: boolean, supports_http: boolean, 
+/**
+ * What is written if the client should leave the asking to Drawbridge; empty if its files cannot
+ * say so.
+ */
+ask_once: Array<string>, 
+/**
+ * What only the person can do, or should know.
+ */
+notes: Array<string>, 
+/**
+ * A link that opens the client and adds Drawbridge.
+ */
+install_link: string | null, 
+/**
+ * The most characters that Drawbridge may use for a tool's name.
+ */
+max_tool_name: number, files: Array<ClientFileView>, };
+
+/**
  * The name that the user gave a client.
  */
 export type ClientName = string;
+
+/**
+ * How a client reaches Drawbridge.
+ */
+export type ClientTransport = "bridge" | "http";
 
 /**
  * A client that a person added, or that connected over the stdio bridge.
@@ -511,6 +609,67 @@ export type Condition = {
  * A JSON pointer (RFC 6901) into the arguments, such as `/path`.
  */
 pointer: string, is: Predicate, };
+
+/**
+ * What to do with a client's file.
+ */
+export type ConfigAction = "connect" | "disconnect";
+
+/**
+ * The clients, and the changes of their files.
+ */
+export type ConfigOverview = { kinds: Array<ClientKindView>, 
+/**
+ * The changes, the latest first.
+ */
+changes: Array<ClientChangeView>, };
+
+/**
+ * What a change would do.
+ */
+export type ConfigPreview = { 
+/**
+ * To apply the change; none if nothing has to change.
+ */
+id: string | null, files: Array<FileDiffView>, 
+/**
+ * What only the person can do, or should know.
+ */
+notes: Array<string>, };
+
+/**
+ * The configuration for a client, to paste.
+ */
+export type ConfigSnippet = { kind: string, 
+/**
+ * The name for a file with the configuration, such as `mcp.json`.
+ */
+file_name: string, 
+/**
+ * The text in the client's own format.
+ */
+text: string, 
+/**
+ * The same as JSON.
+ */
+config: unknown, install_link: string | null, notes: Array<string>, };
+
+/**
+ * The result of testing a client's entry.
+ */
+export type ConfigTestView = { path: string, 
+/**
+ * The command line or URL of the entry.
+ */
+started: string, 
+/**
+ * What failed and what to do; none if the client can connect.
+ */
+problem: string | null, 
+/**
+ * The number of tools that the client would get.
+ */
+tools: number, duration_ms: number, };
 
 /**
  * The stats of one day in UTC.
@@ -647,7 +806,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * A change. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 /**
  * The first hundred excluded entries of a server's lists, and the number of further ones.
@@ -725,6 +884,24 @@ before: unknown,
 after: unknown, };
 
 /**
+ * The difference in one file.
+ */
+export type FileDiffView = { path: string, 
+/**
+ * Whether the file does not exist yet.
+ */
+is_new: boolean, 
+/**
+ * A unified diff without the values of secrets.
+ */
+diff: string, };
+
+/**
+ * What undoing a change has left of a file.
+ */
+export type FileOutcome = "restored" | "removed" | "own_part_removed" | "gone";
+
+/**
  * `servers.fill_manifest`: builds a spec from one choice of a manifest. Saves nothing. An input
  * that is missing or invalid is an error that names the input.
  */
@@ -752,6 +929,71 @@ secrets: { [key in string]: string }, };
  * `servers.add`.
  */
 export type FilledManifest = { spec: ServerSpec, secrets: SecretValues, };
+
+/**
+ * `config.find_servers`: the servers in the files of all clients, or of one kind.
+ */
+export type FindServers = { kind: string | null, 
+/**
+ * The absolute paths of projects whose files are read too.
+ */
+projects: Array<string>, environment: { [key in string]: string }, };
+
+/**
+ * A place that has a server.
+ */
+export type FoundAtView = { 
+/**
+ * The kind of client whose file it is, and its name.
+ */
+kind: string, kind_name: string, file: string, };
+
+/**
+ * A server that was found in the files of clients.
+ */
+export type FoundServerView = { 
+/**
+ * The name that the server would get. It identifies the server among those that were found.
+ */
+name: string, 
+/**
+ * The command line or the URL, without the values of secrets.
+ */
+command: string, 
+/**
+ * Why the entry cannot be imported.
+ */
+problem: string | null, found_at: Array<FoundAtView>, 
+/**
+ * The names of the values that would move to the keyring.
+ */
+secrets: Array<string>, 
+/**
+ * The values that the person has to give.
+ */
+inputs: Array<InputView>, notes: Array<string>, 
+/**
+ * The server of Drawbridge with the same command or URL. It is not added again.
+ */
+known_as: ServerId | null, 
+/**
+ * How many copies run on this computer now, outside Drawbridge, and the memory of all of them
+ * in KiB.
+ */
+copies: number, memory_kib: number, };
+
+/**
+ * All servers that were found.
+ */
+export type FoundServersView = { servers: Array<FoundServerView>, 
+/**
+ * The files that could not be read, with the reason.
+ */
+unreadable: Array<UnreadableFileView>, 
+/**
+ * The memory in KiB that is saved if all clients share one copy of each server.
+ */
+saved_kib: number, };
 
 /**
  * The function of a function tool.
@@ -802,9 +1044,49 @@ sessions: number, servers: ServersHealth, };
 export type ImportPolicy = { text: string, replace: boolean, };
 
 /**
+ * What an import would do.
+ */
+export type ImportPreview = { id: string, 
+/**
+ * The names of the servers that would be added.
+ */
+servers: Array<string>, 
+/**
+ * The names of the values that would move to the keyring.
+ */
+secrets: Array<string>, files: Array<FileDiffView>, 
+/**
+ * The files that would stay as they are, with the reason.
+ */
+problems: Array<string>, };
+
+/**
  * How many rules were imported.
  */
 export type ImportResult = { rules: number, };
+
+/**
+ * `config.import`: imports the servers of a preview, if the files are still as they were then.
+ */
+export type ImportServers = { id: string, 
+/**
+ * Whether to restore the clients' entries without a question if another program removes or
+ * changes them.
+ */
+restores: boolean, };
+
+/**
+ * The result of an import.
+ */
+export type ImportedView = { 
+/**
+ * The servers that were added.
+ */
+servers: Array<ServerId>, 
+/**
+ * The change that undoes the import.
+ */
+change: ClientChangeView, };
 
 /**
  * The format of a value.
@@ -815,6 +1097,15 @@ export type InputFormat = "text" | "number" | "boolean" | "path";
  * The place that an input's value is written to.
  */
 export type InputKind = "env" | "header" | "argument" | "url";
+
+/**
+ * A value that the person has to give.
+ */
+export type InputView = { id: string, description: string, 
+/**
+ * The values to choose from; empty if any is possible.
+ */
+choices: Array<string>, is_secret: boolean, };
 
 /**
  * The clients that share a session with a server.
@@ -899,6 +1190,15 @@ limit: number | null, };
  * `clients.list`: all clients, by name.
  */
 export type ListClients = Record<symbol, never>;
+
+/**
+ * `config.list`: all clients that Drawbridge can connect, with their files.
+ */
+export type ListConfigs = { 
+/**
+ * The absolute path of a project whose files are listed too.
+ */
+project: string | null, environment: { [key in string]: string }, };
 
 /**
  * `logs.list`: the newest lines that match, oldest first.
@@ -996,6 +1296,19 @@ area: string,
  * The text without line breaks. Secrets are masked, and control characters are escaped.
  */
 text: string, };
+
+/**
+ * An entry that Drawbridge keeps up to date.
+ */
+export type ManagedEntry = { 
+/**
+ * The name under which Drawbridge knows the client.
+ */
+client: ClientName, transport: ClientTransport, asks_once: boolean, 
+/**
+ * Whether the entry is restored without a question.
+ */
+restores: boolean, connected_at: Timestamp, };
 
 /**
  * A package or a remote of a manifest.
@@ -1174,6 +1487,44 @@ description: string, choice: ManifestChoice,
  * The status of the server's runtime on this machine; `None` if it needs no runtime.
  */
 runtime: RuntimeStatus | null, };
+
+/**
+ * `config.preview`: what connecting or disconnecting a client would change. Changes nothing.
+ */
+export type PreviewConfig = { kind: string, action: ConfigAction, 
+/**
+ * The file, as listed; the client's global file if absent.
+ */
+path: string | null, 
+/**
+ * The absolute path of the project whose file is meant.
+ */
+project: string | null, 
+/**
+ * The name under which Drawbridge should know the client; the id of its kind if absent.
+ */
+name: ClientName | null, transport: ClientTransport, 
+/**
+ * Whether to tell the client to leave the asking to Drawbridge.
+ */
+ask_once: boolean, environment: { [key in string]: string }, };
+
+/**
+ * `config.preview_import`: what importing these servers would change. Changes nothing.
+ */
+export type PreviewImport = { servers: Array<ChosenServer>, 
+/**
+ * Whether to remove the servers from the clients' files, and to connect the clients.
+ */
+connect: boolean, 
+/**
+ * Whether to tell the clients to leave the asking to Drawbridge.
+ */
+ask_once: boolean, 
+/**
+ * The same as when the servers were found.
+ */
+kind: string | null, projects: Array<string>, environment: { [key in string]: string }, };
 
 /**
  * `policy.preview`: a dry run of a rule on past calls. Nothing is saved.
@@ -1694,6 +2045,11 @@ tool: string | null, client: ClientName | null,
 kind: RequestKind | null, };
 
 /**
+ * `config.set_restores`: whether an entry is restored without a question.
+ */
+export type SetRestores = { path: string, restores: boolean, };
+
+/**
  * `secrets.set`: stores a value in the keyring.
  */
 export type SetSecret = { name: string, value: string, };
@@ -1747,6 +2103,12 @@ export type ShowCall = { id: CallId, };
  * `servers.capabilities`: what a server offered at the latest refresh. Starts nothing.
  */
 export type ShowCapabilities = { id: ServerId, };
+
+/**
+ * `config.show`: the configuration for a client, to paste. It contains no token: the client starts
+ * the bridge.
+ */
+export type ShowConfig = { kind: string, };
 
 /**
  * `servers.definition_history`: the versions of a definition, newest first.
@@ -1893,6 +2255,15 @@ export type SyncServer = { id: ServerId, };
 export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
 
 /**
+ * `config.test`: starts what is in a client's file as the client would, and lists the tools.
+ */
+export type TestConfig = { kind: string, 
+/**
+ * The file, as listed; the client's global file if absent.
+ */
+path: string | null, project: string | null, environment: { [key in string]: string }, };
+
+/**
  * Timeouts in milliseconds.
  */
 export type Timeouts = { 
@@ -2009,6 +2380,31 @@ name: string,
 digest: string, };
 
 /**
+ * `config.undo`: takes a change back, with the servers that it imported. Without `change`, the
+ * latest one of the kind of client, or the latest import if `kind` is absent too.
+ */
+export type UndoConfig = { change: string | null, kind: string | null, };
+
+/**
+ * How the change of one file was undone.
+ */
+export type UndoneFileView = { path: string, outcome: FileOutcome | null, 
+/**
+ * Why the change was not undone.
+ */
+error: string | null, };
+
+/**
+ * The result of undoing a change.
+ */
+export type UndoneView = { change: ClientChangeView, files: Array<UndoneFileView>, };
+
+/**
+ * A file that could not be read.
+ */
+export type UnreadableFileView = { file: string, reason: string, };
+
+/**
  * `servers.update`: replaces a server's spec. The new spec is accepted unless `pending` is set.
  */
 export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValues, 
@@ -2106,6 +2502,16 @@ export interface Verbs {
   "clients.add": { params: AddClient; answer: ClientAdded };
   "clients.list": { params: ListClients; answer: Array<ClientView> };
   "clients.revoke": { params: RevokeClient; answer: Done };
+  "config.apply": { params: ApplyConfig; answer: ClientChangeView };
+  "config.find_servers": { params: FindServers; answer: FoundServersView };
+  "config.import": { params: ImportServers; answer: ImportedView };
+  "config.list": { params: ListConfigs; answer: ConfigOverview };
+  "config.preview": { params: PreviewConfig; answer: ConfigPreview };
+  "config.preview_import": { params: PreviewImport; answer: ImportPreview };
+  "config.set_restores": { params: SetRestores; answer: Done };
+  "config.show": { params: ShowConfig; answer: ConfigSnippet };
+  "config.test": { params: TestConfig; answer: ConfigTestView };
+  "config.undo": { params: UndoConfig; answer: UndoneView };
   "drawbridge.pause": { params: PauseCalls; answer: DrawbridgeState };
   "drawbridge.resume": { params: ResumeCalls; answer: DrawbridgeState };
   "drawbridge.show": { params: ShowDrawbridge; answer: DrawbridgeState };

@@ -91,6 +91,7 @@ export const AUDIT_TONE: Record<AuditKind, Tone> = {
   resumed: "good",
   client_added: "quiet",
   client_revoked: "quiet",
+  client_files_changed: "quiet",
   profile_changed: "quiet",
   settings_changed: "quiet",
   secret_set: "quiet",

@@ -15,17 +15,16 @@ fn rows() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Calls `visit` with each command that has no subcommands, and its path of names.
-fn visit_leaves(
+/// Calls `visit` with each command that runs without a subcommand, and its path of names.
+fn visit_commands(
     command: &clap::Command,
     path: &[&str],
     visit: &mut impl FnMut(&[&str], &clap::Command),
 ) {
-    let mut subcommands = command
+    let subcommands = command
         .get_subcommands()
-        .filter(|command| !command.is_hide_set() && command.get_name() != "help")
-        .peekable();
-    if subcommands.peek().is_none() {
+        .filter(|command| !command.is_hide_set() && command.get_name() != "help");
+    if !path.is_empty() && !command.is_subcommand_required_set() {
         visit(path, command);
     }
     for subcommand in subcommands {
@@ -34,7 +33,7 @@ fn visit_leaves(
             .copied()
             .chain([subcommand.get_name()])
             .collect();
-        visit_leaves(subcommand, &path, visit);
+        visit_commands(subcommand, &path, visit);
     }
 }
 
@@ -52,7 +51,7 @@ fn the_definition_of_the_arguments_is_valid() {
 #[test]
 fn each_command_and_each_option_is_documented() {
     let mut missing = Vec::new();
-    visit_leaves(&Args::command(), &[], &mut |path, command| {
+    visit_commands(&Args::command(), &[], &mut |path, command| {
         let (noun, names) = path.split_first().expect("the program has subcommands");
         let documented: Vec<_> = rows()
             .into_iter()
@@ -85,7 +84,7 @@ fn each_command_and_each_option_is_documented() {
 fn each_documented_option_exists_and_no_hidden_alias_is_documented() {
     let mut options = BTreeSet::new();
     let mut hidden = BTreeSet::new();
-    visit_leaves(&Args::command(), &[], &mut |_, command| {
+    visit_commands(&Args::command(), &[], &mut |_, command| {
         options.extend(
             command
                 .get_arguments()

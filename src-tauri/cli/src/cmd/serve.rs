@@ -31,8 +31,8 @@ pub(crate) struct Serve {
     /// Stop after this many seconds without a client, screen or command [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     exit_when_idle: Option<u32>,
-    /// Do not write configuration files of clients (no effect yet)
-    #[arg(long, hide = true)]
+    /// Do not update or restore Drawbridge's entries in the files of clients
+    #[arg(long)]
     skip_config_gen: bool,
 }
 
@@ -61,6 +61,7 @@ impl Serve {
         let options = ServeOptions {
             host: self.host,
             port: self.port,
+            keeps_client_files: !self.skip_config_gen,
         };
         let result = match drawbridge_endpoint::serve(hub.clone(), options).await {
             Ok(running) => {

@@ -1,11 +1,12 @@
 //! Clients: the AI applications that may connect, each with its own token.
 
+use drawbridge_client_config::{Connection, find_client};
 use drawbridge_model::ids::{ClientName, Timestamp};
 use drawbridge_store::secrets::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Done, Verb, profiles};
-use crate::{clients::standard, hub::Hub};
+use crate::hub::Hub;
 
 /// A client that a person added, or that connected over the stdio bridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,18 +99,16 @@ impl Verb for AddClient {
         hub.check_clients_can_connect()?;
         let token = hub.access.add(&self.name, self.token).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
-        // While a data folder is provisioned, nothing listens yet.
-        let url = hub
-            .endpoint_url()
-            .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", hub.port()));
-        let config = standard::http_config(&url, &token);
-        let stdio_config = standard::stdio_config(&self.name);
+        let config = |token| {
+            let connection = hub.client_connection(&self.name, token);
+            standard_config(&connection)
+        };
         Ok(ClientAdded {
+            url: hub.client_connection(&self.name, None).url,
+            config: config(Some(token.as_str())),
+            stdio_config: config(None),
             name: self.name,
             token,
-            url,
-            config,
-            stdio_config,
         })
     }
 }
@@ -125,4 +124,11 @@ impl Verb for RevokeClient {
         hub.catalog.delete_client(&self.name).await?;
         Ok(Done {})
     }
+}
+
+/// Returns the `mcpServers` JSON, which most clients read.
+fn standard_config(connection: &Connection) -> serde_json::Value {
+    let standard = find_client("standard").expect("the table has it");
+    let text = standard.snippet(connection).unwrap_or_default();
+    standard.parse_snippet(&text)
 }

@@ -130,10 +130,9 @@ pub(super) async fn remove_secret(hub: &Hub, name: &str) -> Result<(), SecretErr
 /// # Errors
 /// Returns an error if the name is reserved.
 fn check_not_reserved(name: &str) -> Result<(), ApiError> {
-    if name.starts_with(secrets::RESERVED_PREFIX) {
+    if secrets::is_reserved(name) {
         return Err(ApiError::invalid(format!(
-            "names that begin with '{}' are reserved; use `drawbridge servers sign-in` and `sign-out`",
-            secrets::RESERVED_PREFIX
+            "the name '{name}' is reserved for Drawbridge; to change the account of a remote server, use `drawbridge servers sign-in` and `sign-out`"
         )));
     }
     Ok(())

@@ -481,6 +481,37 @@ impl Verb for ReadSpecs {
     }
 }
 
+/// Removes a server with its secrets, rules and cache.
+///
+/// # Errors
+/// Returns an error if its file or its secrets cannot be removed.
+pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
+    lifecycle::remove(hub, id).await
+}
+
+/// Adds a server that a person has chosen, and accepts it. Returns its id.
+///
+/// # Errors
+/// Returns an error if the spec is invalid or its name is taken, or if its secrets or its file
+/// cannot be written.
+pub(super) async fn add(
+    hub: &Hub,
+    spec: ServerSpec,
+    secrets: SecretValues,
+) -> Result<ServerId, ApiError> {
+    let id = hub.registry.new_id(&spec.name)?;
+    lifecycle::save(hub, &id, spec, secrets, Some(BTreeSet::new())).await?;
+    Ok(id)
+}
+
+/// Starts a spec once, as a client would, and lists the tools.
+///
+/// # Errors
+/// Returns an error if the spec is invalid, or if what it starts cannot be reached or read.
+pub(super) async fn verify_entry(hub: &Hub, spec: ServerSpec) -> Result<VerifiedView, ApiError> {
+    lifecycle::verify_spec(hub, None, spec, SecretValues::default(), Vec::new()).await
+}
+
 /// Returns the state of a server.
 pub(super) fn server_state(
     hub: &Hub,

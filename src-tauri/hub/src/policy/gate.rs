@@ -26,6 +26,8 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval_at, sleep_until},
 };
 
+use crate::clients::configs::ClientConfigs;
+
 use super::{
     drawbridge::Drawbridge,
     guarded_request::GuardedRequest,
@@ -39,6 +41,8 @@ use super::{
 
 /// The largest params, or the largest result, that a person is asked about, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
+/// What is left of the time that a client waits after a decision, for the call itself.
+const CALL_TIME: Duration = Duration::from_secs(30);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
@@ -51,6 +55,7 @@ pub struct Gate {
     pub(super) drawbridge: Drawbridge,
     store: Store,
     settings: Settings,
+    client_configs: ClientConfigs,
     pub(super) recorder: Arc<Recorder>,
 }
 
@@ -72,6 +77,7 @@ impl Gate {
         drawbridge: Drawbridge,
         store: Store,
         settings: Settings,
+        client_configs: ClientConfigs,
         (events, logs): (Events, Logs),
     ) -> Self {
         let journal = store.journal();
@@ -81,12 +87,23 @@ impl Gate {
             drawbridge,
             store,
             settings,
+            client_configs,
             recorder: Arc::new(Recorder {
                 journal,
                 events,
                 logs,
             }),
         }
+    }
+
+    /// Returns how long a person has to decide: the time of the settings, or longer if the client's
+    /// files tell it to wait.
+    fn approval_timeout(&self, client: &ClientName) -> Duration {
+        let timeout = self.settings.get().approval_timeout;
+        let raised = self.client_configs.raised_wait(client);
+        raised.map_or(timeout, |seconds| {
+            timeout.max(Duration::from_secs(seconds).saturating_sub(CALL_TIME))
+        })
     }
 
     /// Waits until all calls are paused. Returns at once if they are paused already.
@@ -185,7 +202,7 @@ impl Gate {
             Some(open) => Ok(Permitted::new(request, open)),
             None => Err(Refusal::from_call(
                 &row.call,
-                self.settings.get().approval_timeout.as_secs(),
+                self.approval_timeout(&row.call.client).as_secs(),
             )),
         };
         Ok((row, answer))
@@ -231,7 +248,7 @@ impl Gate {
             record.decide(Decision::Allowed, DecidedBy::Person, reason);
             return self.record(request, record).await;
         }
-        let timeout = self.settings.get().approval_timeout;
+        let timeout = self.approval_timeout(&request.client);
         let mut approval = approval_request(&request, record.id(), timeout);
         (approval.is_first, approval.suspended) = (
             self.is_first(&request).await,
@@ -523,7 +540,7 @@ impl Gate {
         if result.get().len() > MAX_SHOWN {
             return Err(withheld(WithheldReason::TooLarge(MAX_SHOWN)));
         }
-        let timeout = self.settings.get().approval_timeout;
+        let timeout = self.approval_timeout(&request.client);
         let id = CallId::new(random::ordered_id());
         let mut approval = approval_request(request, id, timeout);
         approval.digest =

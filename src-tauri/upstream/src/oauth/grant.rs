@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use drawbridge_model::{digest, ids::Timestamp};
-use drawbridge_store::secrets::{RESERVED_PREFIX, Secret, SecretError, Secrets};
+use drawbridge_store::secrets::{OAUTH_PREFIX, Secret, SecretError, Secrets};
 use oauth2::TokenResponse;
 use rmcp::transport::auth::StoredCredentials;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -177,14 +177,11 @@ impl TokenStore {
 fn grant_name(issuer: &str, account: &AccountKey) -> String {
     let mut parts = vec![issuer.as_bytes(), account.server.as_str().as_bytes()];
     parts.extend(account.client_id.as_ref().map(String::as_bytes));
-    format!("{RESERVED_PREFIX}tokens:{}", digest::sha256_parts(&parts))
+    format!("{OAUTH_PREFIX}tokens:{}", digest::sha256_parts(&parts))
 }
 
 fn registration_name(issuer: &str) -> String {
-    format!(
-        "{RESERVED_PREFIX}client:{}",
-        digest::sha256(issuer.as_bytes())
-    )
+    format!("{OAUTH_PREFIX}client:{}", digest::sha256(issuer.as_bytes()))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ import type {
   SignIn,
   SignInState,
 } from "../bindings";
+import { clientFiles } from "./clientFiles";
 import * as data from "./data";
 import { listInstructionsVersions, listVersions } from "./definitions";
 import { fillManifest, PRESETS, readManifest, RUNTIMES } from "./manifests";
@@ -234,6 +235,7 @@ export class FakeHub implements Ipc {
         dry_run: policy.matchCalls(rule, this.calls, this.recorded),
       };
     },
+    ...clientFiles,
     "drawbridge.show": () => ({ paused: this.paused }),
     "drawbridge.pause": () => this.setPaused(true),
     "drawbridge.resume": () => this.setPaused(false),

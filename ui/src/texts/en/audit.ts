@@ -21,6 +21,7 @@ const kinds: Record<AuditKind, string> = {
   resumed: "Calls resumed",
   client_added: "Client added",
   client_revoked: "Client revoked",
+  client_files_changed: "Client files changed",
   profile_changed: "Profile changed",
   settings_changed: "Settings changed",
   secret_set: "Secret stored",

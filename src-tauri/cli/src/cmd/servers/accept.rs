@@ -1,12 +1,12 @@
 //! `drawbridge servers accept`: shows what a server would start or connect to, and accepts it.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use drawbridge_hub::api::servers::{AcceptServer, ServerView, ShowServer};
 use drawbridge_model::{acceptance::AcceptanceState, ids::ServerId};
 
 use super::view;
-use crate::{context::Context, exit::Failure};
+use crate::{confirm, context::Context, exit::Failure};
 
 #[derive(clap::Args)]
 pub(crate) struct AcceptArgs {
@@ -48,20 +48,11 @@ fn ask(server: &ServerView) -> Result<String, Failure> {
             server: server.id.clone(),
         });
     }
-    let mut question = io::stderr();
-    write!(
-        question,
-        "{}\n\n{} [y/N] ",
-        view::format_offer(server),
-        match server.acceptance {
-            AcceptanceState::Accepted => "This is what you accepted. Accept it again?",
-            AcceptanceState::New | AcceptanceState::Changed => "Accept this server?",
-        }
-    )?;
-    question.flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+    let question = match server.acceptance {
+        AcceptanceState::Accepted => "This is what you accepted. Accept it again?",
+        AcceptanceState::New | AcceptanceState::Changed => "Accept this server?",
+    };
+    if confirm::ask(&view::format_offer(server), question)? {
         Ok(server.identity.clone())
     } else {
         Err(Failure::NotAccepted {

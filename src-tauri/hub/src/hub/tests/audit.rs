@@ -432,7 +432,7 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
 }
 
 /// The verbs that need a server, its package, or a client. The integration tests run them.
-const NEED_A_PEER: [&str; 8] = [
+const NEED_A_PEER: [&str; 13] = [
     "approvals.decide",
     "approvals.allow_retry",
     "servers.pin",
@@ -441,6 +441,12 @@ const NEED_A_PEER: [&str; 8] = [
     "servers.accept_definitions",
     "servers.sign_in",
     "servers.sign_out",
+    // These need files of clients: tests/integration/client_files.rs.
+    "config.apply",
+    "config.undo",
+    "config.set_restores",
+    "config.test",
+    "config.import",
 ];
 
 #[tokio::test]

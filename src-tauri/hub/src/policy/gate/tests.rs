@@ -7,7 +7,12 @@ use drawbridge_model::{
     policy::{Rule, RuleSpec},
     spec::RegisteredServer,
 };
-use drawbridge_store::{Store, secrets::Secret, settings::SettingsChange, table::call::CallFilter};
+use drawbridge_store::{
+    Store,
+    secrets::{InMemory, Secret, Secrets},
+    settings::SettingsChange,
+    table::call::CallFilter,
+};
 
 use super::*;
 use crate::{
@@ -37,12 +42,18 @@ async fn fixture() -> Fixture {
         .expect("rules");
     let queue = Queue::new(events.clone());
     let logs = Logs::open(temp.path(), events.clone()).expect("logs");
+    let secrets = Secrets::new(InMemory::default());
+    let backups = temp.path().join("backups");
+    let configs = ClientConfigs::load(store.clone(), secrets, events.clone(), backups)
+        .await
+        .expect("no files of clients");
     let gate = Gate::new(
         rules,
         queue.clone(),
         Drawbridge::new(settings.clone(), events.clone()),
         store.clone(),
         settings.clone(),
+        configs,
         (events, logs),
     );
     Fixture {

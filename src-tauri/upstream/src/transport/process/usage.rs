@@ -1,11 +1,11 @@
 //! The CPU time and memory that a server's process tree uses.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System};
+use sysinfo::{Pid, Process, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 
 /// The usage of a process and of all processes that it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -31,6 +31,15 @@ impl UsageMeter {
         tokio::task::spawn_blocking(move || meter.read_usage_blocking(&pids))
             .await
             .unwrap_or_default()
+    }
+
+    /// Returns, for each of these command lines, how many copies of it run outside this process, with
+    /// the memory of their trees. An empty command line has no copies.
+    pub async fn find_copies(&self, commands: Vec<Vec<String>>) -> Vec<Usage> {
+        let nothing = vec![Usage::default(); commands.len()];
+        tokio::task::spawn_blocking(move || find_copies_blocking(&commands))
+            .await
+            .unwrap_or(nothing)
     }
 
     fn read_usage_blocking(&self, pids: &[u32]) -> BTreeMap<u32, Usage> {
@@ -64,6 +73,86 @@ impl UsageMeter {
         *last = Some(system);
         used
     }
+}
+
+fn find_copies_blocking(commands: &[Vec<String>]) -> Vec<Usage> {
+    let Ok(mut system) = System::new() else {
+        return vec![Usage::default(); commands.len()];
+    };
+    let refresh_kind = ProcessRefreshKind::nothing()
+        .with_memory()
+        .with_cmd(UpdateKind::Always)
+        .without_tasks();
+    system.refresh_processes_specifics(ProcessesToUpdate::All, true, refresh_kind);
+    let mut children: BTreeMap<Pid, Vec<Pid>> = BTreeMap::new();
+    for (pid, process) in system.processes() {
+        if let Some(parent) = process.parent() {
+            children.entry(parent).or_default().push(*pid);
+        }
+    }
+    let own: BTreeSet<Pid> = process_tree(Pid::from_u32(std::process::id()), &children).collect();
+    let lines: BTreeMap<Pid, String> = system
+        .processes()
+        .iter()
+        .filter(|(pid, _)| !own.contains(pid))
+        .map(|(pid, process)| {
+            let words: Vec<_> = process
+                .cmd()
+                .iter()
+                .map(|word| word.to_string_lossy())
+                .collect();
+            (*pid, words.join(" "))
+        })
+        .collect();
+    commands
+        .iter()
+        .map(|command| {
+            let Some(end) = line_end(command) else {
+                return Usage::default();
+            };
+            let is_copy = |pid: &Pid| lines.get(pid).is_some_and(|line| ends_with(line, &end));
+            let parent_is_copy = |pid: &Pid| {
+                let parent = system.process(*pid).and_then(Process::parent);
+                parent.is_some_and(|parent| is_copy(&parent))
+            };
+            let roots = lines
+                .keys()
+                .filter(|pid| is_copy(pid) && !parent_is_copy(pid));
+            let memory = |root: &Pid| -> u64 {
+                process_tree(*root, &children)
+                    .filter_map(|pid| system.process(pid))
+                    .map(Process::memory)
+                    .sum()
+            };
+            roots.fold(Usage::default(), |sum, root| Usage {
+                processes: sum.processes + 1,
+                memory: sum.memory + memory(root),
+                ..sum
+            })
+        })
+        .collect()
+}
+
+/// Returns the end of the command line of a process that runs a command. `npx`, `uvx` and other
+/// runners start a process with a line of its own, which ends with the same package and arguments.
+fn line_end(command: &[String]) -> Option<String> {
+    let (program, args) = command.split_first()?;
+    let args = args.join(" ");
+    let args = args.trim_start_matches("-y ").trim_start_matches("--yes ");
+    if args.is_empty() {
+        return Some(program.clone());
+    }
+    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    match name {
+        "npx" | "uvx" | "bunx" | "pnpm" | "npm" => Some(args.to_owned()),
+        _ => Some(format!("{name} {args}")),
+    }
+}
+
+/// Returns whether a command line ends with a word that begins with `end`.
+fn ends_with(line: &str, end: &str) -> bool {
+    line.strip_suffix(end)
+        .is_some_and(|start| start.is_empty() || start.ends_with([' ', '/', '\\']))
 }
 
 /// Returns a process and all its descendants.

@@ -1,0 +1,280 @@
+//! `drawbridge import`: moves servers from the files of clients into Drawbridge, and connects these
+//! clients.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use clap::Subcommand;
+use drawbridge_hub::api::config::{
+    UndoConfig,
+    import::{
+        ChosenServer, FindServers, FoundServerView, FoundServersView, ImportPreview, ImportServers,
+        ImportedView, PreviewImport,
+    },
+};
+use serde::Serialize;
+
+use super::config::{environment, format_diff, undo};
+use crate::{
+    confirm::confirm, context::Context, exit::Failure, output::print_answer, table::Table,
+    text::escape,
+};
+
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    command: Option<ImportCommand>,
+    /// Only from the files of this client, as shown by `config list`
+    client: Option<String>,
+    /// Also from the files of the project in this folder. May be repeated.
+    #[arg(long, value_name = "DIR")]
+    project: Vec<PathBuf>,
+    /// Only this server, by the name that `--dry-run` shows. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    server: Vec<String>,
+    /// A value that a server needs, as `--dry-run` shows. May be repeated.
+    #[arg(long, value_name = "SERVER.ID=VALUE")]
+    input: Vec<String>,
+    /// Leave the clients' files as they are
+    #[arg(long)]
+    keep_files: bool,
+    /// Let the clients ask as well, before Drawbridge asks
+    #[arg(long)]
+    ask_twice: bool,
+    /// Restore the clients' entries without a question if another program removes or changes them
+    #[arg(long)]
+    restore: bool,
+    /// Show what would happen, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Import without a question
+    #[arg(long)]
+    yes: bool,
+}
+
+#[derive(Subcommand)]
+enum ImportCommand {
+    /// Take back the latest import: remove its servers, and restore the clients' files
+    Undo,
+}
+
+/// What was found, and what would be changed, as `--json --dry-run` prints it.
+#[derive(Serialize)]
+struct DryRun {
+    found: FoundServersView,
+    preview: Option<ImportPreview>,
+}
+
+impl Import {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        if let Some(ImportCommand::Undo) = self.command {
+            return undo(context, UndoConfig::default()).await;
+        }
+        let hub = context.open_hub_handle().await?;
+        let result = async {
+            let projects = self.absolute_projects()?;
+            let find = FindServers {
+                kind: self.client.clone(),
+                projects: projects.clone(),
+                environment: environment(),
+            };
+            let found = hub.run(find).await?;
+            let servers = self.choose(&found)?;
+            if servers.is_empty() {
+                return Ok::<_, Failure>((found, None, None));
+            }
+            let preview = PreviewImport {
+                servers,
+                connect: !self.keep_files,
+                ask_once: !self.ask_twice,
+                kind: self.client.clone(),
+                projects,
+                environment: environment(),
+            };
+            let preview = hub.run(preview).await?;
+            if self.dry_run {
+                return Ok((found, Some(preview), None));
+            }
+            if !self.yes {
+                let text = format!("{}\n\n{}", format_found(&found), format_preview(&preview));
+                confirm(&text, "Import these servers?")?;
+            }
+            let import = ImportServers {
+                id: preview.id.clone(),
+                restores: self.restore,
+            };
+            let imported = hub.run(import).await?;
+            Ok((found, Some(preview), Some(imported)))
+        }
+        .await;
+        hub.close().await;
+        match result? {
+            (_, _, Some(imported)) => print_answer(context.json, &imported, format_imported),
+            (found, preview, None) => {
+                let dry_run = DryRun { found, preview };
+                print_answer(context.json, &dry_run, |dry_run| {
+                    let found = format_found(&dry_run.found);
+                    match &dry_run.preview {
+                        Some(preview) => format!("{found}\n\n{}", format_preview(preview)),
+                        None => found,
+                    }
+                })
+            }
+        }
+    }
+
+    fn absolute_projects(&self) -> Result<Vec<PathBuf>, Failure> {
+        let absolute = self.project.iter().map(std::path::absolute);
+        Ok(absolute.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns the servers to import: those that were named, or else all that can be imported.
+    fn choose(&self, found: &FoundServersView) -> Result<Vec<ChosenServer>, Failure> {
+        let mut inputs = self.parse_inputs()?;
+        let is_ready = |server: &FoundServerView, inputs: &BTreeMap<String, String>| {
+            let is_given = |id: &String| inputs.contains_key(id);
+            server.problem.is_none() && server.inputs.iter().all(|input| is_given(&input.id))
+        };
+        let mut chosen = Vec::new();
+        for server in &found.servers {
+            let own = inputs.remove(&server.name).unwrap_or_default();
+            let is_wanted = if self.server.is_empty() {
+                is_ready(server, &own)
+            } else {
+                self.server.contains(&server.name)
+            };
+            if is_wanted {
+                chosen.push(ChosenServer {
+                    name: server.name.clone(),
+                    inputs: own,
+                });
+            }
+        }
+        let is_found = |name: &&String| found.servers.iter().any(|server| server.name == **name);
+        match self.server.iter().find(|name| !is_found(name)) {
+            Some(name) => Err(Failure::NoSuchServer { name: name.clone() }),
+            None => Ok(chosen),
+        }
+    }
+
+    /// Returns the given values for each server.
+    fn parse_inputs(&self) -> Result<BTreeMap<String, BTreeMap<String, String>>, Failure> {
+        let mut inputs: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for input in &self.input {
+            let (server, id, value) = input
+                .split_once('=')
+                .and_then(|(place, value)| {
+                    let (server, id) = place.split_once('.')?;
+                    Some((server, id, value))
+                })
+                .ok_or_else(|| Failure::BadInput {
+                    input: input.clone(),
+                })?;
+            inputs
+                .entry(server.to_owned())
+                .or_default()
+                .insert(id.to_owned(), value.to_owned());
+        }
+        Ok(inputs)
+    }
+}
+
+fn format_found(found: &FoundServersView) -> String {
+    let mut table = Table::new(["SERVER", "FOUND IN", "COPIES", "COMMAND", "NOTE"]);
+    for server in &found.servers {
+        let mut clients: Vec<&str> = server
+            .found_at
+            .iter()
+            .map(|place| place.kind.as_str())
+            .collect();
+        clients.dedup();
+        let copies = match server.copies {
+            0 => "-".to_owned(),
+            copies => format!("{copies} ({} MiB)", server.memory_kib / 1024),
+        };
+        table.add_row([
+            server.name.as_str(),
+            &clients.join(", "),
+            &copies,
+            &server.command,
+            &note(server),
+        ]);
+    }
+    let mut text = table.format_or("No servers were found in the files of clients.");
+    if found.saved_kib > 0 {
+        text.push_str(&format!(
+            "\n\nOne shared copy of each server saves about {} MiB.",
+            found.saved_kib / 1024
+        ));
+    }
+    for file in &found.unreadable {
+        text.push_str(&format!(
+            "\n\n{} cannot be read: {}",
+            escape(&file.file),
+            escape(&file.reason)
+        ));
+    }
+    text
+}
+
+/// Returns what a person has to know about a server that was found.
+fn note(server: &FoundServerView) -> String {
+    if let Some(problem) = &server.problem {
+        return problem.clone();
+    }
+    let mut notes = Vec::new();
+    if let Some(id) = &server.known_as {
+        notes.push(format!("is already the server '{id}'"));
+    }
+    if !server.inputs.is_empty() {
+        let ids: Vec<String> = server
+            .inputs
+            .iter()
+            .map(|input| format!("--input {}.{}=VALUE", server.name, input.id))
+            .collect();
+        notes.push(format!("needs {}", ids.join(" ")));
+    }
+    if !server.secrets.is_empty() {
+        notes.push(format!(
+            "moves {} to the keyring",
+            server.secrets.join(", ")
+        ));
+    }
+    notes.extend(server.notes.iter().cloned());
+    notes.join("; ")
+}
+
+fn format_preview(preview: &ImportPreview) -> String {
+    let servers = if preview.servers.is_empty() {
+        "No server is added.".to_owned()
+    } else {
+        format!("Servers to add: {}", escape(&preview.servers.join(", ")))
+    };
+    let problems = preview.problems.iter().map(|problem| escape(problem));
+    let parts: Vec<String> = [servers]
+        .into_iter()
+        .chain(preview.files.iter().map(format_diff))
+        .chain(problems)
+        .collect();
+    parts.join("\n\n")
+}
+
+fn format_imported(imported: &ImportedView) -> String {
+    let names: Vec<&str> = imported.servers.iter().map(|id| id.as_str()).collect();
+    let mut lines = vec![match names.as_slice() {
+        [] => "No server was added.".to_owned(),
+        names => format!("Servers added: {}", names.join(", ")),
+    }];
+    if !imported.change.files.is_empty() {
+        lines.push("Files changed:".to_owned());
+        lines.extend(
+            imported
+                .change
+                .files
+                .iter()
+                .map(|file| format!("  {}", escape(file))),
+        );
+    }
+    lines.push("To take all of it back, run `drawbridge import undo`.".to_owned());
+    lines.join("\n")
+}

@@ -1,0 +1,761 @@
+//! The configuration files of clients: which clients are there, whether they are connected, and the
+//! changes that connect and disconnect them.
+
+pub mod import;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use drawbridge_client_config::{
+    AskOnce, CLIENTS, Client, ConfigFile, Connection, FileDiff, FileState, Importer, Machine, Plan,
+    PlanError, Scope, UndoOutcome, find_client,
+};
+use drawbridge_model::{
+    audit::AuditKind,
+    client_file::{ClientAction, ClientFileState, ClientTransport},
+    ids::{ClientName, ServerId, Timestamp},
+    random,
+};
+use drawbridge_store::{
+    secrets::Secret,
+    table::client_file::{ClientChangeRow, ClientFileRow},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{ApiError, Done, Verb, clients::RevokeClient, servers};
+use crate::{
+    clients::{
+        self,
+        configs::{self, EntryState, EntryTarget, Preview, run_blocking},
+    },
+    hub::Hub,
+};
+
+/// The variables of the caller's environment that say where clients keep their files, such as
+/// `CLAUDE_CONFIG_DIR`. The hub's own environment counts for the others.
+pub type Environment = BTreeMap<String, String>;
+
+/// A kind of client, and its files on this computer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClientKindView {
+    /// The id, such as `claude-code`.
+    pub id: String,
+    pub name: String,
+    /// Whether the client, or a file of it, was found.
+    pub is_installed: bool,
+    pub supports_http: bool,
+    /// What is written if the client should leave the asking to Drawbridge; empty if its files cannot
+    /// say so.
+    pub ask_once: Vec<String>,
+    /// What only the person can do, or should know.
+    pub notes: Vec<String>,
+    /// A link that opens the client and adds Drawbridge.
+    pub install_link: Option<String>,
+    /// The most characters that Drawbridge may use for a tool's name.
+    pub max_tool_name: u32,
+    pub files: Vec<ClientFileView>,
+}
+
+/// A configuration file of a client. It may not exist yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClientFileView {
+    pub path: String,
+    pub scope: ClientFileScope,
+    pub exists: bool,
+    pub state: ClientFileState,
+    /// The name of Drawbridge's entry, if there is one.
+    pub entry: Option<String>,
+    /// How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
+    pub problems: Vec<String>,
+    /// How Drawbridge keeps the entry up to date, if a person connected the client by Drawbridge.
+    pub managed: Option<ManagedEntry>,
+}
+
+/// Where the servers of a file apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ClientFileScope {
+    /// In all projects.
+    Global,
+    /// In all projects, in another profile of the client.
+    Profile,
+    /// In one project.
+    Project,
+}
+
+/// An entry that Drawbridge keeps up to date.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ManagedEntry {
+    /// The name under which Drawbridge knows the client.
+    pub client: ClientName,
+    pub transport: ClientTransport,
+    pub asks_once: bool,
+    /// Whether the entry is restored without a question.
+    pub restores: bool,
+    pub connected_at: Timestamp,
+}
+
+/// A change of clients' files that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClientChangeView {
+    pub id: String,
+    pub made_at: Timestamp,
+    pub action: ClientAction,
+    /// The kind of client; none if there are several.
+    pub kind: Option<String>,
+    pub files: Vec<String>,
+    /// The servers that were imported.
+    pub servers: Vec<ServerId>,
+    pub undone_at: Option<Timestamp>,
+}
+
+/// The clients, and the changes of their files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ConfigOverview {
+    pub kinds: Vec<ClientKindView>,
+    /// The changes, the latest first.
+    pub changes: Vec<ClientChangeView>,
+}
+
+/// The configuration for a client, to paste.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ConfigSnippet {
+    pub kind: String,
+    /// The name for a file with the configuration, such as `mcp.json`.
+    pub file_name: String,
+    /// The text in the client's own format.
+    pub text: String,
+    /// The same as JSON.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub config: serde_json::Value,
+    pub install_link: Option<String>,
+    pub notes: Vec<String>,
+}
+
+/// What a change would do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ConfigPreview {
+    /// To apply the change; none if nothing has to change.
+    pub id: Option<String>,
+    pub files: Vec<FileDiffView>,
+    /// What only the person can do, or should know.
+    pub notes: Vec<String>,
+}
+
+/// The difference in one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FileDiffView {
+    pub path: String,
+    /// Whether the file does not exist yet.
+    pub is_new: bool,
+    /// A unified diff without the values of secrets.
+    pub diff: String,
+}
+
+/// The result of undoing a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct UndoneView {
+    pub change: ClientChangeView,
+    pub files: Vec<UndoneFileView>,
+}
+
+/// How the change of one file was undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct UndoneFileView {
+    pub path: String,
+    pub outcome: Option<FileOutcome>,
+    /// Why the change was not undone.
+    pub error: Option<String>,
+}
+
+/// What undoing a change has left of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum FileOutcome {
+    /// The file has the bytes that it had before.
+    Restored,
+    /// The file did not exist before, and is removed.
+    Removed,
+    /// Another program has changed the file since, so that only Drawbridge's own part was taken back.
+    OwnPartRemoved,
+    /// The file does not exist any more.
+    Gone,
+}
+
+/// The result of testing a client's entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ConfigTestView {
+    pub path: String,
+    /// The command line or URL of the entry.
+    pub started: String,
+    /// What failed and what to do; none if the client can connect.
+    pub problem: Option<String>,
+    /// The number of tools that the client would get.
+    pub tools: u32,
+    pub duration_ms: u32,
+}
+
+/// `config.list`: all clients that Drawbridge can connect, with their files.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
+pub struct ListConfigs {
+    /// The absolute path of a project whose files are listed too.
+    pub project: Option<PathBuf>,
+    pub environment: Environment,
+}
+
+/// `config.show`: the configuration for a client, to paste. It contains no token: the client starts
+/// the bridge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ShowConfig {
+    pub kind: String,
+}
+
+/// `config.preview`: what connecting or disconnecting a client would change. Changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PreviewConfig {
+    pub kind: String,
+    pub action: ConfigAction,
+    /// The file, as listed; the client's global file if absent.
+    #[serde(default)]
+    pub path: Option<PathBuf>,
+    /// The absolute path of the project whose file is meant.
+    #[serde(default)]
+    pub project: Option<PathBuf>,
+    /// The name under which Drawbridge should know the client; the id of its kind if absent.
+    #[serde(default)]
+    pub name: Option<ClientName>,
+    #[serde(default)]
+    pub transport: ClientTransport,
+    /// Whether to tell the client to leave the asking to Drawbridge.
+    #[serde(default)]
+    pub ask_once: bool,
+    #[serde(default)]
+    pub environment: Environment,
+}
+
+/// What to do with a client's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigAction {
+    /// Connect the client, or repair its entry.
+    Connect,
+    Disconnect,
+}
+
+/// `config.apply`: makes the changes of a preview, if the files are still as they were then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ApplyConfig {
+    pub id: String,
+    /// Whether to restore the entry without a question if another program removes or changes it.
+    #[serde(default)]
+    pub restores: bool,
+}
+
+/// `config.undo`: takes a change back, with the servers that it imported. Without `change`, the
+/// latest one of the kind of client, or the latest import if `kind` is absent too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
+pub struct UndoConfig {
+    pub change: Option<String>,
+    pub kind: Option<String>,
+}
+
+/// `config.set_restores`: whether an entry is restored without a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SetRestores {
+    pub path: PathBuf,
+    pub restores: bool,
+}
+
+/// `config.test`: starts what is in a client's file as the client would, and lists the tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TestConfig {
+    pub kind: String,
+    /// The file, as listed; the client's global file if absent.
+    #[serde(default)]
+    pub path: Option<PathBuf>,
+    #[serde(default)]
+    pub project: Option<PathBuf>,
+    #[serde(default)]
+    pub environment: Environment,
+}
+
+impl Verb for ListConfigs {
+    type Answer = ConfigOverview;
+
+    async fn run(self, hub: &Hub) -> Result<ConfigOverview, ApiError> {
+        let machine = machine(&self.environment)?;
+        let inspect = {
+            let hub_view = InspectedHub::new(hub);
+            move || {
+                CLIENTS
+                    .iter()
+                    .map(|kind| hub_view.kind_view(kind, &machine, self.project.as_deref()))
+                    .collect()
+            }
+        };
+        let kinds = run_blocking(inspect).await?;
+        let changes = hub.client_configs.changes().await?;
+        Ok(ConfigOverview {
+            kinds,
+            changes: changes.into_iter().map(change_view).collect(),
+        })
+    }
+}
+
+impl Verb for ShowConfig {
+    type Answer = ConfigSnippet;
+
+    async fn run(self, hub: &Hub) -> Result<ConfigSnippet, ApiError> {
+        hub.check_clients_can_connect()?;
+        let kind = find_kind(&self.kind)?;
+        let connection = hub.client_connection(&ClientName::new(kind.id), None);
+        let text = kind
+            .snippet(&connection)
+            .ok_or_else(|| ApiError::internal("every client can start the bridge"))?;
+        Ok(ConfigSnippet {
+            kind: kind.id.to_owned(),
+            file_name: kind.file_name().to_owned(),
+            config: kind.parse_snippet(&text),
+            text,
+            install_link: kind.install_link(&connection),
+            notes: notes(kind),
+        })
+    }
+}
+
+impl Verb for PreviewConfig {
+    type Answer = ConfigPreview;
+
+    async fn run(self, hub: &Hub) -> Result<ConfigPreview, ApiError> {
+        let kind = find_kind(&self.kind)?;
+        let machine = machine(&self.environment)?;
+        let file = find_file(kind, &machine, self.path.as_ref(), self.project.as_ref())?;
+        let managed = hub.client_configs.managed(&file.path);
+        let name = self
+            .name
+            .or_else(|| managed.as_ref().map(|row| row.client.clone()))
+            .unwrap_or_else(|| ClientName::new(kind.id));
+        let is_connect = self.action == ConfigAction::Connect;
+        if is_connect {
+            hub.check_clients_can_connect()?;
+        }
+        let token = match self.transport {
+            ClientTransport::Http if is_connect => {
+                hub.access.check_free(&name)?;
+                Some(format!("db_{}", random::token()))
+            }
+            ClientTransport::Http | ClientTransport::Bridge => None,
+        };
+        let connection = hub.client_connection(&name, token.as_deref());
+        let ask_once = self.ask_once.then(|| hub.ask_once(&name));
+        let target = EntryTarget {
+            kind,
+            file,
+            project: self.project,
+            connection,
+            transport: self.transport,
+            asks_once: self.ask_once && kind.supports_ask_once(),
+        };
+        let (plan, target) = run_blocking(move || {
+            let EntryTarget {
+                file, connection, ..
+            } = &target;
+            let plan = if is_connect {
+                Plan::connect(kind, &machine, file, connection, ask_once.as_ref())
+            } else {
+                Plan::disconnect(kind, &machine, file, connection)
+            };
+            (plan, target)
+        })
+        .await?;
+        let plan = plan.map_err(plan_error)?;
+        let files = plan.diffs().into_iter().map(diff_view).collect();
+        let id = random::id();
+        let has_changes = !plan.is_empty();
+        if has_changes || (is_connect && managed.is_none()) {
+            let path = target.file.path.clone();
+            hub.client_configs.keep(Preview {
+                id: id.clone(),
+                plan,
+                action: if is_connect {
+                    ClientAction::Connect
+                } else {
+                    ClientAction::Disconnect
+                },
+                kind: Some(kind.id),
+                connected: if is_connect { vec![target] } else { Vec::new() },
+                disconnected: if is_connect { Vec::new() } else { vec![path] },
+                new_client: token.map(|token| (name, token)),
+                imported: Vec::new(),
+            });
+        }
+        Ok(ConfigPreview {
+            id: has_changes.then_some(id),
+            files,
+            notes: notes(kind),
+        })
+    }
+}
+
+impl Verb for ApplyConfig {
+    type Answer = ClientChangeView;
+
+    async fn run(self, hub: &Hub) -> Result<ClientChangeView, ApiError> {
+        let preview = hub.client_configs.take(&self.id)?;
+        apply(hub, preview, Vec::new(), self.restores).await
+    }
+}
+
+/// Makes the changes of a preview, with the token that is in the files, and records them in the audit.
+///
+/// # Errors
+/// Returns an error if the token cannot be stored, or if the files cannot be changed. The files and
+/// the clients are then as before.
+pub(super) async fn apply(
+    hub: &Hub,
+    preview: Preview,
+    servers: Vec<ServerId>,
+    restores: bool,
+) -> Result<ClientChangeView, ApiError> {
+    let new_client = preview.new_client.clone();
+    if let Some((name, token)) = &new_client {
+        hub.access.add(name, Some(token.clone())).await?;
+        hub.logs.add_secret(&Secret::new(token.clone()));
+    }
+    let change = match hub.client_configs.apply(preview, servers, restores).await {
+        Ok(change) => change,
+        Err(error) => {
+            if let Some((name, _)) = new_client {
+                hub.access.revoke(&name).await?;
+            }
+            return Err(error.into());
+        }
+    };
+    hub.record_client_change(&change);
+    Ok(change_view(change))
+}
+
+impl Verb for UndoConfig {
+    type Answer = UndoneView;
+
+    async fn run(self, hub: &Hub) -> Result<UndoneView, ApiError> {
+        let id = match self.change {
+            Some(id) => id,
+            None => {
+                let kind = self.kind.as_deref();
+                if let Some(kind) = kind {
+                    find_kind(kind)?;
+                }
+                hub.client_configs.latest_change(kind).await?.id
+            }
+        };
+        let undone = hub.client_configs.undo(&id).await?;
+        hub.record_client_change(&undone.change);
+        if let Some(name) = undone.new_client {
+            (RevokeClient { name }).run(hub).await?;
+        }
+        for server in &undone.change.servers {
+            // A person may have removed it already.
+            if hub.registry.get(server).is_ok() {
+                servers::remove(hub, server).await?;
+            }
+        }
+        let files = undone.files.into_iter().map(|file| {
+            let (outcome, error) = match file.result {
+                Ok(outcome) => (Some(outcome_view(outcome)), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            UndoneFileView {
+                path: file.path.display().to_string(),
+                outcome,
+                error,
+            }
+        });
+        Ok(UndoneView {
+            files: files.collect(),
+            change: change_view(undone.change),
+        })
+    }
+}
+
+impl Verb for SetRestores {
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        hub.client_configs
+            .set_restores(&self.path, self.restores)
+            .await?;
+        let note = json!({ "file": self.path, "restores": self.restores });
+        hub.store.append_audit(AuditKind::ClientFilesChanged, &note);
+        Ok(Done {})
+    }
+}
+
+impl Verb for TestConfig {
+    type Answer = ConfigTestView;
+
+    async fn run(self, hub: &Hub) -> Result<ConfigTestView, ApiError> {
+        if !hub.has_endpoint() {
+            return Err(ApiError::unavailable(
+                "Drawbridge does not run. Start it with `drawbridge` or `drawbridge serve`, and test again",
+            ));
+        }
+        let kind = find_kind(&self.kind)?;
+        let machine = machine(&self.environment)?;
+        let file = find_file(kind, &machine, self.path.as_ref(), self.project.as_ref())?;
+        let connection = hub.client_connection(&ClientName::new(kind.id), None);
+        let entry = match kind.inspect(&file, &connection, None) {
+            FileState::Connected { entry } | FileState::Drifted { entry, .. } => entry,
+            FileState::NotConnected => {
+                return Err(ApiError::not_found(format!(
+                    "{} has no entry of Drawbridge; connect the client first",
+                    file.path.display()
+                )));
+            }
+            FileState::Broken { reason } => {
+                return Err(ApiError::conflict(format!(
+                    "{}: {reason}",
+                    file.path.display()
+                )));
+            }
+        };
+        let importer = Importer {
+            machine: &machine,
+            endpoint_url: &connection.url,
+            taken_ids: &BTreeSet::new(),
+        };
+        let mut spec = importer
+            .read_entry(kind, &file.path, self.project.as_deref(), &entry)
+            .map_err(|error| ApiError::invalid(format!("{}: {error}", file.path.display())))?;
+        if spec.cwd.is_none() {
+            let folder = self.project.as_ref().unwrap_or(&machine.home);
+            spec.cwd = Some(folder.display().to_string());
+        }
+        let started = match (&spec.command, &spec.url) {
+            (Some(command), _) => [command.as_str()]
+                .into_iter()
+                .chain(spec.args.iter().map(String::as_str))
+                .collect::<Vec<_>>()
+                .join(" "),
+            (None, url) => url.clone().unwrap_or_default(),
+        };
+        let result = servers::verify_entry(hub, spec).await;
+        let path = file.path.display().to_string();
+        Ok(match result {
+            Ok(verified) => ConfigTestView {
+                path,
+                started,
+                problem: None,
+                tools: u32::try_from(verified.tools.len()).unwrap_or(u32::MAX),
+                duration_ms: verified.duration_ms,
+            },
+            Err(error) => ConfigTestView {
+                path,
+                started,
+                problem: Some(error.message),
+                tools: 0,
+                duration_ms: 0,
+            },
+        })
+    }
+}
+
+/// What is needed of a hub to inspect files, so that a blocking thread can do it.
+struct InspectedHub {
+    connection: Connection,
+    managed: BTreeMap<String, (ClientFileRow, AskOnce)>,
+}
+
+impl InspectedHub {
+    fn new(hub: &Hub) -> Self {
+        let managed = hub.client_configs.all_managed().into_iter().map(|row| {
+            let ask_once = hub.ask_once(&row.client);
+            (row.path.clone(), (row, ask_once))
+        });
+        Self {
+            connection: hub.client_connection(&ClientName::new(""), None),
+            managed: managed.collect(),
+        }
+    }
+
+    fn kind_view(
+        &self,
+        kind: &'static Client,
+        machine: &Machine,
+        project: Option<&Path>,
+    ) -> ClientKindView {
+        let mut files = kind.files(machine);
+        files.extend(project.and_then(|project| kind.project_file(project)));
+        // A managed project's file stays visible.
+        for (row, _) in self.managed.values().filter(|(row, _)| row.kind == kind.id) {
+            if let Some(target) = EntryTarget::of_row(row, self.connection.clone())
+                && files.iter().all(|file| file.path != target.file.path)
+            {
+                files.push(target.file);
+            }
+        }
+        let own = Connection {
+            client: kind.id.to_owned(),
+            ..self.connection.clone()
+        };
+        ClientKindView {
+            id: kind.id.to_owned(),
+            name: kind.name.to_owned(),
+            is_installed: kind.is_installed(machine),
+            supports_http: kind.supports_http(),
+            ask_once: kind.ask_once_changes(),
+            notes: notes(kind),
+            install_link: kind.install_link(&own),
+            max_tool_name: u32::try_from(kind.name_budget()).unwrap_or(u32::MAX),
+            files: files
+                .iter()
+                .map(|file| self.file_view(kind, file))
+                .collect(),
+        }
+    }
+
+    fn file_view(&self, kind: &'static Client, file: &ConfigFile) -> ClientFileView {
+        let path = file.path.display().to_string();
+        let managed = self.managed.get(&path);
+        let row = managed.map(|(row, _)| row);
+        let ask_once = managed.map(|(_, ask_once)| ask_once);
+        let EntryState {
+            state,
+            entry,
+            problems,
+        } = configs::inspect(kind, file, &self.connection, row, ask_once);
+        ClientFileView {
+            exists: file.path.exists(),
+            path,
+            scope: match file.scope {
+                Scope::Global => ClientFileScope::Global,
+                Scope::Profile => ClientFileScope::Profile,
+                Scope::Project => ClientFileScope::Project,
+            },
+            state,
+            entry,
+            problems,
+            managed: managed.map(|(row, _)| ManagedEntry {
+                client: row.client.clone(),
+                transport: row.transport,
+                asks_once: row.asks_once,
+                restores: row.restores,
+                connected_at: row.connected_at,
+            }),
+        }
+    }
+}
+
+pub(super) fn find_kind(id: &str) -> Result<&'static Client, ApiError> {
+    find_client(id).ok_or_else(|| {
+        ApiError::not_found(format!(
+            "'{id}' is not a client that Drawbridge knows; `drawbridge config list --all` lists them, and `standard` fits most others"
+        ))
+    })
+}
+
+/// Returns this machine, as the caller's environment describes it.
+pub(super) fn machine(environment: &Environment) -> Result<Machine, ApiError> {
+    clients::machine(environment).ok_or_else(|| {
+        ApiError::unavailable("the home folder is unknown; set HOME, and start Drawbridge again")
+    })
+}
+
+/// Returns the file with this path, or the one of the project, or the global one.
+fn find_file(
+    kind: &Client,
+    machine: &Machine,
+    path: Option<&PathBuf>,
+    project: Option<&PathBuf>,
+) -> Result<ConfigFile, ApiError> {
+    if let Some(project) = project {
+        if !project.is_absolute() {
+            return Err(ApiError::invalid("project: must be an absolute path"));
+        }
+        return kind.project_file(project).ok_or_else(|| {
+            ApiError::invalid(format!("{} has no files for single projects", kind.name))
+        });
+    }
+    let files = kind.files(machine);
+    match path {
+        Some(path) => files
+            .into_iter()
+            .find(|file| file.path == *path)
+            .ok_or_else(|| {
+                ApiError::invalid(format!(
+                    "{} is not a file of {}",
+                    path.display(),
+                    kind.name
+                ))
+            }),
+        None => files.into_iter().next().ok_or_else(|| {
+            ApiError::invalid(format!(
+                "{} has no file that Drawbridge knows; run `drawbridge config show {}`, and paste what it prints into the client's settings",
+                kind.name, kind.id
+            ))
+        }),
+    }
+}
+
+fn notes(kind: &Client) -> Vec<String> {
+    kind.notes.iter().map(|note| (*note).to_owned()).collect()
+}
+
+pub(super) fn diff_view(diff: FileDiff) -> FileDiffView {
+    FileDiffView {
+        path: diff.path.display().to_string(),
+        is_new: diff.is_new,
+        diff: diff.diff,
+    }
+}
+
+pub(super) fn plan_error(error: PlanError) -> ApiError {
+    ApiError::conflict(error.to_string())
+}
+
+fn change_view(change: ClientChangeRow) -> ClientChangeView {
+    ClientChangeView {
+        id: change.id,
+        made_at: change.made_at,
+        action: change.action,
+        kind: change.kind,
+        files: change.files,
+        servers: change.servers,
+        undone_at: change.undone_at,
+    }
+}
+
+fn outcome_view(outcome: UndoOutcome) -> FileOutcome {
+    match outcome {
+        UndoOutcome::Restored => FileOutcome::Restored,
+        UndoOutcome::Removed => FileOutcome::Removed,
+        UndoOutcome::OwnMembersRemoved => FileOutcome::OwnPartRemoved,
+        UndoOutcome::Gone => FileOutcome::Gone,
+    }
+}

@@ -1,0 +1,532 @@
+//! Moves servers from the configuration files of clients into Drawbridge, and connects these clients.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use drawbridge_client_config::{
+    CLIENTS, ConfigFile, FoundAt, FoundServer, FoundServers, Importer, Machine, Place, Plan, Scope,
+    find_client,
+};
+use drawbridge_model::{
+    client_file::{ClientAction, ClientTransport},
+    ids::{ClientName, ServerId},
+    random,
+    spec::ServerSpec,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ApiError, ClientChangeView, Environment, FileDiffView, Verb, apply, diff_view, find_kind,
+    machine, servers,
+};
+use crate::{
+    api::servers::SecretValues,
+    clients::configs::{EntryTarget, Preview, run_blocking},
+    hub::Hub,
+};
+
+/// Stands for a value that is not shown.
+const HIDDEN: &str = "•••";
+
+/// A server that was found in the files of clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FoundServerView {
+    /// The name that the server would get. It identifies the server among those that were found.
+    pub name: String,
+    /// The command line or the URL, without the values of secrets.
+    pub command: String,
+    /// Why the entry cannot be imported.
+    pub problem: Option<String>,
+    pub found_at: Vec<FoundAtView>,
+    /// The names of the values that would move to the keyring.
+    pub secrets: Vec<String>,
+    /// The values that the person has to give.
+    pub inputs: Vec<InputView>,
+    pub notes: Vec<String>,
+    /// The server of Drawbridge with the same command or URL. It is not added again.
+    pub known_as: Option<ServerId>,
+    /// How many copies run on this computer now, outside Drawbridge, and the memory of all of them
+    /// in KiB.
+    pub copies: u32,
+    pub memory_kib: u32,
+}
+
+/// A place that has a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FoundAtView {
+    /// The kind of client whose file it is, and its name.
+    pub kind: String,
+    pub kind_name: String,
+    pub file: String,
+}
+
+/// A value that the person has to give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct InputView {
+    pub id: String,
+    pub description: String,
+    /// The values to choose from; empty if any is possible.
+    pub choices: Vec<String>,
+    pub is_secret: bool,
+}
+
+/// All servers that were found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FoundServersView {
+    pub servers: Vec<FoundServerView>,
+    /// The files that could not be read, with the reason.
+    pub unreadable: Vec<UnreadableFileView>,
+    /// The memory in KiB that is saved if all clients share one copy of each server.
+    pub saved_kib: u32,
+}
+
+/// A file that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct UnreadableFileView {
+    pub file: String,
+    pub reason: String,
+}
+
+/// What an import would do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ImportPreview {
+    pub id: String,
+    /// The names of the servers that would be added.
+    pub servers: Vec<String>,
+    /// The names of the values that would move to the keyring.
+    pub secrets: Vec<String>,
+    pub files: Vec<FileDiffView>,
+    /// The files that would stay as they are, with the reason.
+    pub problems: Vec<String>,
+}
+
+/// The result of an import.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ImportedView {
+    /// The servers that were added.
+    pub servers: Vec<ServerId>,
+    /// The change that undoes the import.
+    pub change: ClientChangeView,
+}
+
+/// A server to import, by the name that it was found with.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ChosenServer {
+    pub name: String,
+    /// The values that the person gave, by the ids of the inputs.
+    #[serde(default)]
+    pub inputs: BTreeMap<String, String>,
+}
+
+/// `config.find_servers`: the servers in the files of all clients, or of one kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
+pub struct FindServers {
+    pub kind: Option<String>,
+    /// The absolute paths of projects whose files are read too.
+    pub projects: Vec<PathBuf>,
+    pub environment: Environment,
+}
+
+/// `config.preview_import`: what importing these servers would change. Changes nothing.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default)]
+pub struct PreviewImport {
+    pub servers: Vec<ChosenServer>,
+    /// Whether to remove the servers from the clients' files, and to connect the clients.
+    pub connect: bool,
+    /// Whether to tell the clients to leave the asking to Drawbridge.
+    pub ask_once: bool,
+    /// The same as when the servers were found.
+    pub kind: Option<String>,
+    pub projects: Vec<PathBuf>,
+    pub environment: Environment,
+}
+
+/// `config.import`: imports the servers of a preview, if the files are still as they were then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ImportServers {
+    pub id: String,
+    /// Whether to restore the clients' entries without a question if another program removes or
+    /// changes them.
+    #[serde(default)]
+    pub restores: bool,
+}
+
+impl Verb for FindServers {
+    type Answer = FoundServersView;
+
+    async fn run(self, hub: &Hub) -> Result<FoundServersView, ApiError> {
+        let machine = machine(&self.environment)?;
+        let found = find(hub, machine, self.kind.as_deref(), self.projects).await?;
+        let commands: Vec<Vec<String>> = found.servers.iter().map(command_words).collect();
+        let copies = hub.pool.connector().meter().find_copies(commands).await;
+        let mut saved = 0;
+        let servers = found.servers.into_iter().zip(copies).map(|(server, copy)| {
+            let memory_kib = u32::try_from(copy.memory / 1024).unwrap_or(u32::MAX);
+            if copy.processes > 1 {
+                saved += memory_kib - memory_kib / copy.processes;
+            }
+            server_view(hub, server, copy.processes, memory_kib)
+        });
+        Ok(FoundServersView {
+            servers: servers.collect(),
+            unreadable: found
+                .unreadable
+                .into_iter()
+                .map(|file| UnreadableFileView {
+                    file: file.file.display().to_string(),
+                    reason: file.error.to_string(),
+                })
+                .collect(),
+            saved_kib: saved,
+        })
+    }
+}
+
+impl Verb for PreviewImport {
+    type Answer = ImportPreview;
+
+    async fn run(self, hub: &Hub) -> Result<ImportPreview, ApiError> {
+        let machine = machine(&self.environment)?;
+        if self.connect {
+            hub.check_clients_can_connect()?;
+        }
+        let projects = self.projects.clone();
+        let found = find(hub, machine.clone(), self.kind.as_deref(), projects).await?;
+        let mut chosen = Vec::new();
+        for choice in &self.servers {
+            let server = found
+                .servers
+                .iter()
+                .find(|server| server.name == choice.name);
+            let server = server.ok_or_else(|| {
+                ApiError::not_found(format!(
+                    "no server named '{}' was found; look for servers again",
+                    choice.name
+                ))
+            })?;
+            if let Err(error) = &server.spec {
+                return Err(ApiError::invalid(format!("{}: {error}", choice.name)));
+            }
+            let missing = server
+                .inputs
+                .iter()
+                .find(|input| choice.inputs.get(&input.id).is_none_or(String::is_empty));
+            if let Some(input) = missing {
+                return Err(ApiError::invalid(format!(
+                    "{}: the value '{}' is missing. {}",
+                    choice.name, input.id, input.description
+                )));
+            }
+        }
+        for mut server in found.servers {
+            if let Some(choice) = self.servers.iter().find(|one| one.name == server.name) {
+                for (id, value) in &choice.inputs {
+                    server.fill_input(id, value);
+                }
+                chosen.push((server, choice.inputs.clone()));
+            }
+        }
+        let mut plan = Plan::default();
+        let (mut connected, mut problems) = (Vec::new(), Vec::new());
+        if self.connect {
+            for (target, moved) in targets(hub, &machine, &chosen, self.ask_once) {
+                let ask_once = target
+                    .asks_once
+                    .then(|| hub.ask_once(&ClientName::new(target.kind.id)));
+                let (file, connection) = (&target.file, &target.connection);
+                match Plan::move_in(
+                    target.kind,
+                    &machine,
+                    file,
+                    connection,
+                    ask_once.as_ref(),
+                    &moved,
+                ) {
+                    Ok(other) => {
+                        plan.extend(other);
+                        connected.push(target);
+                    }
+                    Err(error) => problems.push(error.to_string()),
+                }
+            }
+        }
+        let files = plan.diffs().into_iter().map(diff_view).collect();
+        let added: Vec<_> = chosen
+            .into_iter()
+            .filter(|(server, _)| known_as(hub, server).is_none())
+            .collect();
+        let id = random::id();
+        let names = added.iter().map(|(server, _)| server.name.clone());
+        let preview = ImportPreview {
+            id: id.clone(),
+            servers: names.collect(),
+            secrets: added
+                .iter()
+                .flat_map(|(server, _)| secret_names(server))
+                .collect(),
+            files,
+            problems,
+        };
+        hub.client_configs.keep(Preview {
+            id,
+            plan,
+            action: ClientAction::Import,
+            kind: None,
+            connected,
+            disconnected: Vec::new(),
+            new_client: None,
+            imported: added,
+        });
+        Ok(preview)
+    }
+}
+
+impl Verb for ImportServers {
+    type Answer = ImportedView;
+
+    async fn run(self, hub: &Hub) -> Result<ImportedView, ApiError> {
+        let mut preview = hub.client_configs.take(&self.id)?;
+        if preview.action != ClientAction::Import {
+            return Err(ApiError::invalid("id: is not the preview of an import"));
+        }
+        let mut added = Vec::new();
+        let imported = std::mem::take(&mut preview.imported);
+        let result = async {
+            for (server, inputs) in imported {
+                added.push(add(hub, server, inputs).await?);
+            }
+            hub.registry.identify_programs().await;
+            apply(hub, preview, added.clone(), self.restores).await
+        }
+        .await;
+        match result {
+            Ok(change) => Ok(ImportedView {
+                servers: added,
+                change,
+            }),
+            Err(error) => {
+                for id in &added {
+                    servers::remove(hub, id).await?;
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Adds a server, with its secrets in the keyring.
+async fn add(
+    hub: &Hub,
+    mut server: FoundServer,
+    inputs: BTreeMap<String, String>,
+) -> Result<ServerId, ApiError> {
+    let moved = server.move_secrets();
+    let values: BTreeMap<String, String> = server
+        .inputs
+        .iter()
+        .filter_map(|input| {
+            let value = inputs.get(&input.id)?;
+            Some((input.secret_name.clone(), value.clone()))
+        })
+        .chain(moved)
+        .collect();
+    let spec = server
+        .spec
+        .map_err(|error| ApiError::invalid(format!("{}: {error}", server.name)))?;
+    for (name, value) in values {
+        crate::api::secrets::store_secret(
+            hub,
+            &name,
+            drawbridge_store::secrets::Secret::new(value),
+        )
+        .await?;
+    }
+    servers::add(hub, spec, SecretValues::default()).await
+}
+
+/// Finds the servers of all clients, or of one kind.
+async fn find(
+    hub: &Hub,
+    machine: Machine,
+    kind: Option<&str>,
+    projects: Vec<PathBuf>,
+) -> Result<FoundServers, ApiError> {
+    let kinds = match kind {
+        Some(kind) => std::slice::from_ref(find_kind(kind)?),
+        None => CLIENTS,
+    };
+    let taken_ids: BTreeSet<String> = hub
+        .registry
+        .specs()
+        .servers
+        .keys()
+        .map(|id| id.as_str().to_owned())
+        .collect();
+    let url = hub.client_connection(&ClientName::new(""), None).url;
+    let found = run_blocking(move || {
+        let importer = Importer {
+            machine: &machine,
+            endpoint_url: &url,
+            taken_ids: &taken_ids,
+        };
+        importer.find_servers(kinds, &projects)
+    });
+    Ok(found.await?)
+}
+
+/// Returns the files that have one of the servers, each with the keys of these entries.
+fn targets(
+    hub: &Hub,
+    machine: &Machine,
+    chosen: &[(FoundServer, BTreeMap<String, String>)],
+    wants_ask_once: bool,
+) -> Vec<(EntryTarget, Vec<Vec<String>>)> {
+    let mut keys_by_file: BTreeMap<(String, PathBuf), Vec<Vec<String>>> = BTreeMap::new();
+    for found_at in chosen.iter().flat_map(|(server, _)| &server.found_at) {
+        let FoundAt {
+            client: Some(kind),
+            file: Some(file),
+            keys,
+            ..
+        } = found_at
+        else {
+            continue;
+        };
+        keys_by_file
+            .entry((kind.clone(), file.clone()))
+            .or_default()
+            .push(keys.clone());
+    }
+    let mut seen = BTreeSet::new();
+    keys_by_file
+        .into_iter()
+        .filter(|((_, path), _)| seen.insert(path.clone()))
+        .filter_map(|((kind, path), keys)| {
+            let kind = find_client(&kind)?;
+            let known = kind
+                .files(machine)
+                .into_iter()
+                .find(|file| file.path == path);
+            let project = known.is_none().then(|| kind.project_of(&path)).flatten();
+            let file = known.unwrap_or(ConfigFile {
+                path,
+                scope: Scope::Project,
+                conflict: None,
+            });
+            let target = EntryTarget {
+                kind,
+                file,
+                project,
+                connection: hub.client_connection(&ClientName::new(kind.id), None),
+                transport: ClientTransport::Bridge,
+                asks_once: wants_ask_once && kind.supports_ask_once(),
+            };
+            Some((target, keys))
+        })
+        .collect()
+}
+
+fn server_view(hub: &Hub, server: FoundServer, copies: u32, memory_kib: u32) -> FoundServerView {
+    FoundServerView {
+        command: shown_command(&server),
+        problem: server.spec.as_ref().err().map(ToString::to_string),
+        found_at: server.found_at.iter().filter_map(found_at_view).collect(),
+        secrets: secret_names(&server).collect(),
+        known_as: known_as(hub, &server),
+        inputs: server
+            .inputs
+            .into_iter()
+            .map(|input| InputView {
+                id: input.id,
+                description: input.description,
+                choices: input.choices,
+                is_secret: input.is_secret,
+            })
+            .collect(),
+        name: server.name,
+        notes: server.notes,
+        copies,
+        memory_kib,
+    }
+}
+
+fn found_at_view(found_at: &FoundAt) -> Option<FoundAtView> {
+    let kind = find_client(found_at.client.as_deref()?)?;
+    Some(FoundAtView {
+        kind: kind.id.to_owned(),
+        kind_name: kind.name.to_owned(),
+        file: found_at.file.as_ref()?.display().to_string(),
+    })
+}
+
+fn secret_names(server: &FoundServer) -> impl Iterator<Item = String> {
+    let literal = server
+        .secrets
+        .iter()
+        .filter_map(|secret| secret.secret_name.clone());
+    let inputs = server.inputs.iter().map(|input| input.secret_name.clone());
+    literal.chain(inputs)
+}
+
+/// Returns the command line or the URL, without the values of secrets.
+fn shown_command(server: &FoundServer) -> String {
+    let Ok(spec) = &server.spec else {
+        return String::new();
+    };
+    let is_secret = |place: Place| server.secrets.iter().any(|secret| secret.place == place);
+    if let Some(url) = &spec.url {
+        return if is_secret(Place::Url) {
+            url.split_once('?')
+                .map_or(HIDDEN, |(start, _)| start)
+                .to_owned()
+        } else {
+            url.clone()
+        };
+    }
+    let args = spec.args.iter().enumerate().map(|(index, arg)| {
+        if is_secret(Place::Arg(index)) {
+            HIDDEN
+        } else {
+            arg
+        }
+    });
+    let words: Vec<&str> = spec.command.as_deref().into_iter().chain(args).collect();
+    words.join(" ")
+}
+
+fn command_words(server: &FoundServer) -> Vec<String> {
+    let Ok(spec) = &server.spec else {
+        return Vec::new();
+    };
+    spec.command.iter().chain(&spec.args).cloned().collect()
+}
+
+/// Returns the server of Drawbridge with the same command or URL, and the same names of variables
+/// and headers.
+fn known_as(hub: &Hub, server: &FoundServer) -> Option<ServerId> {
+    let spec = server.spec.as_ref().ok()?;
+    let is_same = |other: &ServerSpec| {
+        (&other.command, &other.args, &other.url) == (&spec.command, &spec.args, &spec.url)
+            && other.env.keys().eq(spec.env.keys())
+            && other.headers.keys().eq(spec.headers.keys())
+    };
+    let specs = hub.registry.specs();
+    let mut servers = specs.servers.values();
+    let known = servers.find(|known| is_same(&known.spec))?;
+    Some(known.id.clone())
+}

@@ -1,0 +1,513 @@
+//! The entries of Drawbridge in the configuration files of clients: previews and makes changes,
+//! records them, and undoes them.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use drawbridge_client_config::{
+    AskOnce, BackupError, Backups as _, Client, ConfigFile, Connection, FileState, FoundServer,
+    Plan, PlanError, Receipt, Scope, Transport, UndoneFile, find_client,
+};
+use drawbridge_model::{
+    client_file::{ClientAction, ClientFileState, ClientTransport},
+    clock,
+    event::{Event, Events},
+    ids::{ClientName, ServerId},
+    random,
+};
+use drawbridge_store::{
+    Store, StoreError,
+    secrets::Secrets,
+    table::client_file::{ClientChangeRow, ClientFileRow},
+};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::vault::{KeyError, Vault};
+
+/// The most previews that wait for a person.
+const MAX_PREVIEWS: usize = 16;
+
+/// The reason why files were not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("these changes were made already, or are too old; look at them again")]
+    UnknownPreview,
+    #[error("there is no change '{0}'")]
+    UnknownChange(String),
+    #[error("the change '{0}' was undone already")]
+    AlreadyUndone(String),
+    #[error("Drawbridge has changed no file of '{0}' that it could restore")]
+    NothingToUndo(String),
+    #[error("there is no import to take back")]
+    NoImport,
+    #[error("Drawbridge does not manage an entry in {0}")]
+    NotManaged(String),
+    #[error("the files were not changed, because a task of Drawbridge has failed; see the log")]
+    TaskFailed,
+}
+
+/// A file of a client, and how the client reaches Drawbridge by it.
+#[derive(Clone)]
+pub struct EntryTarget {
+    pub kind: &'static Client,
+    pub file: ConfigFile,
+    pub project: Option<PathBuf>,
+    pub connection: Connection,
+    pub transport: ClientTransport,
+    pub asks_once: bool,
+}
+
+/// Changes that wait for a person's consent.
+pub struct Preview {
+    pub id: String,
+    pub plan: Plan,
+    pub action: ClientAction,
+    /// The kind of client; `None` if there are several.
+    pub kind: Option<&'static str>,
+    /// The files that have an entry afterwards.
+    pub connected: Vec<EntryTarget>,
+    /// The files that have none afterwards.
+    pub disconnected: Vec<PathBuf>,
+    /// The new client whose token is in the files.
+    pub new_client: Option<(ClientName, String)>,
+    /// The servers to add, each with the values that the person gave for its inputs.
+    pub imported: Vec<(FoundServer, BTreeMap<String, String>)>,
+}
+
+/// The part of a change that may contain secrets.
+#[derive(Serialize, Deserialize)]
+struct ChangeDetails {
+    receipt: Receipt,
+    /// The rows of the files before the change.
+    rows_before: Vec<ClientFileRow>,
+    /// The client whose token is in the files.
+    new_client: Option<ClientName>,
+}
+
+/// A change that was undone.
+pub struct UndoneChange {
+    pub change: ClientChangeRow,
+    pub files: Vec<UndoneFile>,
+    /// The client that was added for the change.
+    pub new_client: Option<ClientName>,
+}
+
+/// The managed entries, and the changes that wait. Cheap to clone.
+#[derive(Clone)]
+pub struct ClientConfigs(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    secrets: Secrets,
+    events: Events,
+    backups: PathBuf,
+    state: Mutex<State>,
+    /// Held while files are changed, so that two changes of one file exclude each other.
+    write_lock: tokio::sync::Mutex<()>,
+    /// Tells the watch that the managed files have changed.
+    managed: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct State {
+    files: BTreeMap<String, ClientFileRow>,
+    previews: VecDeque<Preview>,
+}
+
+impl ClientConfigs {
+    /// Reads the managed entries.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn load(
+        store: Store,
+        secrets: Secrets,
+        events: Events,
+        backups: PathBuf,
+    ) -> Result<Self, StoreError> {
+        let rows = store.client_files().await?;
+        let files = rows.into_iter().map(|row| (row.path.clone(), row));
+        let state = State {
+            files: files.collect(),
+            previews: VecDeque::new(),
+        };
+        Ok(Self(Arc::new(Inner {
+            store,
+            secrets,
+            events,
+            backups,
+            state: Mutex::new(state),
+            write_lock: tokio::sync::Mutex::default(),
+            managed: watch::Sender::default(),
+        })))
+    }
+
+    /// Returns the managed entry in a file.
+    pub fn managed(&self, path: &Path) -> Option<ClientFileRow> {
+        self.lock().files.get(path_text(path).as_str()).cloned()
+    }
+
+    /// Returns all managed entries.
+    pub fn all_managed(&self) -> Vec<ClientFileRow> {
+        self.lock().files.values().cloned().collect()
+    }
+
+    /// Returns a receiver that is told when other files are managed.
+    pub fn managed_changes(&self) -> watch::Receiver<()> {
+        self.0.managed.subscribe()
+    }
+
+    /// Returns whether the files of a client tell it to wait for Drawbridge, and for how many
+    /// seconds.
+    pub fn raised_wait(&self, client: &ClientName) -> Option<u64> {
+        let state = self.lock();
+        let rows = state.files.values();
+        rows.filter(|row| row.client == *client && row.asks_once)
+            .filter_map(|row| find_client(&row.kind)?.raised_wait())
+            .min()
+    }
+
+    /// Keeps a preview until a person agrees. The oldest previews are dropped.
+    pub fn keep(&self, preview: Preview) {
+        let mut state = self.lock();
+        state.previews.push_back(preview);
+        while state.previews.len() > MAX_PREVIEWS {
+            state.previews.pop_front();
+        }
+    }
+
+    /// Returns a preview, which can then not be used again.
+    ///
+    /// # Errors
+    /// Returns an error if there is none with this id.
+    pub fn take(&self, id: &str) -> Result<Preview, ConfigError> {
+        let mut state = self.lock();
+        let position = state.previews.iter().position(|preview| preview.id == id);
+        position
+            .and_then(|position| state.previews.remove(position))
+            .ok_or(ConfigError::UnknownPreview)
+    }
+
+    /// Makes the changes of a preview and records them, with the servers that were imported for it.
+    /// Writes nothing if the files have changed since.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be written or has changed, or if the copies or the record
+    /// cannot be written. The files are then as before.
+    pub async fn apply(
+        &self,
+        preview: Preview,
+        servers: Vec<ServerId>,
+        restores: bool,
+    ) -> Result<ClientChangeRow, ConfigError> {
+        let _one_at_a_time = self.0.write_lock.lock().await;
+        let vault = Arc::new(self.open_vault().await?);
+        let Preview {
+            plan,
+            action,
+            kind,
+            connected,
+            disconnected,
+            new_client,
+            ..
+        } = preview;
+        let (receipt, connected) = {
+            let vault = vault.clone();
+            run_blocking(move || {
+                let receipt = plan.apply(vault.as_ref(), &plan.digest())?;
+                let rows: Vec<_> = connected
+                    .into_iter()
+                    .filter_map(|target| connected_row(&target, restores))
+                    .collect();
+                Ok::<_, ConfigError>((receipt, rows))
+            })
+            .await??
+        };
+        let removed: Vec<String> = disconnected.iter().map(|path| path_text(path)).collect();
+        let touched = connected.iter().map(|row| &row.path).chain(&removed);
+        let rows_before: Vec<_> = {
+            let state = self.lock();
+            touched
+                .filter_map(|path| state.files.get(path).cloned())
+                .collect()
+        };
+        let change = ClientChangeRow {
+            id: random::id(),
+            made_at: clock::now(),
+            action,
+            kind: kind.map(str::to_owned),
+            files: receipt
+                .files
+                .iter()
+                .map(|file| path_text(&file.path))
+                .collect(),
+            servers,
+            undone_at: None,
+        };
+        let details = ChangeDetails {
+            receipt: receipt.clone(),
+            rows_before,
+            new_client: new_client.map(|(name, _)| name),
+        };
+        let recorded = self
+            .record(&vault, &change, &details, &removed, &connected)
+            .await;
+        if let Err(error) = recorded {
+            run_blocking(move || receipt.undo(vault.as_ref())).await?;
+            return Err(error);
+        }
+        self.set_rows(&removed, connected);
+        Ok(change)
+    }
+
+    async fn record(
+        &self,
+        vault: &Vault,
+        change: &ClientChangeRow,
+        details: &ChangeDetails,
+        removed: &[String],
+        connected: &[ClientFileRow],
+    ) -> Result<(), ConfigError> {
+        let text = serde_json::to_vec(details).expect("a receipt can be written as JSON");
+        vault.write(&details_name(&change.id), &text)?;
+        self.0.store.put_client_change(change).await?;
+        self.0
+            .store
+            .replace_client_files(removed, connected)
+            .await?;
+        Ok(())
+    }
+
+    /// Undoes a change. A file that cannot be restored does not keep the others from it.
+    ///
+    /// # Errors
+    /// Returns an error if the change is unknown or was undone, or if its copies cannot be read.
+    pub async fn undo(&self, id: &str) -> Result<UndoneChange, ConfigError> {
+        let _one_at_a_time = self.0.write_lock.lock().await;
+        let changes = self.0.store.client_changes().await?;
+        let mut change = changes
+            .into_iter()
+            .find(|change| change.id == id)
+            .ok_or_else(|| ConfigError::UnknownChange(id.to_owned()))?;
+        if change.undone_at.is_some() {
+            return Err(ConfigError::AlreadyUndone(id.to_owned()));
+        }
+        let vault = Arc::new(self.open_vault().await?);
+        let text = vault.read(&details_name(id))?;
+        let details: ChangeDetails =
+            serde_json::from_slice(&text).map_err(|error| BackupError(error.to_string()))?;
+        let copies: Vec<String> = details
+            .receipt
+            .files
+            .iter()
+            .filter_map(|file| file.backup.clone())
+            .collect();
+        let (receipt, opened) = (details.receipt, vault.clone());
+        let files = run_blocking(move || receipt.undo(opened.as_ref())).await?;
+        let is_complete = files.iter().all(|file| file.result.is_ok());
+        change.undone_at = is_complete.then(clock::now);
+        self.0
+            .store
+            .replace_client_files(&change.files, &details.rows_before)
+            .await?;
+        self.0.store.put_client_change(&change).await?;
+        self.set_rows(&change.files, details.rows_before);
+        if is_complete {
+            copies.iter().for_each(|copy| vault.remove(copy));
+            vault.remove(&details_name(id));
+        }
+        Ok(UndoneChange {
+            change,
+            files,
+            new_client: details.new_client,
+        })
+    }
+
+    /// Returns all changes, the latest first.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn changes(&self) -> Result<Vec<ClientChangeRow>, StoreError> {
+        self.0.store.client_changes().await
+    }
+
+    /// Returns the latest change of a kind of client that was not undone, or of any import if `kind`
+    /// is `None`.
+    ///
+    /// # Errors
+    /// Returns an error if there is none.
+    pub async fn latest_change(&self, kind: Option<&str>) -> Result<ClientChangeRow, ConfigError> {
+        let is_wanted = |change: &ClientChangeRow| match kind {
+            Some(kind) => change.kind.as_deref() == Some(kind),
+            None => change.action == ClientAction::Import,
+        };
+        self.changes()
+            .await?
+            .into_iter()
+            .find(|change| change.undone_at.is_none() && is_wanted(change))
+            .ok_or_else(|| match kind {
+                Some(kind) => ConfigError::NothingToUndo(kind.to_owned()),
+                None => ConfigError::NoImport,
+            })
+    }
+
+    /// Sets whether a managed entry is restored without a question.
+    ///
+    /// # Errors
+    /// Returns an error if no entry of the file is managed, or if the store cannot be written.
+    pub async fn set_restores(&self, path: &Path, restores: bool) -> Result<(), ConfigError> {
+        let mut row = self
+            .managed(path)
+            .ok_or_else(|| ConfigError::NotManaged(path_text(path)))?;
+        row.restores = restores;
+        let rows = [row];
+        self.0.store.replace_client_files(&[], &rows).await?;
+        self.set_rows(&[], rows.into());
+        Ok(())
+    }
+
+    /// Tells the screens that the state of managed files may have changed.
+    pub fn publish_change(&self) {
+        self.0.events.publish(Event::ClientFilesChanged);
+    }
+
+    fn set_rows(&self, removed: &[String], written: Vec<ClientFileRow>) {
+        let mut state = self.lock();
+        for path in removed {
+            state.files.remove(path);
+        }
+        let written = written.into_iter().map(|row| (row.path.clone(), row));
+        state.files.extend(written);
+        drop(state);
+        self.0.managed.send_replace(());
+        self.publish_change();
+    }
+
+    async fn open_vault(&self) -> Result<Vault, ConfigError> {
+        Ok(Vault::open(self.0.backups.clone(), &self.0.secrets).await?)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EntryTarget {
+    /// Returns the target of a managed entry, or nothing if this version does not know the client.
+    pub fn of_row(row: &ClientFileRow, connection: Connection) -> Option<Self> {
+        Some(Self {
+            kind: find_client(&row.kind)?,
+            file: ConfigFile {
+                path: PathBuf::from(&row.path),
+                scope: match row.project {
+                    Some(_) => Scope::Project,
+                    None => Scope::Global,
+                },
+                conflict: None,
+            },
+            project: row.project.as_ref().map(PathBuf::from),
+            connection,
+            transport: row.transport,
+            asks_once: row.asks_once,
+        })
+    }
+}
+
+/// The state of Drawbridge's entry in a file.
+pub struct EntryState {
+    pub state: ClientFileState,
+    /// The entry's name.
+    pub entry: Option<String>,
+    /// How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
+    pub problems: Vec<String>,
+}
+
+/// Returns the state of a file. `connection` is that of the hub, `row` the managed entry of the file,
+/// and `ask_once` what the entry should have if the client leaves the asking to Drawbridge.
+pub fn inspect(
+    kind: &Client,
+    file: &ConfigFile,
+    connection: &Connection,
+    row: Option<&ClientFileRow>,
+    ask_once: Option<&AskOnce>,
+) -> EntryState {
+    let connection = Connection {
+        client: row.map_or(kind.id, |row| row.client.as_str()).to_owned(),
+        // The token of an entry is not known.
+        transport: match row.map(|row| row.transport) {
+            Some(ClientTransport::Http) => Transport::Http { token: None },
+            Some(ClientTransport::Bridge) | None => Transport::Bridge,
+        },
+        ..connection.clone()
+    };
+    let ask_once = ask_once.filter(|_| row.is_some_and(|row| row.asks_once));
+    let (state, entry, problems) = match kind.inspect(file, &connection, ask_once) {
+        FileState::NotConnected if row.is_some() => (ClientFileState::Removed, None, Vec::new()),
+        FileState::NotConnected => (ClientFileState::NotConnected, None, Vec::new()),
+        FileState::Connected { entry } => (ClientFileState::Connected, Some(entry), Vec::new()),
+        FileState::Drifted { entry, differences } => {
+            let digest = kind.own_entry_digest(file, &connection);
+            let is_as_written = row.is_some_and(|row| digest.as_ref() == Some(&row.entry_digest));
+            let state = if is_as_written {
+                ClientFileState::Outdated
+            } else {
+                ClientFileState::Changed
+            };
+            (state, Some(entry), differences)
+        }
+        FileState::Broken { reason } => (ClientFileState::Broken, None, vec![reason]),
+    };
+    EntryState {
+        state,
+        entry,
+        problems,
+    }
+}
+
+/// Returns the row of a file that was just written.
+fn connected_row(target: &EntryTarget, restores: bool) -> Option<ClientFileRow> {
+    Some(ClientFileRow {
+        path: path_text(&target.file.path),
+        kind: target.kind.id.to_owned(),
+        client: ClientName::new(target.connection.client.as_str()),
+        project: target.project.as_deref().map(path_text),
+        transport: target.transport,
+        asks_once: target.asks_once,
+        restores,
+        entry_digest: target
+            .kind
+            .own_entry_digest(&target.file, &target.connection)?,
+        connected_at: clock::now(),
+    })
+}
+
+fn details_name(change: &str) -> String {
+    format!("change-{change}")
+}
+
+fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Reads or writes files on a thread that may block.
+///
+/// # Errors
+/// Returns an error if the thread has panicked.
+pub async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ConfigError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| ConfigError::TaskFailed)
+}

@@ -1,0 +1,172 @@
+//! Copies of clients' files as they were before a change. They may contain secrets, so that they are
+//! encrypted, with a key in the keyring.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use chacha20poly1305::{
+    Key, KeyInit, XChaCha20Poly1305, XNonce,
+    aead::{Aead, Payload},
+};
+use drawbridge_client_config::{BackupError, Backups};
+use drawbridge_model::random;
+use drawbridge_store::secrets::{BACKUP_KEY, Secret, SecretError, Secrets};
+
+const NONCE_BYTES: usize = 24;
+
+/// The reason why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    #[error("cannot keep a copy of the file: {error}. Nothing was changed. {}", .error.remedy())]
+    Keyring { error: SecretError },
+    #[error("cannot keep a copy of the file: {0}. Nothing was changed")]
+    File(io::Error),
+}
+
+/// The folder with the copies, and the keys.
+pub(super) struct Vault {
+    folder: PathBuf,
+    /// The first one encrypts. A copy may be older than the machine's keyring.
+    ciphers: Vec<XChaCha20Poly1305>,
+}
+
+impl Vault {
+    /// Opens the folder. The key is made if there is none. On a machine without a keyring, the key is
+    /// a file in the folder.
+    ///
+    /// # Errors
+    /// Returns an error if the key cannot be read or written, for example because the keyring is
+    /// locked.
+    pub(super) async fn open(folder: PathBuf, secrets: &Secrets) -> Result<Self, KeyError> {
+        let key_file = folder.join("key");
+        let keys = match read_key(secrets).await {
+            Ok(key) if key_file.exists() => {
+                vec![key, read_key_file(&key_file).map_err(KeyError::File)?]
+            }
+            Ok(key) => vec![key],
+            Err(SecretError::Unavailable(_)) => {
+                vec![read_key_file(&key_file).map_err(KeyError::File)?]
+            }
+            Err(error) => return Err(KeyError::Keyring { error }),
+        };
+        let ciphers = keys
+            .into_iter()
+            .map(|key| XChaCha20Poly1305::new(&Key::from(key)));
+        Ok(Self {
+            folder,
+            ciphers: ciphers.collect(),
+        })
+    }
+
+    /// Writes a copy with this name.
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), BackupError> {
+        let nonce: [u8; NONCE_BYTES] = random::bytes();
+        let payload = Payload {
+            msg: bytes,
+            aad: name.as_bytes(),
+        };
+        let sealed = self.ciphers[0]
+            .encrypt(&XNonce::from(nonce), payload)
+            .map_err(|_| BackupError("the copy of a file cannot be encrypted".to_owned()))?;
+        let mut contents = nonce.to_vec();
+        contents.extend(sealed);
+        let path = self.folder.join(name);
+        write_private(&path, &contents).map_err(|error| {
+            BackupError(format!(
+                "cannot write the copy {}: {error}. Nothing was changed",
+                path.display()
+            ))
+        })
+    }
+
+    /// Removes a copy that is not needed any more.
+    pub(super) fn remove(&self, name: &str) {
+        let path = self.folder.join(name);
+        if let Err(error) = fs::remove_file(&path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!("cannot remove the copy {}: {error}", path.display());
+        }
+    }
+}
+
+impl Backups for Vault {
+    fn save(&self, file_name: &str, bytes: &[u8]) -> Result<String, BackupError> {
+        let name = format!("{}-{file_name}", random::ordered_id());
+        self.write(&name, bytes)?;
+        Ok(name)
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, BackupError> {
+        let path = self.folder.join(name);
+        let contents = fs::read(&path).map_err(|error| {
+            BackupError(format!("cannot read the copy {}: {error}", path.display()))
+        })?;
+        let opened = contents
+            .split_first_chunk::<NONCE_BYTES>()
+            .and_then(|(nonce, sealed)| {
+                self.ciphers.iter().find_map(|cipher| {
+                    let payload = Payload {
+                        msg: sealed,
+                        aad: name.as_bytes(),
+                    };
+                    cipher.decrypt(&XNonce::from(*nonce), payload).ok()
+                })
+            });
+        opened.ok_or_else(|| {
+            BackupError(format!(
+                "the copy {} cannot be decrypted: its key is no longer in the keyring, or the copy was changed",
+                path.display()
+            ))
+        })
+    }
+}
+
+async fn read_key(secrets: &Secrets) -> Result<[u8; 32], SecretError> {
+    let stored = secrets.get(BACKUP_KEY).await?;
+    if let Some(key) = stored.and_then(|text| decode_key(text.expose())) {
+        return Ok(key);
+    }
+    let key: [u8; 32] = random::bytes();
+    let value = Secret::new(hex::encode(key));
+    secrets.set(BACKUP_KEY, value).await?;
+    Ok(key)
+}
+
+fn read_key_file(path: &Path) -> io::Result<[u8; 32]> {
+    match fs::read_to_string(path) {
+        Ok(text) => decode_key(text.trim()).ok_or_else(|| {
+            io::Error::other(format!(
+                "{} does not contain a key; delete it",
+                path.display()
+            ))
+        }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let key: [u8; 32] = random::bytes();
+            write_private(path, hex::encode(key).as_bytes())?;
+            Ok(key)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn decode_key(text: &str) -> Option<[u8; 32]> {
+    hex::decode(text).ok()?.try_into().ok()
+}
+
+/// Writes a new file that only this user can read, down to the disk.
+fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
+    use io::Write as _;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(contents)?;
+    file.sync_all()
+}

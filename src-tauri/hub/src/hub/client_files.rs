@@ -1,0 +1,270 @@
+//! Keeps the entries of Drawbridge in clients' files: at the start it updates those that it would
+//! write otherwise now, and afterwards it notices when another program changes or removes one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use drawbridge_client_config::{AskOnce, Plan};
+use drawbridge_model::{
+    audit::AuditKind,
+    capability::CapabilityKind,
+    client_file::{ClientAction, ClientFileState, ClientTransport},
+    ids::ClientName,
+    random,
+};
+use drawbridge_sessions::ClientScope;
+use drawbridge_store::table::client_file::{ClientChangeRow, ClientFileRow};
+use notify::{RecommendedWatcher, RecursiveMode};
+use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
+use serde_json::json;
+use tokio::{sync::Notify, time::Instant};
+
+use super::Hub;
+use crate::{
+    clients::{
+        self,
+        configs::{self, ConfigError, EntryTarget, Preview, run_blocking},
+    },
+    error::ApiError,
+};
+
+/// Programs write a file in several steps. All events within this time count as one change.
+const DEBOUNCE: Duration = Duration::from_millis(300);
+
+/// An entry that was restored this often within [`RESTORE_PERIOD`] is not restored again: another
+/// program removes it each time.
+const MAX_RESTORES: usize = 3;
+const RESTORE_PERIOD: Duration = Duration::from_secs(600);
+
+type FileWatch = Debouncer<RecommendedWatcher, RecommendedCache>;
+
+/// What is known of the managed entries since the start.
+#[derive(Default)]
+struct Known {
+    states: BTreeMap<String, ClientFileState>,
+    restored_at: BTreeMap<String, Vec<Instant>>,
+}
+
+impl Hub {
+    /// Keeps the entries in clients' files from now on. Writes nothing by itself unless `may_write`.
+    pub fn keep_client_files(self: &Arc<Self>, may_write: bool) {
+        let task = keep(Arc::downgrade(self), may_write);
+        self.background().tasks.spawn(task);
+    }
+
+    /// Records a change of clients' files in the audit.
+    pub(crate) fn record_client_change(&self, change: &ClientChangeRow) {
+        let note = json!({
+            "change": change.id,
+            "action": change.action,
+            "client": change.kind,
+            "files": change.files,
+            "undone": change.undone_at.is_some(),
+        });
+        self.store
+            .append_audit(AuditKind::ClientFilesChanged, &note);
+    }
+
+    /// Returns what tells a client to leave the asking to Drawbridge.
+    pub(crate) fn ask_once(&self, client: &ClientName) -> AskOnce {
+        let view = self.catalog.client_view(client, &ClientScope::ALL);
+        let tools = view.entries(CapabilityKind::Tools).iter();
+        AskOnce {
+            tools: tools.map(|entry| entry.exposed_name.clone()).collect(),
+        }
+    }
+
+    /// Updates and restores entries, and publishes an event if the state of one has changed.
+    async fn check_client_files(&self, may_write: bool, known: &mut Known) {
+        let mut has_changed = false;
+        for row in self.client_configs.all_managed() {
+            let mut state = self.client_file_state(&row).await;
+            if may_write && is_to_be_written(&row, state) && known.may_restore(&row.path) {
+                match self.rewrite_entry(&row).await {
+                    Ok(()) => {
+                        if state != ClientFileState::Outdated {
+                            known.note_restore(&row.path);
+                        }
+                        tracing::info!("the entry of Drawbridge in {} was written again", row.path);
+                        state = ClientFileState::Connected;
+                        has_changed = true;
+                    }
+                    Err(error) => tracing::warn!(
+                        "cannot restore the entry of Drawbridge in {}: {error}",
+                        row.path
+                    ),
+                }
+            }
+            let before = known.states.insert(row.path.clone(), state);
+            if before.is_some_and(|before| before != state) {
+                has_changed = true;
+            }
+            if before != Some(state)
+                && matches!(state, ClientFileState::Changed | ClientFileState::Removed)
+            {
+                tracing::warn!(
+                    "another program has changed or removed the entry of Drawbridge in {}; the Clients screen offers to restore it",
+                    row.path
+                );
+            }
+        }
+        if has_changed {
+            self.client_configs.publish_change();
+        }
+    }
+
+    async fn client_file_state(&self, row: &ClientFileRow) -> ClientFileState {
+        let connection = self.client_connection(&row.client, None);
+        let ask_once = self.ask_once(&row.client);
+        let Some(target) = EntryTarget::of_row(row, connection) else {
+            return ClientFileState::Broken;
+        };
+        let row = row.clone();
+        run_blocking(move || {
+            let EntryTarget {
+                kind,
+                file,
+                connection,
+                ..
+            } = target;
+            configs::inspect(kind, &file, &connection, Some(&row), Some(&ask_once)).state
+        })
+        .await
+        .unwrap_or(ClientFileState::Broken)
+    }
+
+    /// Writes a managed entry again.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read or written.
+    async fn rewrite_entry(&self, row: &ClientFileRow) -> Result<(), ApiError> {
+        let connection = self.client_connection(&row.client, None);
+        let ask_once = row.asks_once.then(|| self.ask_once(&row.client));
+        let (Some(target), Some(machine)) = (
+            EntryTarget::of_row(row, connection),
+            clients::machine(&BTreeMap::new()),
+        ) else {
+            return Ok(());
+        };
+        let (plan, target) = run_blocking(move || {
+            let EntryTarget {
+                kind,
+                file,
+                connection,
+                ..
+            } = &target;
+            let plan = Plan::connect(kind, &machine, file, connection, ask_once.as_ref());
+            (plan, target)
+        })
+        .await?;
+        let plan = plan.map_err(ConfigError::from)?;
+        let preview = Preview {
+            id: random::id(),
+            plan,
+            action: ClientAction::Restore,
+            kind: Some(target.kind.id),
+            connected: vec![target],
+            disconnected: Vec::new(),
+            new_client: None,
+            imported: Vec::new(),
+        };
+        let restores = row.restores;
+        let change = self
+            .client_configs
+            .apply(preview, Vec::new(), restores)
+            .await?;
+        self.record_client_change(&change);
+        Ok(())
+    }
+}
+
+impl Known {
+    /// Returns whether an entry may be restored, or whether another program removes it each time.
+    fn may_restore(&mut self, path: &str) -> bool {
+        let Some(times) = self.restored_at.get_mut(path) else {
+            return true;
+        };
+        times.retain(|time| time.elapsed() < RESTORE_PERIOD);
+        times.len() < MAX_RESTORES
+    }
+
+    fn note_restore(&mut self, path: &str) {
+        let times = self.restored_at.entry(path.to_owned()).or_default();
+        times.push(Instant::now());
+    }
+}
+
+/// Returns whether an entry is written without a question. That of a client with a token is not,
+/// because the token is not stored.
+fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
+    row.transport == ClientTransport::Bridge
+        && match state {
+            ClientFileState::Outdated => true,
+            ClientFileState::Changed | ClientFileState::Removed => row.restores,
+            ClientFileState::NotConnected
+            | ClientFileState::Connected
+            | ClientFileState::Broken => false,
+        }
+}
+
+/// Runs until the hub is gone.
+async fn keep(hub: Weak<Hub>, may_write: bool) {
+    let Some(mut managed) = hub
+        .upgrade()
+        .map(|hub| hub.client_configs.managed_changes())
+    else {
+        return;
+    };
+    let changed = Arc::new(Notify::new());
+    let mut known = Known::default();
+    let mut watched = BTreeSet::new();
+    let mut _watch = None;
+    loop {
+        let Some(strong) = hub.upgrade() else { return };
+        let folders = watched_folders(&strong.client_configs.all_managed());
+        if folders != watched {
+            _watch = watch(&folders, changed.clone());
+            watched = folders;
+        }
+        strong.check_client_files(may_write, &mut known).await;
+        drop(strong);
+        tokio::select! {
+            () = changed.notified() => {}
+            result = managed.changed() => if result.is_err() { return },
+        }
+    }
+}
+
+/// Returns the folders of managed files, with their links followed.
+fn watched_folders(rows: &[ClientFileRow]) -> BTreeSet<PathBuf> {
+    rows.iter()
+        .flat_map(|row| {
+            let path = Path::new(&row.path);
+            let target = path.canonicalize().ok();
+            [Some(path.to_owned()), target]
+        })
+        .flatten()
+        .filter_map(|path| Some(path.parent()?.to_owned()))
+        .collect()
+}
+
+fn watch(folders: &BTreeSet<PathBuf>, changed: Arc<Notify>) -> Option<FileWatch> {
+    if folders.is_empty() {
+        return None;
+    }
+    let on_change = move |_: DebounceEventResult| changed.notify_one();
+    let started = new_debouncer(DEBOUNCE, None, on_change).inspect_err(|error| {
+        tracing::warn!("cannot watch the files of clients: {error}");
+    });
+    let mut watch = started.ok()?;
+    for folder in folders {
+        if let Err(error) = watch.watch(folder, RecursiveMode::NonRecursive) {
+            tracing::warn!("cannot watch {}: {error}", folder.display());
+        }
+    }
+    Some(watch)
+}
