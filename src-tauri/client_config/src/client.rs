@@ -75,7 +75,8 @@ pub struct Client {
     /// The name for people.
     pub name: &'static str,
     pub format: Format,
-    /// What only the person can do, or should know; sentences for the screen.
+    /// Sentences for the screen: steps that only the person can take, and facts that the person
+    /// should know.
     pub notes: &'static [&'static str],
     /// The form of a link that opens the client and adds a server.
     pub link: Option<LinkForm>,
@@ -93,6 +94,8 @@ pub struct Client {
     pub(crate) project: &'static [&'static str],
     /// Whether several of the places may not have a file, because they hide each other.
     pub(crate) is_exclusive: bool,
+    /// The text of a file that Drawbridge creates, before the entry is added.
+    pub(crate) new_file: &'static str,
     pub(crate) container: &'static [&'static str],
     pub(crate) is_list: bool,
     pub(crate) bridge: fn(&Connection) -> Entry,
@@ -106,7 +109,7 @@ pub struct Client {
 /// The seconds that a client is told to wait for the result of a call.
 const WAIT_SECONDS: u64 = 600;
 
-/// How a client is told to leave the asking to Drawbridge, and to wait longer.
+/// How a client is told to leave approval to Drawbridge, and to wait longer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AskOnce {
     /// The exposed names of all tools, for clients that want them one by one.
@@ -129,6 +132,7 @@ impl Client {
             profiles: &[],
             project: &[],
             is_exclusive: false,
+            new_file: "",
             container: &["mcpServers"],
             is_list: false,
             bridge: shape::command,
@@ -156,6 +160,11 @@ impl Client {
     /// Returns whether the client can reach Drawbridge by a URL. All clients can start the bridge.
     pub fn supports_http(&self) -> bool {
         self.http.is_some()
+    }
+
+    /// Returns whether single projects can have a file of their own.
+    pub fn supports_projects(&self) -> bool {
+        !self.project.is_empty()
     }
 
     /// Returns whether "ask once" can be written, at least in part.

@@ -275,6 +275,8 @@ pub const CLIENTS: &[Client] = &[
         signs: &["~/.continue"],
         programs: &["cn"],
         files: &[(Any, "~/.continue/config.yaml")],
+        // Continue does not start with a file that lacks them.
+        new_file: "name: Local Config\nversion: 1.0.0\nschema: v1\n",
         bridge: shape::named_command,
         http: Some(shape::named_url),
         notes: &[
@@ -327,11 +329,11 @@ pub const CLIENTS: &[Client] = &[
     },
     Client {
         container: &["amp.mcpServers"],
-        signs: &["~/.config/amp", "<config>/amp"],
+        signs: &["<xdg>/amp", "<config>/amp"],
         programs: &["amp"],
         overrides: &["$AMP_SETTINGS_FILE"],
         files: &[
-            (Any, "~/.config/amp/settings.json"),
+            (Any, "<xdg>/amp/settings.json"),
             (Windows, "<config>/amp/settings.json"),
         ],
         ..Client::new("amp", "Amp")

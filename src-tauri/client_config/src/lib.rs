@@ -29,5 +29,5 @@ pub use plan::{
     BackupError, Backups, ChangedFile, FileDiff, Plan, PlanError, Receipt, UndoError, UndoOutcome,
     UndoneFile,
 };
-pub use secrets::is_likely_secret;
+pub use secrets::{find_secret_part, is_likely_secret};
 pub use state::FileState;

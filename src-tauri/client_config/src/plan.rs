@@ -77,8 +77,8 @@ pub enum PlanError {
 
 impl Plan {
     /// Plans to connect a client, or to repair its entry. An entry that already reaches Drawbridge
-    /// under another name is adopted. If `ask_once` is given, the client is also told to leave the
-    /// asking to Drawbridge. The plan is empty if nothing has to change.
+    /// under another name is adopted. If `ask_once` is given, the client is also told to leave
+    /// approval to Drawbridge. The plan is empty if nothing has to change.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or changed, or if the client does not support the
@@ -112,7 +112,7 @@ impl Plan {
             .ok_or(PlanError::NoHttp {
                 client: client.name,
             })?;
-        let source = PlannedSource::read(&config.path, client.format)?;
+        let source = PlannedSource::read(&config.path, client.format, client.new_file)?;
         let mut edits = Edits::default();
         for keys in moved {
             edits.remove_entry(&source.root, client, keys);
@@ -126,8 +126,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Plans to take Drawbridge out of a client's files: its entry, and what told the client to leave
-    /// the asking to Drawbridge.
+    /// Plans to take Drawbridge out of a client's files: its entry, and what told the client to
+    /// leave approval to Drawbridge.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or changed, or if it has no entry of Drawbridge.
@@ -138,7 +138,7 @@ impl Plan {
         connection: &Connection,
     ) -> Result<Self, PlanError> {
         check_unambiguous(config)?;
-        let source = PlannedSource::read(&config.path, client.format)?;
+        let source = PlannedSource::read(&config.path, client.format, client.new_file)?;
         let own = find_own_entry(&source.root, &client.container(), connection);
         let own = own
             .unwrap_or_default()
@@ -166,7 +166,7 @@ impl Plan {
             return Ok(());
         };
         let path = (grants.file)(machine, &config.path);
-        let source = PlannedSource::read(&path, Format::Jsonc)?;
+        let source = PlannedSource::read(&path, Format::Jsonc, "")?;
         let list: Vec<String> = grants.path.iter().map(|key| (*key).to_owned()).collect();
         let text = grants.text.to_owned();
         let add = Edit::AddText {
@@ -249,7 +249,7 @@ impl Plan {
             match file.apply(backups) {
                 Ok(changed) => receipt.files.push(changed),
                 Err(error) => {
-                    // What cannot be restored stays as the plan wanted it, with its backup.
+                    // A file that cannot be restored stays as the plan wrote it, with its backup.
                     receipt.undo(backups);
                     return Err(error);
                 }
@@ -390,10 +390,11 @@ struct PlannedSource {
 }
 
 impl PlannedSource {
-    fn read(path: &Path, format: Format) -> Result<Self, PlanError> {
+    /// Reads a file. One that does not exist has the text `new_file`.
+    fn read(path: &Path, format: Format, new_file: &str) -> Result<Self, PlanError> {
         let target = file::follow_links(path)?;
         let bytes = file::read(&target)?;
-        let source = Source::decode(bytes.as_deref().unwrap_or_default())
+        let source = Source::decode(bytes.as_deref().unwrap_or(new_file.as_bytes()))
             .ok_or_else(|| PlanError::NotText(path.to_owned()))?;
         let root = format
             .parse(&source.text)

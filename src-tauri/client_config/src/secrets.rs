@@ -189,7 +189,7 @@ fn is_secret_url(value: &str) -> bool {
                 .any(|(name, value)| is_secret_name(&name) && is_literal(&value)))
 }
 
-/// Returns whether a text is hexadecimal or Base64 of at least 128 bits, as far as one can see.
+/// Returns whether a text looks like hexadecimal or Base64 of at least 128 random bits.
 fn is_random(value: &str) -> bool {
     let count = |test: fn(&char) -> bool| value.chars().filter(test).count();
     let digits = count(char::is_ascii_digit);
@@ -224,6 +224,23 @@ pub(crate) fn is_secret_argument(argument: &str, previous: Option<&str>) -> bool
         })
     };
     looks_like_secret(argument) || has_value('=') || (has_value(':') && !argument.contains("://"))
+}
+
+/// Returns the part of an argument that [`is_secret_argument`] takes for a secret: the value of
+/// `--api-key=…`, of `KEY=…` and of a header, or all of it.
+pub fn find_secret_part<'a>(argument: &'a str, previous: Option<&str>) -> Option<&'a str> {
+    if !is_secret_argument(argument, previous) {
+        return None;
+    }
+    let named = argument.split_once('=').or_else(|| {
+        argument
+            .split_once(':')
+            .filter(|_| !argument.contains("://"))
+    });
+    Some(match named {
+        Some((name, value)) if !name.contains(['/', ' ']) => split_scheme(value.trim()).1.trim(),
+        Some(_) | None => split_scheme(argument).1.trim(),
+    })
 }
 
 #[cfg(test)]

@@ -38,8 +38,8 @@ pub(crate) struct OwnEntry {
 }
 
 impl Client {
-    /// Returns the state of one of the client's files. With `ask_once`, an entry that does not leave
-    /// the asking to Drawbridge has drifted.
+    /// Returns the state of one of the client's files. With `ask_once`, an entry that does not
+    /// leave approval to Drawbridge has drifted.
     pub fn inspect(
         &self,
         config: &ConfigFile,

@@ -15,7 +15,7 @@ pub struct RpcError {
     pub other_members: Vec<(String, Box<RawValue>)>,
 }
 
-/// What a request leads to: its result, or the error that answers it.
+/// The outcome of a request: its result, or the error that answers it.
 pub type RpcResult = Result<Json, RpcError>;
 
 /// A peer's answer to a request, as the peer sent it. If there is none, the reason is an error of

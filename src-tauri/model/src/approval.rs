@@ -1,5 +1,7 @@
 //! Approval requests, and the verdict of a person on one.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -33,11 +35,21 @@ pub struct ApprovalRequest {
     /// The exact JSON text of the arguments, or of the params if this is no call, as it will be
     /// sent.
     pub arguments: String,
+    /// The hooks that changed the arguments that the client sent, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<String>>", optional))]
+    pub request_hooks: Vec<String>,
     /// The params beside the name and the arguments, as JSON text. They are sent too.
     pub extra: Option<String>,
     /// The result as JSON text, if the call has run and its result waits for release. `None` if the
     /// call itself waits.
     pub result: Option<String>,
+    /// The model and the provider that answer a server's sampling request, because the client
+    /// cannot: "gpt-5-mini at api.openai.com". `None` if the client answers.
+    pub answered_by: Option<String>,
+    /// Whether the person answers a server's request for input here, because the client cannot ask.
+    /// The arguments have the message and the schema of the form, or the URL.
+    pub is_form: bool,
     /// Whether this is the client's first call of the tool. `false` if the history cannot be read.
     pub is_first: bool,
     /// The allow that would apply if the tool and its server had not changed since.
@@ -102,6 +114,33 @@ pub enum Verdict {
     ApproveAlways { conditions: Vec<Condition> },
     /// Denies the request. The model receives the reason; an empty reason means none.
     Deny { reason: String },
+    /// Answers a request for input. Without content, the person opens its URL.
+    FillIn { content: Option<FormContent> },
+    /// Closes a request for input without an answer.
+    Dismiss,
+}
+
+/// The values that a person has entered for a server, as the JSON text of an object. They are never
+/// stored, and `Debug` does not show them.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(transparent)]
+pub struct FormContent(String);
+
+impl FormContent {
+    pub fn new(json: String) -> Self {
+        Self(json)
+    }
+
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for FormContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FormContent(•••)")
+    }
 }
 
 /// A verdict in its wire format. Serde reads a tagged enum into a buffer first, which would lose
@@ -117,6 +156,8 @@ struct Read {
     conditions: Vec<Condition>,
     #[serde(default)]
     reason: String,
+    #[serde(default)]
+    content: Option<FormContent>,
 }
 
 #[derive(Deserialize)]
@@ -128,6 +169,8 @@ enum Kind {
     ApproveSession,
     ApproveAlways,
     Deny,
+    FillIn,
+    Dismiss,
 }
 
 impl TryFrom<Read> for Verdict {
@@ -141,6 +184,7 @@ impl TryFrom<Read> for Verdict {
             count,
             conditions,
             reason,
+            content,
         } = read;
         Ok(match kind {
             Kind::ApproveOnce => Self::ApproveOnce { arguments },
@@ -155,6 +199,8 @@ impl TryFrom<Read> for Verdict {
             Kind::ApproveSession => Self::ApproveSession { conditions },
             Kind::ApproveAlways => Self::ApproveAlways { conditions },
             Kind::Deny => Self::Deny { reason },
+            Kind::FillIn => Self::FillIn { content },
+            Kind::Dismiss => Self::Dismiss,
         })
     }
 }

@@ -59,10 +59,19 @@ audit_kinds! {
     Resumed = "resumed",
     ClientAdded = "client_added",
     ClientRevoked = "client_revoked",
+    /// A client was given to another user.
+    ClientChanged = "client_changed",
+    /// An unknown client asked to be paired.
+    PairingRequested = "pairing_requested",
+    /// A person approved or denied the pairing of a client.
+    PairingApproved = "pairing_approved",
+    PairingDenied = "pairing_denied",
     /// Drawbridge changed configuration files of clients, or a person chose how it keeps them.
     ClientFilesChanged = "client_files_changed",
     /// A profile was saved, removed or assigned to a client.
     ProfileChanged = "profile_changed",
+    /// A hook was added, changed, moved or removed.
+    HookChanged = "hook_changed",
     /// Settings were changed. Changes of the policy's defaults and of the pause have kinds of their
     /// own.
     SettingsChanged = "settings_changed",

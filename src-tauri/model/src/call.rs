@@ -49,13 +49,70 @@ pub struct Call {
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub arguments: Option<String>,
     /// The params beside the name and the arguments, and the arguments that the client sent if a
-    /// person changed them. They are kept and shown as `arguments` is.
+    /// person or a hook changed them. They are kept and shown as `arguments` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub extra: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub original_arguments: Option<String>,
+    /// The hooks that changed the arguments before the decision, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<String>>", optional))]
+    pub request_hooks: Vec<String>,
+    /// The hooks that replaced the result, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<String>>", optional))]
+    pub result_hooks: Vec<String>,
+}
+
+/// The latest progress of a running call, as its server reported it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct CallProgress {
+    /// How much is done, in the server's own unit.
+    pub progress: f64,
+    /// How much there is to do, if the server knows.
+    pub total: Option<f64>,
+    /// The server's text, of at most 500 characters; may be empty.
+    pub message: String,
+}
+
+/// Counts and durations of calls of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct CallStats {
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub calls: u64,
+    /// Calls that failed: the tool reported an error, or there was no usable answer.
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub errors: u64,
+    /// Calls that were cancelled while they ran.
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub cancelled: u64,
+    /// Calls that were not sent, because a rule, a person or Drawbridge did not allow them.
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub not_allowed: u64,
+    /// Calls that were put to a person. Some of them ended in another way than the following
+    /// three, for instance because the client disconnected.
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub asked: u64,
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub approved: u64,
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub denied: u64,
+    /// Calls that nobody decided in time, or that no screen showed.
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub timed_out: u64,
+    /// The time that half of the answered calls, or 95 % of them, took at most, in milliseconds.
+    /// `None` if no call was answered.
+    pub p50_ms: Option<u32>,
+    pub p95_ms: Option<u32>,
+    /// About how many tokens the arguments and the results had: a quarter of their bytes.
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub sent_tokens: u64,
+    #[cfg_attr(feature = "bindings", ts(type = "number"))]
+    pub received_tokens: u64,
 }
 
 /// Whether a call may be sent, or why not.
@@ -104,7 +161,8 @@ pub enum Outcome {
     /// The server reported that the tool failed (`isError`), answered with a JSON-RPC
     /// error, or gave an invalid answer.
     ServerError,
-    /// The client answered a server's request with an error, or not at all.
+    /// The client, or Drawbridge in its place, answered a server's request with an error, or not at
+    /// all.
     ClientError,
     /// The server could not be reached; the call was not sent.
     Unreachable,

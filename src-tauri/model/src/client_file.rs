@@ -14,7 +14,7 @@ pub enum ClientTransport {
     Http,
 }
 
-/// What a change of clients' files was for.
+/// The purpose of a change of clients' files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

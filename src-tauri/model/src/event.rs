@@ -6,9 +6,10 @@ use tokio::sync::broadcast;
 
 use super::{
     approval::ApprovalRequest,
-    call::Call,
-    ids::{CallId, ServerId, SignInId},
+    call::{Call, CallProgress},
+    ids::{CallId, PairingId, ServerId, SignInId},
     log::LogLine,
+    pairing::PairingRequest,
     server::Transition,
     sign_in::SignInState,
 };
@@ -46,10 +47,26 @@ pub enum Event {
     },
     /// A call was decided, or ended.
     CallChanged {
-        call: Call,
+        call: Box<Call>,
+    },
+    /// A running call made progress, at most four times a second for each call.
+    CallProgressed {
+        id: CallId,
+        progress: CallProgress,
     },
     /// A client was added or revoked, connected or disconnected.
     ClientsChanged,
+    /// An entry of the memory was stored, changed or deleted.
+    MemoryChanged,
+    /// An unknown client asks to be paired.
+    PairingRequested {
+        request: Box<PairingRequest>,
+    },
+    /// A client no longer asks to be paired: a person answered, nobody did in time, or the client
+    /// disconnected.
+    PairingEnded {
+        id: PairingId,
+    },
     /// A configuration file of a client was connected, disconnected, or changed by another program.
     ClientFilesChanged,
     PolicyChanged,
@@ -59,6 +76,8 @@ pub enum Event {
     },
     /// A profile changed, or was given to other clients.
     ProfilesChanged,
+    /// A hook was changed, or has run.
+    HooksChanged,
     SettingsChanged,
     LogAdded {
         line: LogLine,

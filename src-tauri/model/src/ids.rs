@@ -46,6 +46,18 @@ id! {
     ClientName
 }
 id! {
+    /// The name of a user, to whom clients belong.
+    UserName
+}
+
+impl Default for UserName {
+    /// Returns the user to whom a client belongs if nobody says otherwise.
+    fn default() -> Self {
+        Self::new("default")
+    }
+}
+
+id! {
     /// The id of a `tools/call`. Its approval request has the same id.
     CallId
 }
@@ -62,6 +74,11 @@ id! {
 id! {
     /// The id of an attempt to sign in to a server.
     SignInId
+}
+
+id! {
+    /// The id of a client's request to be paired.
+    PairingId
 }
 
 /// A moment, in milliseconds since 1970-01-01 UTC.

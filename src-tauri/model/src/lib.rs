@@ -2,8 +2,10 @@
 //! crate performs no I/O. [`protocol`] knows the revisions of MCP.
 
 pub mod acceptance;
+pub mod allowed_host;
 pub mod approval;
 pub mod audit;
+pub mod builtin;
 pub mod call;
 pub mod capability;
 pub mod cause;
@@ -11,13 +13,16 @@ pub mod client_file;
 pub mod clock;
 pub mod digest;
 pub mod event;
+pub mod hook;
 pub mod ids;
 pub mod invisible_chars;
 mod labels;
 pub mod listener;
 pub mod log;
 pub mod manifest;
+pub mod memory;
 pub mod names;
+pub mod pairing;
 pub mod policy;
 pub mod profile;
 pub mod program;
@@ -26,6 +31,9 @@ pub mod random;
 pub mod runtime;
 pub mod secret;
 pub mod server;
+pub mod shared_folder;
 pub mod sign_in;
 pub mod spec;
 pub mod tool;
+pub mod tool_result;
+pub mod trace;

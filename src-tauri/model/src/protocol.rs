@@ -7,6 +7,7 @@
 //! answered with a task.
 
 mod capabilities;
+mod extensions;
 pub mod guarded;
 pub mod handshake;
 pub mod headers;
@@ -24,12 +25,13 @@ use drawbridge_jsonrpc::{
 };
 use serde_json::value::RawValue;
 
-pub use capabilities::{ClientCapabilities, LogLevel, ServerCapabilities};
+pub use capabilities::{ClientCapabilities, LogLevel, OwnCapabilities, ServerCapabilities};
+pub use extensions::Extensions;
 pub use handshake::InitializeError;
 pub use hello::{ClientHello, Implementation, ServerHello};
 pub use meta::RequestMeta;
 pub use progress::ProgressToken;
-pub use revision::Era;
+pub use revision::{Era, NEWEST_LEGACY};
 
 use crate::spec::{ServerSpec, SpecError, TransportKind};
 

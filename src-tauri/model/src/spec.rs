@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{digest, ids::ServerId, names, runtime::Runtime};
+use super::{builtin::BuiltIn, digest, ids::ServerId, names, runtime::Runtime};
 
 /// A spec in the registry.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,7 @@ pub struct RegisteredServer {
     pub spec: ServerSpec,
     /// See [`ServerSpec::identity`].
     pub identity: String,
+    /// The spec file; empty for a built-in server, which has none.
     pub file: PathBuf,
 }
 
@@ -154,6 +155,9 @@ pub struct ServerSpec {
     pub args: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// The variables of `env` without which the server must not start, as its manifest declares.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_env: Vec<String>,
     /// The working directory; the user's home if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
@@ -220,14 +224,18 @@ pub struct ServerSpec {
     /// answered from the cache, in milliseconds; 0 for not at all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_results_ms: u32,
+    /// The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere else
+    /// that has it is invalid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<BuiltIn>,
     /// All other members of the file, which are preserved when Drawbridge writes it.
     #[serde(flatten)]
     #[cfg_attr(feature = "bindings", ts(skip))]
     pub other: BTreeMap<String, serde_json::Value>,
 }
 
-/// An OAuth client that a person registered, for servers whose authorization server does not
-/// register clients by itself.
+/// An OAuth client that a person registered, for servers whose authorization server does not let
+/// programs register themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct OauthClient {
@@ -254,6 +262,10 @@ pub struct OauthClient {
 /// The reason why a spec is invalid, in plain words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
+    #[error(
+        "'builtin' is only for the servers that are part of Drawbridge; remove it, and set 'command' or 'url'"
+    )]
+    BuiltIn,
     #[error("'command' (for a local server) or 'url' (for a remote server) is missing")]
     NoCommandOrUrl,
     #[error(
@@ -321,6 +333,7 @@ impl Default for ServerSpec {
             command: None,
             args: Vec::new(),
             env: BTreeMap::new(),
+            required_env: Vec::new(),
             cwd: None,
             url: None,
             headers: BTreeMap::new(),
@@ -343,17 +356,22 @@ impl Default for ServerSpec {
             fallback: Vec::new(),
             cache_ttl_ms: None,
             cache_results_ms: 0,
+            builtin: None,
             other: BTreeMap::new(),
         }
     }
 }
 
 impl ServerSpec {
-    /// Checks that the fields fit together.
+    /// Checks that the fields fit together, and that the spec is not a built-in server's, which no
+    /// file and no person writes.
     ///
     /// # Errors
     /// Returns an error if two fields contradict each other, with the first contradiction.
     pub fn check(&self) -> Result<(), SpecError> {
+        if self.builtin.is_some() {
+            return Err(SpecError::BuiltIn);
+        }
         self.check_tools()?;
         self.timeouts.check()?;
         match (&self.command, &self.url) {
@@ -383,6 +401,7 @@ impl ServerSpec {
         let remote = Self {
             args: Vec::new(),
             env: BTreeMap::new(),
+            required_env: Vec::new(),
             cwd: None,
             runtime_hint: None,
             program_changes: false,
@@ -439,6 +458,7 @@ impl ServerSpec {
         let useless = [
             ("args", !self.args.is_empty()),
             ("env", !self.env.is_empty()),
+            ("required_env", !self.required_env.is_empty()),
             ("cwd", self.cwd.is_some()),
             ("runtime_hint", self.runtime_hint.is_some()),
             ("program_changes", self.program_changes),
@@ -555,6 +575,9 @@ impl ServerSpec {
         // Write access to the file alone must not turn this on; a person has to accept it.
         if self.definitions == DefinitionPolicy::Trust {
             text.push_str("trust");
+        }
+        if let Some(built_in) = self.builtin {
+            text.push_str(&format!("built-in {}", built_in.id()));
         }
         digest::sha256(text.as_bytes())
     }

@@ -33,8 +33,8 @@ pub struct ConfigFile {
 }
 
 impl Client {
-    /// Returns whether the client is on the machine: it left a folder or file there, or its program is
-    /// in the `PATH`.
+    /// Returns whether the client is on the machine: it left a folder or file there, or its program
+    /// is in the `PATH`.
     pub fn is_installed(&self, machine: &Machine) -> bool {
         self.signs
             .iter()
@@ -47,7 +47,8 @@ impl Client {
     }
 
     /// Returns the files in which the client looks for servers in any project: the global one first,
-    /// and one for each further profile. A client that is only a notation has none.
+    /// and one for each further profile. The client `standard`, which stands for any other client,
+    /// has none.
     pub fn files(&self, machine: &Machine) -> Vec<ConfigFile> {
         let moved = self
             .overrides
@@ -93,7 +94,8 @@ impl Client {
         self.choose(&places, Scope::Project)
     }
 
-    /// Returns the folder of the project to which a file belongs, if the client has such files.
+    /// Returns the folder of the project to which a file belongs, if it is a project file of the
+    /// client.
     pub fn project_of(&self, file: &Path) -> Option<PathBuf> {
         self.project.iter().find_map(|place| {
             let depth = place.split('/').count();
@@ -102,7 +104,8 @@ impl Client {
         })
     }
 
-    /// Returns the first file with content. Some clients leave empty files in other places.
+    /// Returns the first file with content, because some clients leave empty files in other places.
+    /// If no file has content, returns the first one that exists, or else the first place.
     fn choose(&self, places: &[PathBuf], scope: Scope) -> Option<ConfigFile> {
         let has_content = |path: &&PathBuf| fs::metadata(path).is_ok_and(|file| file.len() > 0);
         let path = places

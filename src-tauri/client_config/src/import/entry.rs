@@ -479,7 +479,8 @@ fn move_container_secrets(args: &mut [String], env: &mut BTreeMap<String, String
             None => (variable.to_owned(), None),
         };
         match value {
-            Some(value) => {
+            // A variable whose name is asked for can be set only in the arguments.
+            Some(value) if !name.contains("${") => {
                 let has_input = secrets::is_placeholder(&name, &value) || value.contains("${");
                 if has_input || secrets::is_likely_secret(&name, &value) {
                     *arg = format!("{option}{name}");
@@ -489,7 +490,7 @@ fn move_container_secrets(args: &mut [String], env: &mut BTreeMap<String, String
             None if is_variable_name(&name) => {
                 env.entry(name.clone()).or_insert(format!("${{{name}}}"));
             }
-            None => {}
+            Some(_) | None => {}
         }
     }
 }

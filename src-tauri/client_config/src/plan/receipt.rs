@@ -1,4 +1,4 @@
-//! What a plan has changed, and how it is undone.
+//! The changes that a plan has made, and how they are undone.
 
 use std::{fs, path::PathBuf};
 

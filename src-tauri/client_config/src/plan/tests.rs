@@ -50,7 +50,7 @@ impl Home {
     }
 }
 
-/// A folder with the copies as they are.
+/// A folder with unencrypted copies.
 struct Folder(PathBuf);
 
 impl Backups for Folder {
@@ -123,7 +123,7 @@ fn other_servers(client: &Client) -> String {
     }
 }
 
-/// Returns the client's global file, or a file for the clients that are only a notation.
+/// Returns the client's global file, or a made-up file if the client has none.
 fn config_of(client: &Client, home: &Home) -> ConfigFile {
     client
         .files(&home.machine)
@@ -203,6 +203,26 @@ fn each_client_is_connected_and_undone_byte_for_byte() {
             connect_and_undo(client, &home, what);
         }
     }
+}
+
+#[test]
+fn a_new_file_has_what_the_client_requires() {
+    let home = Home::new();
+    let client = crate::find_client("continue").expect("the client is known");
+    let config = config_of(client, &home);
+    let plan = Plan::connect(
+        client,
+        &home.machine,
+        &config,
+        &connection("continue"),
+        None,
+    );
+    let plan = plan.expect("a plan");
+    plan.apply(&home.backups(), &plan.digest())
+        .expect("applied");
+    let text = fs::read_to_string(&config.path).expect("read the file");
+    let required = "name: Local Config\nversion: 1.0.0\nschema: v1\nmcpServers:\n";
+    assert!(text.starts_with(required), "{text}");
 }
 
 #[test]

@@ -84,6 +84,7 @@ pub(crate) fn written_is_read(id: u64, text: &str, value: Option<&RawValue>) {
     }
 }
 
+/// Checks that an answer that Drawbridge wrote, a result or an error, is read without a change.
 fn error_is_read(raw_id: &RawValue, id: u64, text: &str, value: Option<&RawValue>) {
     if let Some(value) = value {
         match read(encode_reply(raw_id.get(), &Ok(value.to_owned().into())).to_vec()) {

@@ -7,19 +7,40 @@ use drawbridge_jsonrpc::{
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 
-use super::revision;
+use super::{
+    extensions::{Extensions, TASKS_EXTENSION},
+    revision,
+};
 use crate::capability::CapabilityKind;
-
-/// The name of the extension for tasks.
-pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// A client's capabilities: the raw JSON, and the parts that Drawbridge needs.
 #[derive(Debug, Clone)]
 pub struct ClientCapabilities {
     raw: Box<RawValue>,
-    sampling: bool,
+    sampling: Option<Sampling>,
     elicitation: Option<Elicitation>,
     roots: bool,
+    extensions: Extensions,
+}
+
+/// The parts of sampling that a client supports.
+#[derive(Debug, Clone, Default, Deserialize)]
+struct Sampling {
+    #[serde(default)]
+    tools: Option<IgnoredAny>,
+}
+
+/// The requests of servers that Drawbridge answers itself if a client cannot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OwnCapabilities {
+    /// Whether a provider answers sampling requests.
+    pub sampling: bool,
+    /// Whether the provider gets the tools of a sampling request.
+    pub sampling_tools: bool,
+    /// Whether a person can be asked for input on screen.
+    pub elicitation: bool,
+    /// Whether there are roots to give.
+    pub roots: bool,
 }
 
 /// The modes of elicitation that a client supports. A client that names no mode supports forms.
@@ -35,9 +56,10 @@ impl Default for ClientCapabilities {
     fn default() -> Self {
         Self {
             raw: json::raw("{}".into()),
-            sampling: false,
+            sampling: None,
             elicitation: None,
             roots: false,
+            extensions: Extensions::default(),
         }
     }
 }
@@ -48,22 +70,26 @@ impl ClientCapabilities {
         #[derive(Default, Deserialize)]
         struct Read {
             #[serde(default)]
-            sampling: Option<IgnoredAny>,
+            sampling: Option<Sampling>,
             #[serde(default)]
             elicitation: Option<Elicitation>,
             #[serde(default)]
             roots: Option<IgnoredAny>,
+            #[serde(default)]
+            extensions: Extensions,
         }
         let Read {
             sampling,
             elicitation,
             roots,
+            extensions,
         } = serde_json::from_str(raw.get()).unwrap_or_default();
         Self {
             raw: raw.to_owned(),
-            sampling: sampling.is_some(),
+            sampling,
             elicitation,
             roots: roots.is_some(),
+            extensions,
         }
     }
 
@@ -72,11 +98,41 @@ impl ClientCapabilities {
         &self.raw
     }
 
-    /// Returns whether the client answers such a request of a server.
+    /// Returns the extensions that the client declares.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// Returns the client's capabilities together with those of Drawbridge, as JSON. A member of the
+    /// client stays as it is, unless Drawbridge adds to it.
+    pub fn with_own(&self, own: OwnCapabilities) -> Box<RawValue> {
+        if own == OwnCapabilities::default() {
+            return self.raw.clone();
+        }
+        let Ok(mut all) = RawObject::parse(&self.raw) else {
+            return self.raw.clone();
+        };
+        if own.sampling {
+            let tools: &[&str] = if own.sampling_tools { &["tools"] } else { &[] };
+            let sampling = with_members(all.get("sampling"), tools);
+            all.set("sampling", sampling);
+        }
+        if own.elicitation {
+            let elicitation = with_members(all.get("elicitation"), &["form", "url"]);
+            all.set("elicitation", elicitation);
+        }
+        if own.roots && !self.roots {
+            all.set("roots", json::raw("{}".into()));
+        }
+        all.to_raw()
+    }
+
+    /// Returns whether the client answers such a request of a server. A client that supports
+    /// sampling without tools gets requests with tools only if nobody else can answer them.
     pub fn can_answer(&self, method: &str, params: Option<&RawValue>) -> bool {
         match method {
             "ping" => true,
-            "sampling/createMessage" => self.sampling,
+            "sampling/createMessage" => self.sampling.is_some(),
             "elicitation/create" => self
                 .elicitation
                 .as_ref()
@@ -85,6 +141,26 @@ impl ClientCapabilities {
             _ => false,
         }
     }
+
+    /// Returns whether the client answers sampling requests, but not those that have tools.
+    pub fn lacks_sampling_tools(&self) -> bool {
+        self.sampling
+            .as_ref()
+            .is_some_and(|sampling| sampling.tools.is_none())
+    }
+}
+
+/// Returns an object with these members, which are empty objects if they are missing.
+fn with_members(object: Option<&RawValue>, members: &[&'static str]) -> Box<RawValue> {
+    let mut object = object
+        .and_then(|object| RawObject::parse(object).ok())
+        .unwrap_or_default();
+    for member in members {
+        if object.get(member).is_none_or(|value| value.get() == "null") {
+            object.set(member, json::raw("{}".into()));
+        }
+    }
+    object.to_raw()
 }
 
 impl Elicitation {
@@ -98,17 +174,23 @@ impl Elicitation {
 }
 
 /// Returns the capabilities that Drawbridge declares to legacy servers: all, because one of its
-/// clients may have them.
-pub(super) fn declared_to_servers() -> serde_json::Value {
-    serde_json::json!({
+/// clients may have them, and the extensions of these clients. A legacy server reads them once, its
+/// session is shared by clients that come and go, and its tools may depend on them.
+pub(super) fn declared_to_servers(extensions: &Extensions) -> serde_json::Value {
+    let mut all = serde_json::json!({
         "sampling": { "context": {}, "tools": {} },
         "elicitation": { "form": {}, "url": {} },
         "roots": { "listChanged": true },
-    })
+    });
+    if !extensions.is_empty() {
+        all["extensions"] = extensions.to_value();
+    }
+    all
 }
 
-/// Returns the capabilities that Drawbridge declares to clients of a revision.
-pub(super) fn declared_to_clients(revision: &str) -> serde_json::Value {
+/// Returns the capabilities that Drawbridge declares to clients of a revision, with the extensions of
+/// its servers.
+pub(super) fn declared_to_clients(revision: &str, extensions: &Extensions) -> serde_json::Value {
     let mut all = serde_json::json!({
         "tools": { "listChanged": true },
         "prompts": { "listChanged": true },
@@ -116,8 +198,11 @@ pub(super) fn declared_to_clients(revision: &str) -> serde_json::Value {
         "completions": {},
         "logging": {},
     });
+    if revision == revision::MODERN || !extensions.is_empty() {
+        all["extensions"] = extensions.to_value();
+    }
     if revision == revision::MODERN {
-        all["extensions"] = serde_json::json!({ TASKS_EXTENSION: {} });
+        all["extensions"][TASKS_EXTENSION] = serde_json::json!({});
     } else if revision == revision::NEWEST_LEGACY {
         all["tasks"] = serde_json::json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
     }
@@ -133,9 +218,16 @@ pub struct ServerCapabilities {
     resources: Option<IgnoredAny>,
     #[serde(default)]
     logging: Option<IgnoredAny>,
+    #[serde(default)]
+    extensions: Extensions,
 }
 
 impl ServerCapabilities {
+    /// Returns the extensions that the server declares.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
     /// Returns whether the server may offer this kind. Always `true` for tools, because some
     /// servers have tools and do not declare them.
     pub fn may_offer(&self, kind: CapabilityKind) -> bool {

@@ -92,20 +92,51 @@ impl GuardedMethod {
 
     /// Returns a sentence that says who wants what. `name` is the tool, prompt or resource.
     pub fn sentence(self, client: &str, server: &str, name: &str) -> String {
+        self.sentence_with("wants", client, server, name)
+    }
+
+    /// Returns a sentence like [`Self::sentence`] for a request that is over.
+    pub fn past_sentence(self, client: &str, server: &str, name: &str) -> String {
+        self.sentence_with("wanted", client, server, name)
+    }
+
+    fn sentence_with(self, wants: &str, client: &str, server: &str, name: &str) -> String {
         match self {
-            Self::CallTool => format!("{client} wants to call {name} of {server}"),
-            Self::GetPrompt => format!("{client} wants the prompt {name} of {server}"),
-            Self::ReadResource => format!("{client} wants to read {name} of {server}"),
-            Self::SubscribeToResource => format!("{client} wants to watch {name} of {server}"),
-            Self::Complete => format!("{client} wants completions for {name} of {server}"),
+            Self::CallTool => format!("{client} {wants} to call {name} of {server}"),
+            Self::GetPrompt => format!("{client} {wants} the prompt {name} of {server}"),
+            Self::ReadResource => format!("{client} {wants} to read {name} of {server}"),
+            Self::SubscribeToResource => format!("{client} {wants} to watch {name} of {server}"),
+            Self::Complete => format!("{client} {wants} completions for {name} of {server}"),
             Self::GetTask
             | Self::UpdateTask
             | Self::CancelTask
             | Self::GetTaskResult
-            | Self::ListTasks => format!("{client} wants to follow a task of {name} of {server}"),
-            Self::CreateMessage => format!("{server} wants a message of {client}'s model"),
-            Self::Elicit => format!("{server} wants to ask you for input in {client}"),
-            Self::ListRoots => format!("{server} wants to know the folders of {client}"),
+            | Self::ListTasks => format!("{client} {wants} to follow a task of {name} of {server}"),
+            Self::CreateMessage => format!("{server} {wants} a message of {client}'s model"),
+            Self::Elicit => format!("{server} {wants} to ask you for input in {client}"),
+            Self::ListRoots => format!("{server} {wants} to know the folders of {client}"),
+        }
+    }
+
+    /// Returns a sentence like [`Self::sentence`] for a request of a server that Drawbridge answers in
+    /// the client's place: `answered_by` is the model and the provider.
+    pub fn bridged_sentence(self, client: &str, server: &str, answered_by: &str) -> String {
+        match self {
+            Self::CreateMessage => {
+                format!("{server} wants a message of {answered_by}, for {client}")
+            }
+            Self::Elicit => format!("{server} asks you for input, for {client}"),
+            Self::CallTool
+            | Self::GetPrompt
+            | Self::ReadResource
+            | Self::SubscribeToResource
+            | Self::Complete
+            | Self::GetTask
+            | Self::UpdateTask
+            | Self::CancelTask
+            | Self::GetTaskResult
+            | Self::ListTasks
+            | Self::ListRoots => self.sentence(client, server, ""),
         }
     }
 

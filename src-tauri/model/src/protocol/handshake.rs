@@ -10,6 +10,7 @@ use serde_json::{json, value::RawValue};
 
 use super::{
     capabilities::{self, ClientCapabilities, ServerCapabilities},
+    extensions::Extensions,
     hello::{ClientHello, Implementation, ServerHello, own_info},
     meta,
     revision::{self, Era},
@@ -50,41 +51,50 @@ pub fn read_initialize(params: Option<&RawValue>) -> Result<ClientHello, RpcErro
     })
 }
 
+/// What the servers that a client can see say about themselves, for Drawbridge's introduction to the
+/// client.
+#[derive(Debug, Clone, Default)]
+pub struct ServersIntroduction {
+    /// Instructions for a model.
+    pub instructions: Option<String>,
+    pub extensions: Extensions,
+}
+
 /// Returns Drawbridge's answer to a client's `initialize`.
-pub fn initialize_result(hello: &ClientHello, instructions: Option<&str>) -> Box<RawValue> {
+pub fn initialize_result(hello: &ClientHello, servers: &ServersIntroduction) -> Box<RawValue> {
     let mut result = json!({
         "protocolVersion": hello.protocol_version,
-        "capabilities": capabilities::declared_to_clients(&hello.protocol_version),
+        "capabilities": capabilities::declared_to_clients(&hello.protocol_version, &servers.extensions),
         "serverInfo": own_info(),
     });
-    if let Some(instructions) = instructions {
-        result["instructions"] = instructions.into();
+    if let Some(instructions) = &servers.instructions {
+        result["instructions"] = instructions.as_str().into();
     }
     json::to_raw(&result)
 }
 
 /// Returns Drawbridge's answer to a client's `server/discover`.
-pub fn discover_result(instructions: Option<&str>) -> Box<RawValue> {
+pub fn discover_result(servers: &ServersIntroduction) -> Box<RawValue> {
     let mut result = json!({
         "resultType": "complete",
         "supportedVersions": revision::all().collect::<Vec<_>>(),
-        "capabilities": capabilities::declared_to_clients(revision::MODERN),
+        "capabilities": capabilities::declared_to_clients(revision::MODERN, &servers.extensions),
         "ttlMs": 0,
         "cacheScope": "private",
         "_meta": { meta::SERVER_INFO: own_info() },
     });
-    if let Some(instructions) = instructions {
-        result["instructions"] = instructions.into();
+    if let Some(instructions) = &servers.instructions {
+        result["instructions"] = instructions.as_str().into();
     }
     json::to_raw(&result)
 }
 
-/// Returns the params of Drawbridge's own `initialize` to a server. The revision is the newest
-/// legacy one if none is given.
-pub fn initialize_params(revision: Option<&str>) -> Box<RawValue> {
+/// Returns the params of Drawbridge's own `initialize` to a server, with the extensions of its
+/// clients. The revision is the newest legacy one if none is given.
+pub fn initialize_params(revision: Option<&str>, extensions: &Extensions) -> Box<RawValue> {
     json::to_raw(&json!({
         "protocolVersion": revision.unwrap_or(revision::NEWEST_LEGACY),
-        "capabilities": capabilities::declared_to_servers(),
+        "capabilities": capabilities::declared_to_servers(extensions),
         "clientInfo": own_info(),
     }))
 }

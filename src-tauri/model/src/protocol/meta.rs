@@ -15,9 +15,11 @@ use serde_json::value::RawValue;
 use super::progress::{self, ProgressToken};
 use super::{
     capabilities::{ClientCapabilities, LogLevel},
+    extensions::Extensions,
     hello::{self, ClientHello},
     revision::{self, Era},
 };
+use crate::trace::{TRACEPARENT, TraceContext};
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
@@ -136,9 +138,17 @@ pub struct OutgoingMeta<'a> {
     pub modern: bool,
     /// The client that the request is sent for; `None` for Drawbridge itself.
     pub client: Option<&'a ClientHello>,
+    /// The extensions that Drawbridge declares in a request of its own: those of its clients.
+    pub own_extensions: Option<&'a Extensions>,
+    /// The capabilities to declare: those of the client with those of Drawbridge. `None` for those
+    /// of the client alone.
+    pub capabilities: Option<&'a RawValue>,
     pub log_level: Option<LogLevel>,
     /// Drawbridge's own progress token; `None` if no progress is wanted.
     pub progress_token: Option<&'a ProgressToken>,
+    /// The span of the request to the server; `None` if Drawbridge records no span for it. The
+    /// client's `traceparent` then stays as it is.
+    pub trace: Option<TraceContext>,
 }
 
 /// Returns the params with these members in their `_meta`, as JSON text.
@@ -179,11 +189,12 @@ pub fn add_meta(
 }
 
 /// Returns the params of a request of Drawbridge's own to a modern server that has no other params.
-pub fn own_params() -> String {
+pub fn own_params(extensions: &Extensions) -> String {
     add_meta(
         None,
         &OutgoingMeta {
             modern: true,
+            own_extensions: Some(extensions),
             ..OutgoingMeta::default()
         },
     )
@@ -212,18 +223,19 @@ impl OutgoingMeta<'_> {
             .client
             .and_then(|client| client.info.as_ref())
             .map_or(OWN_INFO.as_str(), |info| info.get());
-        let capabilities = self
-            .client
-            .map_or("{}", |client| client.capabilities.raw().get());
+        let own_extensions = self.own_extensions.filter(|own| !own.is_empty());
+        let of_client = self.client.map(|client| client.capabilities.raw());
+        let capabilities: Cow<'_, str> = match (self.capabilities.or(of_client), own_extensions) {
+            (Some(capabilities), _) => capabilities.get().into(),
+            (None, Some(own)) => format!(r#"{{"extensions":{}}}"#, own.to_json()).into(),
+            (None, None) => "{}".into(),
+        };
         let era_members = [
-            (VERSION, MODERN_TEXT),
-            (CLIENT_INFO, info),
+            (VERSION, MODERN_TEXT.into()),
+            (CLIENT_INFO, info.into()),
             (CLIENT_CAPABILITIES, capabilities),
         ];
-        let era_members = era_members
-            .into_iter()
-            .filter(|_| self.modern)
-            .map(|(key, value)| (key, Cow::Borrowed(value)));
+        let era_members = era_members.into_iter().filter(|_| self.modern);
         let level = self
             .log_level
             .filter(|_| self.modern)
@@ -231,7 +243,10 @@ impl OutgoingMeta<'_> {
         let token = self
             .progress_token
             .map(|token| (progress::MEMBER, token.get().into()));
-        era_members.chain(level).chain(token)
+        let parent = self
+            .trace
+            .map(|trace| (TRACEPARENT, json::quote(&trace.to_string()).into()));
+        era_members.chain(level).chain(token).chain(parent)
     }
 }
 

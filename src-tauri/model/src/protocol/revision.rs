@@ -11,7 +11,8 @@ pub enum Era {
 
 /// The legacy revisions, newest first.
 pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-pub(super) const NEWEST_LEGACY: &str = LEGACY[0];
+/// The newest legacy revision.
+pub const NEWEST_LEGACY: &str = LEGACY[0];
 
 /// A draft of the first revision. Some old servers still name it, and the official SDKs accept it.
 pub(super) const PRE_RELEASE: &str = "2024-10-07";

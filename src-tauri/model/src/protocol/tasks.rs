@@ -6,7 +6,7 @@ use drawbridge_jsonrpc::{
 };
 use serde_json::value::RawValue;
 
-use super::{capabilities::TASKS_EXTENSION, hello::ClientHello, meta::MISSING_CAPABILITY};
+use super::{extensions::TASKS_EXTENSION, hello::ClientHello, meta::MISSING_CAPABILITY};
 
 /// Checks that a client may send requests about tasks.
 ///

@@ -34,21 +34,24 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         bearer_token: _,
         oauth: _,
         transport: _,
+        builtin: _,
         // How long Drawbridge waits, how often it tries and how it speaks to the server: they let
         // the server do nothing that it could not do before.
         protocol_version: _,
         timeouts: _,
         retries: _,
         cache_ttl_ms: _,
+        // What the server needs to be started at all.
+        required_env: _,
         // Without effect.
         other: _,
-        // Where the server's name and its tools appear, and what is said to start it.
+        // The names that people and clients see, and the program that is said to start the server.
         name,
         prefix,
         runtime_hint,
-        // What was hashed when it was accepted.
+        // Whether the accepted program may be replaced.
         program_changes,
-        // What may only be narrowed.
+        // Fields that a file may narrow without a person.
         enabled,
         lifecycle,
         isolation,

@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::protocol::OwnCapabilities;
 
 fn params(version: &str) -> Box<RawValue> {
     json::to_raw(
@@ -68,6 +69,40 @@ fn a_client_gets_only_requests_that_it_supports() {
         only_url.can_answer("roots/list", None)
             && !only_url.can_answer("sampling/createMessage", None)
     );
+}
+
+#[test]
+fn a_server_learns_what_drawbridge_answers_beside_what_the_client_supports() {
+    let own = OwnCapabilities {
+        sampling: true,
+        sampling_tools: true,
+        elicitation: true,
+        roots: true,
+    };
+    for (own, capabilities, expected) in [
+        (
+            own,
+            json!({}),
+            json!({"sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}, "roots": {}}),
+        ),
+        (
+            own,
+            json!({"sampling": {"context": {}}, "elicitation": {}, "roots": {"listChanged": true}, "x": 1}),
+            json!({"sampling": {"context": {}, "tools": {}}, "elicitation": {"form": {}, "url": {}},
+                "roots": {"listChanged": true}, "x": 1}),
+        ),
+        (
+            OwnCapabilities::default(),
+            json!({"sampling": {}}),
+            json!({"sampling": {}}),
+        ),
+    ] {
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities});
+        let hello = read_initialize(Some(&json::to_raw(&params))).expect("a hello");
+        let declared: Value =
+            serde_json::from_str(hello.capabilities.with_own(own).get()).expect("JSON");
+        assert_eq!(declared, expected);
+    }
 }
 
 #[test]

@@ -32,8 +32,10 @@ fn meta_survives_being_taken_out_and_added_again() {
     let outgoing = OutgoingMeta {
         modern: true,
         client: Some(&meta.hello),
+        own_extensions: None,
         log_level: meta.log_level,
         progress_token: Some(&token),
+        ..OutgoingMeta::default()
     };
     let text = add_meta(Some(&rest), &outgoing).expect("add the meta");
     let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");

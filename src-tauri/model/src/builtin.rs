@@ -1,0 +1,41 @@
+//! The servers that are built into Drawbridge. Each has one switch, and no spec file.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::ServerId;
+
+/// A server that is built into Drawbridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum BuiltIn {
+    Memory,
+    /// Shares the files of chosen folders.
+    Folders,
+}
+
+impl BuiltIn {
+    pub const ALL: [Self; 2] = [Self::Memory, Self::Folders];
+
+    /// Returns whether the server is enabled although nobody enabled it.
+    pub fn is_on_by_default(self) -> bool {
+        match self {
+            Self::Memory => true,
+            // Sharing the first folder enables it.
+            Self::Folders => false,
+        }
+    }
+
+    /// Returns the id of the server, which no spec file can have.
+    pub fn id(self) -> ServerId {
+        ServerId::new(match self {
+            Self::Memory => "memory",
+            Self::Folders => "folders",
+        })
+    }
+
+    /// Returns the built-in server with this id.
+    pub fn from_id(id: &ServerId) -> Option<Self> {
+        Self::ALL.into_iter().find(|built_in| built_in.id() == *id)
+    }
+}
