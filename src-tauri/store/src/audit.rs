@@ -85,6 +85,7 @@ pub(super) struct DecisionColumns<'a> {
     pub(super) method: &'a [u8],
     pub(super) extra: Option<&'a [u8]>,
     pub(super) original_arguments: Option<&'a [u8]>,
+    pub(super) request_hooks: Option<&'a [u8]>,
     /// The end of the call if it is not allowed: its decision ends it.
     pub(super) end: Option<OutcomeColumns<'a>>,
 }
@@ -95,6 +96,7 @@ pub(super) struct OutcomeColumns<'a> {
     pub(super) outcome: &'a [u8],
     pub(super) error: &'a [u8],
     pub(super) duration_ms: Option<i64>,
+    pub(super) result_hooks: Option<&'a [u8]>,
 }
 
 impl AuditEntry<'_> {
@@ -143,12 +145,17 @@ impl DecisionColumns<'_> {
         // The entries of earlier versions, which recorded calls of tools only, lack these columns.
         let is_as_before = self.method == b"tools/call"
             && self.extra.is_none()
-            && self.original_arguments.is_none();
+            && self.original_arguments.is_none()
+            && self.request_hooks.is_none();
         if !is_as_before {
             parts
                 .bytes(self.method)
                 .maybe_bytes(self.extra)
                 .maybe_bytes(self.original_arguments);
+        }
+        // Entries of earlier versions lack this column too.
+        if let Some(hooks) = self.request_hooks {
+            parts.bytes(hooks);
         }
     }
 }
@@ -159,6 +166,10 @@ impl OutcomeColumns<'_> {
             .bytes(self.outcome)
             .bytes(self.error)
             .maybe_number(self.duration_ms);
+        // Entries of earlier versions lack this column.
+        if let Some(hooks) = self.result_hooks {
+            parts.bytes(hooks);
+        }
     }
 }
 

@@ -77,6 +77,23 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "client_files",
         include_str!("migrations/0016_client_files.sql"),
     ),
+    (17, "memory", include_str!("migrations/0017_memory.sql")),
+    (18, "hooks", include_str!("migrations/0018_hooks.sql")),
+    (
+        19,
+        "sampling_usage",
+        include_str!("migrations/0019_sampling_usage.sql"),
+    ),
+    (
+        20,
+        "token_usage",
+        include_str!("migrations/0020_token_usage.sql"),
+    ),
+    (
+        21,
+        "extensions",
+        include_str!("migrations/0021_extensions.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -136,7 +153,7 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
 /// Reads everything that a running hub reads. If the file is corrupt, the error appears now, while
 /// the database can be replaced, and not while a caller waits.
 async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
-    const TABLES: [&str; 11] = [
+    const TABLES: [&str; 13] = [
         "setting",
         "client_file",
         "client_change",
@@ -147,7 +164,9 @@ async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
         "profile",
         "client_profile",
         "rule",
+        "sampling_usage",
         "audit_head",
+        "token_usage",
     ];
     for table in TABLES {
         let sql = format!("SELECT * FROM {table}");

@@ -2,12 +2,13 @@
 //!
 //! The journal is a thread with its own connection. Decisions that arrive during a commit are
 //! gathered and committed together afterwards, so that many concurrent calls need few commits and
-//! wake each thread once. Decisions of requests that are only recorded, such as allowed reads of
-//! resources, are written in the background. A single automatic decision is committed in place: the commit only writes
-//! to the page cache, which takes less time than two threads waking each other. Outcomes are
-//! written in the background, with the next decisions or a moment later. If a crash loses the
-//! outcome of a call, the next start closes the call as unknown. A batch that contains a person's
-//! decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
+//! wake each thread once. A single automatic decision is committed in place: the commit only writes
+//! to the page cache, which takes less time than two threads waking each other.
+//!
+//! Outcomes are written in the background, with the next decisions or a moment later. So are the
+//! decisions of requests that are not calls of tools, such as allowed reads of resources. If a crash
+//! loses the outcome of a call, the next start closes the call as unknown. A batch that contains a
+//! person's decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
 //! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 //!
 //! A second thread saves the end of the audit outside the database, soon after a commit: first it
@@ -48,7 +49,7 @@ const NORMAL: &str = "NORMAL";
 /// Commits between two checkpoints. A checkpoint syncs the disk, so only the journal's thread runs
 /// one.
 const CHECKPOINT_INTERVAL: u32 = 500;
-/// How long outcomes wait for decisions to be committed with.
+/// How long outcomes wait for the next decisions, to be committed together with them.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
 /// How long the end of the audit may be missing in the head file after a commit.
 const HEAD_DELAY: Duration = Duration::from_secs(2);
@@ -96,7 +97,7 @@ pub struct Journal {
     saved_head: Arc<Mutex<SavedHead>>,
 }
 
-/// What was last saved in the head file.
+/// The state that was last saved in the head file.
 #[derive(Default)]
 struct SavedHead {
     tip: Option<Tip>,
@@ -112,12 +113,12 @@ type Work =
     Box<dyn FnOnce(&Connection, &mut Chain<'_>) -> Result<(), rusqlite::Error> + Send + 'static>;
 
 enum Command {
-    /// Decisions to commit together, along with the pending outcomes.
+    /// Decisions to commit together, along with the pending writes.
     Decisions {
         rows: Vec<Arc<CallRow>>,
         written: Waiter,
     },
-    /// Wakes the thread for outcomes or notes, to be written in the background.
+    /// Wakes the thread for pending writes.
     Wake,
     /// Other rows to write, in a transaction of their own.
     Write { work: Work, written: Waiter },
@@ -135,14 +136,14 @@ struct PendingDecisions {
     is_committing: bool,
 }
 
-/// What the journal writes in the background.
+/// Rows that the journal writes in the background.
 #[derive(Default)]
 struct PendingWrites {
-    /// Requests with their decisions, as far as nobody waits for them.
+    /// Requests with decisions whose commit nobody waits for.
     rows: Vec<Arc<CallRow>>,
     outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
-    /// Whether the thread already knows of them, so that no `Wake` has to be sent.
+    /// Whether the thread knows of these writes, so that it needs no `Wake`.
     is_announced: bool,
     /// Whether the last attempt to write them failed.
     has_failed: bool,
@@ -311,12 +312,25 @@ impl Journal {
         error: String,
         duration_ms: Option<u32>,
     ) {
+        self.record_hooked_outcome(id, outcome, error, duration_ms, Vec::new());
+    }
+
+    /// Records the outcome of a call whose result was replaced by these hooks.
+    pub fn record_hooked_outcome(
+        &self,
+        id: CallId,
+        outcome: Outcome,
+        error: String,
+        duration_ms: Option<u32>,
+        result_hooks: Vec<String>,
+    ) {
         let mut pending = lock(&self.pending_writes);
         pending.outcomes.push(CallOutcome {
             id,
             outcome,
             error,
             duration_ms,
+            result_hooks,
         });
         self.announce(&mut pending);
     }
@@ -441,6 +455,18 @@ impl Journal {
                 .await?;
             tokio::time::sleep(PRUNE_PAUSE).await;
         }
+    }
+
+    /// Returns whether the last attempt to write in the background has failed.
+    pub fn is_failing(&self) -> bool {
+        lock(&self.pending_writes).has_failed
+    }
+
+    /// Returns the number of rows and entries that wait to be written.
+    pub fn waiting_writes(&self) -> usize {
+        let decisions = lock(&self.pending_decisions).rows.len();
+        let writes = lock(&self.pending_writes);
+        decisions + writes.rows.len() + writes.outcomes.len() + writes.notes.len()
     }
 
     /// Waits until everything that was given to the journal so far is written, or has failed.
@@ -631,7 +657,7 @@ fn folder_of(database: &Path) -> &Path {
 }
 
 impl Writer {
-    /// Writes decisions together with the pending outcomes and notes.
+    /// Writes decisions together with the pending writes.
     fn write(&mut self, rows: &[Arc<CallRow>]) -> Result<(), JournalError> {
         let batch = {
             let mut pending = lock(&self.pending_writes);
@@ -672,7 +698,7 @@ impl Writer {
         Some(self.commits >= CHECKPOINT_INTERVAL)
     }
 
-    /// Puts the outcomes and notes of a failed batch back.
+    /// Puts the background rows, outcomes and notes of a failed batch back.
     fn restore(&self, batch: Batch<'_>) {
         let mut pending = lock(&self.pending_writes);
         pending.has_failed = true;
@@ -699,7 +725,7 @@ impl Writer {
         }
     }
 
-    /// Writes the pending outcomes and notes, and then other rows.
+    /// Writes the pending writes, and then other rows.
     fn write_other(&mut self, work: Work) -> Result<(), JournalError> {
         let _ = self.write(&[]);
         let batch = Batch {

@@ -13,11 +13,13 @@
 //! | `profile`, `client_profile` | which servers and tools a client sees |
 //! | `rule` | the rules of the policy |
 //! | `call` | every call with its decision and outcome; written by the [`journal`] |
+//! | `token_usage` | about how many tokens the calls of each tool cost, for the charts |
 //! | `audit`, `audit_head` | a tamper-evident chain of entries: [`audit`]; also written by the journal |
 
 pub mod audit;
 pub mod data_dir;
 mod db;
+mod health;
 pub mod journal;
 pub mod logs;
 mod redact;
@@ -83,6 +85,18 @@ impl Store {
         if let Some(journal) = self.journal.get() {
             journal.append_audit(kind, body);
         }
+    }
+
+    /// Checks that the database can be written.
+    ///
+    /// # Errors
+    /// Returns an error if no transaction that writes can begin.
+    pub async fn check_writable(&self) -> Result<(), StoreError> {
+        let begin = async {
+            let transaction = self.pool.begin_with("BEGIN IMMEDIATE").await?;
+            transaction.rollback().await
+        };
+        begin.await.context("cannot be written")
     }
 
     pub async fn close(&self) {

@@ -1,14 +1,17 @@
-//! Logs: lines of the hub and of each server, in a rotating file, in memory for the screens, and as
-//! events for subscribers. Secrets are masked here, because every line passes this module.
+//! Logs: lines of the hub and of each server, in files and in memory of their own, and as events for
+//! subscribers. Secrets are masked here, because every line passes this module.
 
+mod files;
 mod layer;
 mod mask;
+mod ring;
+mod writer;
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, VecDeque},
-    io::Write,
-    path::Path,
+    collections::{BTreeMap, HashMap},
+    io,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -16,18 +19,31 @@ use std::{
 use drawbridge_model::{
     clock,
     event::{Event, Events},
-    ids::ServerId,
+    ids::{ServerId, Timestamp},
     log::{Level, LogLine},
 };
-use tracing_appender::{
-    non_blocking::{NonBlocking, WorkerGuard},
-    rolling,
-};
 
+use self::{
+    files::Tail,
+    ring::{Ring, RingLimits},
+    writer::LogWriter,
+};
 use crate::{redact, secrets::Secret};
 
-/// Lines kept in memory.
-const MAX_LINES: usize = 5_000;
+/// The lines of the hub, and those of each server, that are kept in memory.
+const HUB_RING: RingLimits = RingLimits {
+    lines: 5_000,
+    bytes: 4 * 1024 * 1024,
+};
+const SERVER_RING: RingLimits = RingLimits {
+    lines: 2_000,
+    bytes: 1024 * 1024,
+};
+/// How much of the files is read back into memory at the start, in bytes of each source.
+const HUB_READ_BACK: u64 = 1024 * 1024;
+const SERVER_READ_BACK: u64 = 256 * 1024;
+/// The most servers whose lines are in memory.
+const MAX_SERVERS: usize = 1_000;
 /// Longer lines are cut.
 const MAX_CHARS: usize = 4_000;
 /// Lines per second that one server may add. Further lines are counted and dropped.
@@ -37,23 +53,28 @@ const MAX_REASON_CHARS: usize = 500;
 /// The part of a text that is searched for secrets, in bytes. A secret that reaches beyond the cut
 /// of the line still fits.
 const MAX_BYTES: usize = 64 * 1024;
-const FILES_KEPT: usize = 7;
 
 /// The logs. Cheap to clone.
 #[derive(Clone)]
 pub struct Logs {
     inner: Arc<Mutex<Inner>>,
+    folder: Arc<Path>,
     events: Events,
 }
 
 struct Inner {
-    lines: VecDeque<LogLine>,
+    hub: Ring,
+    servers: HashMap<ServerId, ServerLog>,
     next_seq: u32,
     masks: mask::Masks,
-    rates: HashMap<ServerId, Rate>,
-    file: NonBlocking,
-    /// Writes the last lines to the file when it is dropped.
-    worker: Option<WorkerGuard>,
+    /// None after the log was closed.
+    writer: Option<LogWriter>,
+}
+
+/// The lines of a server, so that no other server can push them out.
+struct ServerLog {
+    ring: Ring,
+    rate: Rate,
 }
 
 struct Rate {
@@ -68,33 +89,45 @@ pub struct LogFilter {
     pub server: Option<ServerId>,
     pub level: Option<Level>,
     pub text: Option<String>,
+    /// Only lines at or after this moment.
+    pub since: Option<Timestamp>,
     pub limit: usize,
 }
 
+/// The error if the log cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the log in {}: {source}", folder.display())]
+pub struct LogError {
+    folder: PathBuf,
+    source: io::Error,
+}
+
 impl Logs {
-    /// Opens the log: `drawbridge.<date>.log` in `folder`, with one file per day, of which seven
-    /// are kept.
+    /// Opens the log in `folder`, for this user only, and reads the last lines of each source back.
+    /// The hub has one file a day, `drawbridge.<day>.log`, of which seven are kept; each server has
+    /// a file of its own, `servers/<id>.log`, of at most 2 MiB, with one older file.
     ///
     /// # Errors
-    /// Returns an error if no file can be created in `folder`.
-    pub fn open(folder: &Path, events: Events) -> Result<Self, rolling::InitError> {
-        let appender = rolling::Builder::new()
-            .rotation(rolling::Rotation::DAILY)
-            .filename_prefix("drawbridge")
-            .filename_suffix("log")
-            .max_log_files(FILES_KEPT)
-            .build(folder)?;
-        let (file, worker) = tracing_appender::non_blocking(appender);
-        let inner = Inner {
-            lines: VecDeque::new(),
+    /// Returns an error if the folder cannot be used.
+    pub fn open(folder: &Path, events: Events) -> Result<Self, LogError> {
+        let writer = LogWriter::start(folder).map_err(|source| LogError {
+            folder: folder.to_owned(),
+            source,
+        })?;
+        let mut inner = Inner {
+            hub: Ring::new(HUB_RING),
+            servers: HashMap::new(),
             next_seq: 1,
             masks: mask::Masks::default(),
-            rates: HashMap::new(),
-            file,
-            worker: Some(worker),
+            writer: Some(writer),
         };
+        inner.read_back(files::read_hub_lines(folder, HUB_READ_BACK));
+        for server in files::list_servers(folder).into_iter().take(MAX_SERVERS) {
+            inner.read_back(files::read_server_lines(folder, &server, SERVER_READ_BACK));
+        }
         Ok(Self {
             inner: Arc::new(Mutex::new(inner)),
+            folder: folder.into(),
             events,
         })
     }
@@ -104,11 +137,25 @@ impl Logs {
         layer::install(self.clone());
     }
 
-    /// Writes the last lines to the file. Later lines stay in memory only.
+    /// Writes the last lines to the files. Later lines stay in memory only.
     pub async fn close(&self) {
-        let worker = self.inner().worker.take();
-        // The worker blocks until it has written the lines.
-        let _ = tokio::task::spawn_blocking(move || drop(worker)).await;
+        let writer = self.inner().writer.take();
+        let _ = tokio::task::spawn_blocking(move || writer.map(LogWriter::finish)).await;
+    }
+
+    /// Deletes the lines of a server that was removed.
+    pub fn remove_server(&self, server: &ServerId) {
+        let mut inner = self.inner();
+        inner.servers.remove(server);
+        if let Some(writer) = &inner.writer {
+            writer.remove_server(server.clone());
+        }
+    }
+
+    /// Deletes the files of servers that have no spec any more and have written nothing for a week.
+    /// A person who removes a spec by hand keeps its log that long.
+    pub fn remove_stale_servers(&self, has_spec: impl Fn(&ServerId) -> bool) {
+        files::remove_stale_servers(&self.folder, has_spec);
     }
 
     /// Masks the secret in every later line.
@@ -119,6 +166,14 @@ impl Logs {
     /// Returns the text as it may be shown and stored: one short line with masked secrets.
     pub fn mask_text(&self, text: &str) -> String {
         mask::to_printable(&self.inner().masks.apply(truncate(text)), MAX_REASON_CHARS)
+    }
+
+    /// Returns what the log masks now, together with other secrets, for a text that leaves this
+    /// computer.
+    pub fn redactor(&self, secrets: &[Secret]) -> Redactor {
+        let mut masks = self.inner().masks.clone();
+        secrets.iter().for_each(|secret| masks.add(secret.expose()));
+        Redactor { masks }
     }
 
     /// Returns JSON as it may be stored. Masks known secrets, and values whose name or format is
@@ -141,30 +196,74 @@ impl Logs {
             Admission::Admitted { dropped } => dropped,
         };
         if dropped > 0 {
-            self.add(
-                Level::Warn,
-                Some(server),
-                "hub",
-                &format!("dropped {dropped} lines because there were too many per second"),
-            );
+            self.add_dropped(server, dropped);
         }
         self.add(level, Some(server), area, text);
     }
 
-    /// Returns the newest lines that match, oldest first.
-    pub fn list(&self, filter: &LogFilter) -> Vec<LogLine> {
-        let inner = self.inner();
-        let wanted = |line: &&LogLine| filter.matches(line);
-        let mut lines: Vec<_> = inner
-            .lines
-            .iter()
-            .rev()
-            .filter(wanted)
-            .take(filter.limit)
-            .cloned()
+    /// Returns the newest lines that match, oldest first. Reads the files if the lines in memory are
+    /// not enough.
+    pub async fn read(&self, filter: LogFilter) -> Vec<LogLine> {
+        let (lines, is_complete) = self.list(&filter);
+        if is_complete {
+            return lines;
+        }
+        let (folder, limit) = (Arc::clone(&self.folder), filter.limit);
+        let read = move || read_folder(&folder, &filter);
+        let written = tokio::task::spawn_blocking(read).await.unwrap_or_default();
+        // The newest lines may not be written yet, and most others are in both.
+        let by_number: BTreeMap<u32, LogLine> = written
+            .into_iter()
+            .chain(lines)
+            .map(|line| (line.seq, line))
             .collect();
-        lines.reverse();
-        lines
+        newest_in_order(by_number.into_values().collect(), limit)
+    }
+
+    /// Returns the newest lines in memory that match, oldest first, and whether the files have no
+    /// others within the limit.
+    fn list(&self, filter: &LogFilter) -> (Vec<LogLine>, bool) {
+        self.add_pending_drops();
+        let inner = self.inner();
+        let rings: Vec<&Ring> = match &filter.server {
+            Some(server) => inner
+                .servers
+                .get(server)
+                .map(|log| &log.ring)
+                .into_iter()
+                .collect(),
+            None => inner
+                .servers
+                .values()
+                .map(|log| &log.ring)
+                .chain([&inner.hub])
+                .collect(),
+        };
+        let newest = |ring: &&Ring| {
+            let matching = ring.newest_first().filter(|line| filter.matches(line));
+            matching.take(filter.limit).cloned().collect::<Vec<_>>()
+        };
+        let lines = newest_in_order(rings.iter().flat_map(newest).collect(), filter.limit);
+        let is_complete = match lines.first() {
+            Some(oldest) if lines.len() == filter.limit => {
+                rings.iter().all(|ring| ring.reaches(oldest.seq))
+            }
+            Some(_) | None => rings.iter().all(|ring| ring.is_whole()),
+        };
+        (lines, is_complete)
+    }
+
+    /// Adds the counts of lines that were dropped in a second that is over.
+    fn add_pending_drops(&self) {
+        let pending = self.inner().take_pending_drops();
+        for (server, dropped) in pending {
+            self.add_dropped(&server, dropped);
+        }
+    }
+
+    fn add_dropped(&self, server: &ServerId, dropped: u32) {
+        let text = format!("dropped {dropped} lines because there were too many per second");
+        self.add(Level::Warn, Some(server), "hub", &text);
     }
 
     fn add(&self, level: Level, server: Option<&ServerId>, area: &str, text: &str) {
@@ -175,6 +274,32 @@ impl Logs {
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the newest lines in the files of a folder that match, oldest first, for a folder that no
+/// hub has open.
+pub fn read_folder(folder: &Path, filter: &LogFilter) -> Vec<LogLine> {
+    let sources = match &filter.server {
+        Some(server) => vec![files::read_server_lines(folder, server, u64::MAX)],
+        None => files::list_servers(folder)
+            .iter()
+            .map(|server| files::read_server_lines(folder, server, u64::MAX))
+            .chain([files::read_hub_lines(folder, u64::MAX)])
+            .collect(),
+    };
+    let lines = sources.into_iter().flat_map(|source| source.lines);
+    newest_in_order(
+        lines.filter(|line| filter.matches(line)).collect(),
+        filter.limit,
+    )
+}
+
+/// Sorts lines by their number, and keeps the newest.
+fn newest_in_order(mut lines: Vec<LogLine>, limit: usize) -> Vec<LogLine> {
+    lines.sort_by_key(|line| line.seq);
+    let surplus = lines.len().saturating_sub(limit);
+    lines.drain(..surplus);
+    lines
 }
 
 /// Returns the beginning of a text. This bounds the search for secrets in a flood.
@@ -188,10 +313,25 @@ impl LogFilter {
             .as_ref()
             .is_none_or(|server| line.server.as_ref() == Some(server))
             && self.level.is_none_or(|level| line.level >= level)
+            && self.since.is_none_or(|since| line.at >= since)
             && self
                 .text
                 .as_ref()
                 .is_none_or(|text| line.text.to_lowercase().contains(&text.to_lowercase()))
+    }
+}
+
+/// Masks secrets in texts.
+#[derive(Default)]
+pub struct Redactor {
+    masks: mask::Masks,
+}
+
+impl Redactor {
+    /// Masks known secrets, and values whose name or format is typical of a secret. A text that is
+    /// not JSON is searched for the formats only.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        redact::redact_json(text, &|text| self.masks.apply_if_found(text))
     }
 }
 
@@ -201,6 +341,40 @@ enum Admission {
 }
 
 impl Inner {
+    /// Takes lines over that an earlier hub wrote.
+    fn read_back(&mut self, tail: Tail) {
+        let Some(last) = tail.lines.last() else {
+            return;
+        };
+        self.next_seq = self.next_seq.max(last.seq.wrapping_add(1));
+        let ring = match last.server.clone() {
+            Some(server) => &mut self.server(&server).ring,
+            None => &mut self.hub,
+        };
+        if tail.is_cut {
+            ring.mark_cut();
+        }
+        tail.lines.into_iter().for_each(|line| ring.push(line));
+    }
+
+    fn server(&mut self, server: &ServerId) -> &mut ServerLog {
+        if self.servers.len() >= MAX_SERVERS && !self.servers.contains_key(server) {
+            let quietest = self
+                .servers
+                .iter()
+                .min_by_key(|(_, log)| log.ring.last_seq());
+            if let Some(quietest) = quietest.map(|(id, _)| id.clone()) {
+                self.servers.remove(&quietest);
+            }
+        }
+        self.servers
+            .entry(server.clone())
+            .or_insert_with(|| ServerLog {
+                ring: Ring::new(SERVER_RING),
+                rate: Rate::new(),
+            })
+    }
+
     fn add(&mut self, level: Level, server: Option<&ServerId>, area: &str, text: &str) -> LogLine {
         let text = mask::to_printable(&self.masks.apply(truncate(text)), MAX_CHARS);
         let line = LogLine {
@@ -212,40 +386,52 @@ impl Inner {
             text,
         };
         self.next_seq = self.next_seq.wrapping_add(1);
-        let source = line.server.as_ref().map_or("hub", ServerId::as_str);
-        let _ = writeln!(
-            self.file,
-            "{} {:?} {source} {area}: {}",
-            line.at.0, line.level, line.text
-        );
-        if self.lines.len() == MAX_LINES {
-            self.lines.pop_front();
+        if let Some(writer) = &self.writer {
+            writer.write(line.clone());
         }
-        self.lines.push_back(line.clone());
+        let ring = match server {
+            Some(server) => &mut self.server(server).ring,
+            None => &mut self.hub,
+        };
+        ring.push(line.clone());
         line
     }
 
     fn admit_line(&mut self, server: &ServerId) -> Admission {
-        let rate = self.rates.entry(server.clone()).or_insert_with(|| Rate {
-            since: Instant::now(),
-            lines: 0,
-            dropped: 0,
-        });
-        let mut dropped = 0;
-        if rate.since.elapsed().as_secs() >= 1 {
-            dropped = rate.dropped;
-            *rate = Rate {
-                since: Instant::now(),
-                lines: 0,
-                dropped: 0,
-            };
-        }
+        let rate = &mut self.server(server).rate;
+        let dropped = rate.take_past_drops();
         if rate.lines >= MAX_PER_SECOND {
             rate.dropped += 1;
             return Admission::Dropped;
         }
         rate.lines += 1;
         Admission::Admitted { dropped }
+    }
+
+    fn take_pending_drops(&mut self) -> Vec<(ServerId, u32)> {
+        self.servers
+            .iter_mut()
+            .map(|(server, log)| (server.clone(), log.rate.take_past_drops()))
+            .filter(|(_, dropped)| *dropped > 0)
+            .collect()
+    }
+}
+
+impl Rate {
+    fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            lines: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Begins a new second if the last one is over, and returns how many lines were dropped in it.
+    fn take_past_drops(&mut self) -> u32 {
+        if self.since.elapsed().as_secs() == 0 {
+            return 0;
+        }
+        std::mem::replace(self, Self::new()).dropped
     }
 }
 

@@ -1,9 +1,14 @@
 //! The user's settings, in memory and in the store.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
-use drawbridge_model::policy::{DefaultEffects, Effect, RequestKind};
+use drawbridge_model::{
+    allowed_host::AllowedHost,
+    builtin::BuiltIn,
+    policy::{DefaultEffects, Effect, RequestKind},
+    shared_folder::SharedFolder,
+};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::watch;
 
@@ -34,7 +39,20 @@ macro_rules! stored_as_it_is {
     )*};
 }
 
-stored_as_it_is!(Effect bool String u16 u32);
+stored_as_it_is!(Effect bool Option<bool> String u16 u32 Vec<AllowedHost> Vec<SharedFolder> Vec<String>);
+
+/// Header names and their values, which must not be secrets themselves.
+impl SettingValue for BTreeMap<String, String> {
+    type Stored = Self;
+
+    fn to_stored(&self) -> Self {
+        self.clone()
+    }
+
+    fn from_stored(stored: Self) -> Self {
+        stored
+    }
+}
 
 /// A duration is stored in whole seconds.
 impl SettingValue for Duration {
@@ -145,11 +163,55 @@ settings! {
     oauth_client_metadata_url: String = String::new(), stored as "oauth_client_metadata_url";
     /// How many days calls and audit entries are kept, or 0 to keep them for ever.
     audit_retention_days: u32 = 90, stored as "audit_retention_days";
+    /// The URL to which traces are sent (OTLP over HTTP), or an empty string for none.
+    otlp_endpoint: String = String::new(), stored as "otlp_endpoint";
+    /// The headers of these requests. A value may contain `${keyring:otlp.NAME}`.
+    otlp_headers: BTreeMap<String, String> = BTreeMap::new(), stored as "otlp_headers";
+    /// Whether traces contain arguments and results.
+    otlp_content: bool = false, stored as "otlp_content";
     /// The port that clients connect to.
     port: u16 = 8765, stored as "port";
+    /// The hosts, beside this computer's own, under which the endpoint answers.
+    allowed_hosts: Vec<AllowedHost> = Vec::new(), stored as "allowed_hosts";
+    /// Whether a person enabled or disabled the built-in memory server, or `None` if nobody did either.
+    memory_enabled: Option<bool> = None, stored as "memory_enabled";
+    /// The same for the built-in server that shares folders.
+    folders_enabled: Option<bool> = None, stored as "folders_enabled";
+    /// The folders that the built-in server shares.
+    shared_folders: Vec<SharedFolder> = Vec::new(), stored as "shared_folders";
+    /// Whether the sampling provider answers in place of clients, if one is set up.
+    sampling_enabled: bool = true, stored as "sampling_enabled";
+    /// The base URL of the sampling provider, without a slash at its end; empty for none.
+    sampling_url: String = String::new(), stored as "sampling_url";
+    /// The models that servers may use, the default one first.
+    sampling_models: Vec<String> = Vec::new(), stored as "sampling_models";
+    /// Whether the keyring has a key for the provider. Without one, no keyring is needed.
+    sampling_has_key: bool = false, stored as "sampling_has_key";
+    /// Whether the models see images.
+    sampling_images: bool = false, stored as "sampling_images";
+    /// Whether the models get the tools of servers' sampling requests.
+    sampling_tools: bool = true, stored as "sampling_tools";
+    /// How long the provider may be silent.
+    sampling_timeout: Duration = Duration::from_secs(60), stored as "sampling_timeout_s";
+    /// The most requests to the provider in a day, or 0 for no limit.
+    sampling_requests_per_day: u32 = 100, stored as "sampling_requests_per_day";
+    /// The most tokens of the provider in a day, or 0 for no limit.
+    sampling_tokens_per_day: u32 = 200_000, stored as "sampling_tokens_per_day";
+    /// Whether a person is asked on screen for the input that a client cannot ask for.
+    elicitation_forms: bool = true, stored as "elicitation_forms";
+    /// The folders that servers get as roots if the client has none, as `file://` URLs.
+    roots: Vec<String> = Vec::new(), stored as "roots";
 }
 
 impl SettingsValues {
+    /// Returns whether a person enabled or disabled a built-in server, or `None` if nobody did either.
+    pub fn is_enabled(&self, built_in: BuiltIn) -> Option<bool> {
+        match built_in {
+            BuiltIn::Memory => self.memory_enabled,
+            BuiltIn::Folders => self.folders_enabled,
+        }
+    }
+
     /// Returns the effect on requests that no rule matches, for each kind.
     pub fn default_effects(&self) -> DefaultEffects {
         DefaultEffects {
@@ -198,6 +260,16 @@ impl SettingsChange {
             default_roots: Some(effects.roots),
             ..Self::default()
         }
+    }
+
+    /// Enables or disables a built-in server.
+    pub fn built_in_enabled(built_in: BuiltIn, enabled: bool) -> Self {
+        let mut change = Self::default();
+        match built_in {
+            BuiltIn::Memory => change.memory_enabled = Some(Some(enabled)),
+            BuiltIn::Folders => change.folders_enabled = Some(Some(enabled)),
+        }
+        change
     }
 
     pub fn paused(paused: bool) -> Self {
@@ -262,6 +334,30 @@ impl Settings {
         write: impl FnOnce(Vec<StoredSetting>) -> F,
     ) -> Result<Vec<SettingDifference>, E> {
         let _one_at_a_time = self.write_lock.lock().await;
+        self.write_change(change, write).await
+    }
+
+    /// Changes settings to values that depend on the present ones. Returns the settings whose values
+    /// differ from before.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written. Nothing is changed then.
+    pub async fn update(
+        &self,
+        change: impl FnOnce(&SettingsValues) -> SettingsChange,
+    ) -> Result<Vec<SettingDifference>, StoreError> {
+        let _one_at_a_time = self.write_lock.lock().await;
+        let write =
+            |settings: Vec<StoredSetting>| async move { self.store.set_settings(&settings).await };
+        self.write_change(change(&self.get()), write).await
+    }
+
+    /// Writes a change, while the caller holds the lock.
+    async fn write_change<E, F: Future<Output = Result<(), E>>>(
+        &self,
+        change: SettingsChange,
+        write: impl FnOnce(Vec<StoredSetting>) -> F,
+    ) -> Result<Vec<SettingDifference>, E> {
         write(change.stored()).await?;
         let before = self.get();
         let mut values = before.clone();

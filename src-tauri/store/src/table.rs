@@ -2,15 +2,20 @@
 
 pub mod audit;
 pub mod call;
+pub mod call_stats;
 pub mod capability;
 pub mod client;
 pub mod client_copy;
 pub mod client_file;
 pub mod definition;
+pub mod hook;
+pub mod memory;
 pub mod profile;
 pub mod rule;
+pub mod sampling_usage;
 pub mod server;
 pub mod setting;
+pub mod token_usage;
 
 use serde::{Serialize, de::DeserializeOwned};
 

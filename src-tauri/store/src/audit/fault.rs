@@ -1,4 +1,4 @@
-//! What is wrong with the audit, for people.
+//! The faults of the audit, in words for people.
 
 use drawbridge_model::random;
 

@@ -16,7 +16,7 @@ pub(crate) const FILE_NAME: &str = "audit.head";
 /// counts as damaged.
 const WRITTEN: &str = "audit_head_file";
 
-/// What the head file contains.
+/// The content of the head file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeadFile {
     Missing,

@@ -42,6 +42,8 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         arguments: None,
         extra: None,
         original_arguments: None,
+        request_hooks: Vec::new(),
+        result_hooks: Vec::new(),
     };
     Arc::new(CallRow {
         call,

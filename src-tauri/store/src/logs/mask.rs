@@ -19,7 +19,7 @@ const MIN_SECRET_LEN: usize = 6;
 const MIN_LINE_LEN: usize = 16;
 
 /// The values to mask.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Masks(Vec<String>);
 
 impl Masks {

@@ -1,6 +1,6 @@
 //! `call`: every call, and every other guarded request, with its decision and its outcome. Only the journal writes it.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
 use drawbridge_model::{
     audit::{AuditKind, AuditedCall},
@@ -72,6 +72,8 @@ columns! {
         method: Cow<'a, str>,
         extra: Option<Cow<'a, str>>,
         original_arguments: Option<Cow<'a, str>>,
+        request_hooks: Option<Cow<'a, str>>,
+        result_hooks: Option<Cow<'a, str>>,
     }
 }
 
@@ -147,9 +149,16 @@ pub struct PastCallFilter {
     pub limit: u32,
 }
 
+/// The calls of a client that it abandoned before a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AbandonedCalls {
+    pub count: u32,
+    pub longest_wait_ms: u32,
+}
+
 /// The calls that were put to a person, also if nobody decided. Drawbridge answers others itself, such
 /// as calls of unknown tools.
-const WAS_ASKED: &str =
+pub(super) const WAS_ASKED: &str =
     "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'abandoned'))";
 
 impl Store {
@@ -234,6 +243,31 @@ impl Store {
             .context("cannot read a call")
     }
 
+    /// Returns, for each client, its calls since then that it abandoned before a decision.
+    pub async fn abandoned_calls(
+        &self,
+        since: Timestamp,
+    ) -> Result<BTreeMap<ClientName, AbandonedCalls>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT client, COUNT(*) AS count, MAX(waited_ms) AS longest_wait_ms FROM call
+             WHERE at >= ? AND decision = 'abandoned' GROUP BY client",
+        )
+        .bind(since.0)
+        .fetch_all(&self.pool)
+        .await;
+        let of_client = |row: &SqliteRow| {
+            Ok((
+                ClientName::new(row.try_get::<String, _>("client")?),
+                AbandonedCalls {
+                    count: row.try_get("count")?,
+                    longest_wait_ms: row.try_get("longest_wait_ms")?,
+                },
+            ))
+        };
+        rows.and_then(|rows| rows.iter().map(of_client).collect())
+            .context("cannot read the calls")
+    }
+
     /// Returns whether the client has ever called the tool, regardless of the decision.
     pub async fn has_called(
         &self,
@@ -260,6 +294,8 @@ pub(crate) struct CallOutcome {
     pub(crate) outcome: Outcome,
     pub(crate) error: String,
     pub(crate) duration_ms: Option<u32>,
+    /// The hooks that replaced the result.
+    pub(crate) result_hooks: Vec<String>,
 }
 
 /// Writes calls with their decisions.
@@ -292,16 +328,19 @@ pub(crate) fn write_outcomes(
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
     let mut statement = connection.prepare_cached(
-        "UPDATE call SET outcome = ?, error = ?, duration_ms = ? WHERE id = ? AND outcome = 'running' RETURNING seq",
+        "UPDATE call SET outcome = ?, error = ?, duration_ms = ?, result_hooks = ? WHERE id = ? AND outcome = 'running'
+         RETURNING seq",
     )?;
     for ended in ended {
         let (number, outcome) = (require_row_id(&ended.id)?, to_enum_text(&ended.outcome));
-        let values = params![outcome, ended.error, ended.duration_ms, number];
+        let hooks = join_names(&ended.result_hooks);
+        let values = params![outcome, ended.error, ended.duration_ms, hooks, number];
         let entry: Option<Option<i64>> =
             statement.query_row(values, |row| row.get(0)).optional()?;
         // Calls from before the audit existed have no entries.
         if entry.flatten().is_some() {
-            let ending = outcome_columns(&outcome, &ended.error, ended.duration_ms);
+            let ending =
+                outcome_columns(&outcome, &ended.error, ended.duration_ms, hooks.as_deref());
             chain.append(AuditKind::Ended, Some(number), "", &Sealed::End(ending))?;
         }
     }
@@ -319,6 +358,7 @@ pub(crate) fn interrupted_calls(
         outcome: Outcome::Unknown,
         error: "Drawbridge stopped while the call was running".into(),
         duration_ms: None,
+        result_hooks: Vec::new(),
     };
     statement
         .query_map([], |row| row.get(0).map(ended))?
@@ -329,12 +369,27 @@ fn outcome_columns<'a>(
     outcome: &'a str,
     error: &'a str,
     duration_ms: Option<u32>,
+    result_hooks: Option<&'a str>,
 ) -> OutcomeColumns<'a> {
     OutcomeColumns {
         outcome: outcome.as_bytes(),
         error: error.as_bytes(),
         duration_ms: duration_ms.map(Into::into),
+        result_hooks: result_hooks.map(str::as_bytes),
     }
+}
+
+/// Returns names as their column has them. No name contains a comma.
+fn join_names(names: &[String]) -> Option<String> {
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+fn split_names(names: Option<Cow<'_, str>>) -> Vec<String> {
+    let names = names.as_deref().into_iter();
+    names
+        .flat_map(|names| names.split(", "))
+        .map(str::to_owned)
+        .collect()
 }
 
 impl<'a> CallColumns<'a> {
@@ -364,6 +419,8 @@ impl<'a> CallColumns<'a> {
             method: call.method.name().into(),
             extra: row.extra.as_deref().map(Into::into),
             original_arguments: row.original_arguments.as_deref().map(Into::into),
+            request_hooks: join_names(&call.request_hooks).map(Into::into),
+            result_hooks: join_names(&call.result_hooks).map(Into::into),
         })
     }
 
@@ -387,8 +444,15 @@ impl<'a> CallColumns<'a> {
             method: self.method.as_bytes(),
             extra: self.extra.as_deref().map(str::as_bytes),
             original_arguments: self.original_arguments.as_deref().map(str::as_bytes),
-            end: (decision != Decision::Allowed)
-                .then(|| outcome_columns(&self.outcome, &self.error, self.duration_ms)),
+            request_hooks: self.request_hooks.as_deref().map(str::as_bytes),
+            end: (decision != Decision::Allowed).then(|| {
+                outcome_columns(
+                    &self.outcome,
+                    &self.error,
+                    self.duration_ms,
+                    self.result_hooks.as_deref(),
+                )
+            }),
         }
     }
 
@@ -413,6 +477,8 @@ impl<'a> CallColumns<'a> {
             arguments: self.arguments.map(Cow::into_owned),
             extra: self.extra.map(Cow::into_owned),
             original_arguments: self.original_arguments.map(Cow::into_owned),
+            request_hooks: split_names(self.request_hooks),
+            result_hooks: split_names(self.result_hooks),
         })
     }
 }

@@ -22,7 +22,7 @@ pub struct ClientFileRow {
     /// The folder of the project to which the file belongs.
     pub project: Option<String>,
     pub transport: ClientTransport,
-    /// Whether the client leaves the asking to Drawbridge.
+    /// Whether the client leaves approval to Drawbridge.
     pub asks_once: bool,
     /// Whether the entry is restored without a question if another program removes or changes it.
     pub restores: bool,

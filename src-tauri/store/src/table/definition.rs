@@ -1,4 +1,4 @@
-//! `definition`: every version of what each server says about itself, and when it was accepted.
+//! `definition`: the versions of each server's definitions, and when each was accepted.
 
 use drawbridge_jsonrpc::json;
 use drawbridge_model::{
@@ -11,9 +11,9 @@ use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
 use super::{from_enum_text, to_enum_text};
 use crate::{Store, StoreContext, StoreError};
 
-/// The number of versions of a definition, and of versions of a server in all, that are kept
-/// although no person has accepted them and the server does not offer them. If there are more, the
-/// oldest are deleted.
+/// The limits for versions that no person has accepted and that the server does not offer now: of
+/// one definition, and of all definitions of a server. Versions that wait, and versions that the
+/// spec trusts, are counted separately. The oldest are deleted first.
 const MAX_VERSIONS: u32 = 20;
 const MAX_VERSIONS_OF_SERVER: u32 = 2_000;
 
@@ -170,7 +170,8 @@ pub(super) async fn write_offered(
         .execute(&mut *connection)
         .await?;
     }
-    // A server may change its definitions without end, but a person accepts only so many.
+    // A server may change its definitions without end. Versions that a person has accepted need no
+    // limit, because a person accepts only so many.
     let digests: Vec<_> = offered
         .iter()
         .map(|definition| &definition.id.digest)

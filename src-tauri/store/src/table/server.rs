@@ -5,6 +5,7 @@ use drawbridge_model::{
     capability::ExcludedEntries,
     clock,
     ids::{ServerId, Timestamp},
+    protocol::Extensions,
     server::SyncStatus,
 };
 use sqlx::{Row, sqlite::SqliteRow};
@@ -34,6 +35,8 @@ pub struct ServerRow {
     pub server_version: Option<String>,
     pub protocol_version: Option<String>,
     pub instructions: Option<String>,
+    /// The extensions of the protocol that the server declares.
+    pub extensions: Extensions,
     /// How long the copy may be kept, according to the server, in milliseconds.
     pub ttl_ms: Option<u32>,
     /// Whether the server declared resources, listed or not. `None` if the copy is older than this
@@ -46,7 +49,7 @@ pub struct ServerRow {
     pub excluded: ExcludedEntries,
 }
 
-/// What a person accepted of a server. The texts are JSON.
+/// The columns about the acceptance of a server. All texts but the identity are JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct AcceptedColumns<'a> {
     pub identity: &'a str,
@@ -72,6 +75,7 @@ impl ServerRow {
             server_version: None,
             protocol_version: None,
             instructions: None,
+            extensions: Extensions::default(),
             ttl_ms: None,
             offers_resources: None,
             has_private_lists: false,
@@ -143,6 +147,9 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         server_version: row.try_get("server_version")?,
         protocol_version: row.try_get("protocol_version")?,
         instructions: row.try_get("instructions")?,
+        extensions: row
+            .try_get::<Option<String>, _>("extensions")?
+            .map_or_else(Extensions::default, |json| Extensions::from_json(&json)),
         ttl_ms: row.try_get("ttl_ms")?,
         offers_resources: row.try_get("offers_resources")?,
         has_private_lists: row.try_get("has_private_lists")?,
@@ -160,11 +167,11 @@ pub(super) async fn write_server(
     connection: &mut sqlx::SqliteConnection,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
-        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, ttl_ms, offers_resources, has_private_lists, excluded_entries)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        "INSERT INTO server (id, sync_status, last_synced_at, synced_identity, server_name, server_version, protocol_version, instructions, extensions, ttl_ms, offers_resources, has_private_lists, excluded_entries)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET sync_status = excluded.sync_status, last_synced_at = excluded.last_synced_at, synced_identity = excluded.synced_identity,
            server_name = excluded.server_name, server_version = excluded.server_version,
-           protocol_version = excluded.protocol_version, instructions = excluded.instructions, ttl_ms = excluded.ttl_ms,
+           protocol_version = excluded.protocol_version, instructions = excluded.instructions, extensions = excluded.extensions, ttl_ms = excluded.ttl_ms,
            offers_resources = excluded.offers_resources, has_private_lists = excluded.has_private_lists, excluded_entries = excluded.excluded_entries",
     )
     .bind(row.id.as_str())
@@ -175,6 +182,7 @@ pub(super) async fn write_server(
     .bind(&row.server_version)
     .bind(&row.protocol_version)
     .bind(&row.instructions)
+    .bind((!row.extensions.is_empty()).then(|| row.extensions.to_json()))
     .bind(row.ttl_ms)
     .bind(row.offers_resources)
     .bind(row.has_private_lists)

@@ -27,6 +27,8 @@ fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
         arguments: None,
         extra: None,
         original_arguments: None,
+        request_hooks: Vec::new(),
+        result_hooks: Vec::new(),
     };
     let mut row = CallRow {
         call,

@@ -1,0 +1,65 @@
+//! The thread that writes the log files, because the disk may be slow.
+
+use std::{
+    io,
+    path::Path,
+    sync::mpsc::{Receiver, SyncSender, sync_channel},
+    thread::{self, JoinHandle},
+};
+
+use drawbridge_model::{ids::ServerId, log::LogLine};
+
+use super::files::LogFiles;
+
+/// How many lines may wait for the disk. Further lines are only in memory.
+const MAX_WAITING: usize = 16_384;
+
+/// The files' thread. It ends after the last message if this value is dropped.
+pub(super) struct LogWriter {
+    messages: SyncSender<Message>,
+    thread: JoinHandle<()>,
+}
+
+enum Message {
+    Line(LogLine),
+    RemoveServer(ServerId),
+}
+
+impl LogWriter {
+    /// Prepares the folder and starts the thread.
+    pub(super) fn start(folder: &Path) -> io::Result<Self> {
+        let files = LogFiles::new(folder)?;
+        let (messages, waiting) = sync_channel(MAX_WAITING);
+        let thread = thread::Builder::new()
+            .name("log-files".to_owned())
+            .spawn(move || run(files, &waiting))?;
+        Ok(Self { messages, thread })
+    }
+
+    /// Writes a line soon. Drops the line if too many wait.
+    pub(super) fn write(&self, line: LogLine) {
+        let _ = self.messages.try_send(Message::Line(line));
+    }
+
+    /// Deletes the files of a server, after the lines that wait.
+    pub(super) fn remove_server(&self, server: ServerId) {
+        let _ = self.messages.try_send(Message::RemoveServer(server));
+    }
+
+    /// Blocks until all lines are written.
+    pub(super) fn finish(self) {
+        drop(self.messages);
+        let _ = self.thread.join();
+    }
+}
+
+fn run(mut files: LogFiles, waiting: &Receiver<Message>) {
+    for message in waiting {
+        match message {
+            // Nothing can be logged about a log that cannot be written; `drawbridge doctor` checks
+            // the disk.
+            Message::Line(line) => drop(files.append(&line)),
+            Message::RemoveServer(server) => files.remove_server(&server),
+        }
+    }
+}
