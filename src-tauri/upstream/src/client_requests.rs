@@ -1,24 +1,59 @@
-//! What stands between a server's request and the client that it is for.
+//! The gate between a server's request and the client that it is for.
 
 use std::{sync::Arc, time::Duration};
 
 use drawbridge_jsonrpc::rpc::RpcResult;
-use drawbridge_model::{protocol::input::InputRequest, spec::RegisteredServer};
-use drawbridge_sessions::ClientHandle;
+use drawbridge_model::{
+    protocol::{OwnCapabilities, ProgressToken, input::InputRequest},
+    spec::RegisteredServer,
+};
+use drawbridge_sessions::{ClientHandle, ClientSession};
 use futures_util::future::BoxFuture;
 
-/// Carries requests of servers to clients, if they are allowed.
+/// A request of a server to a client.
+#[derive(Clone, Copy)]
+pub struct ServerQuestion<'a> {
+    pub server: &'a Arc<RegisteredServer>,
+    pub request: &'a InputRequest,
+    pub handle: &'a ClientHandle,
+    /// The token for progress of the client's request, during which the server asks.
+    pub progress_token: Option<&'a ProgressToken>,
+    pub max_wait: Duration,
+}
+
+/// Who answers a server's request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Respondent {
+    Client,
+    /// Drawbridge, in place of a client that cannot.
+    Drawbridge,
+}
+
+/// Carries requests of servers to clients, if they are allowed, and answers those that the client
+/// cannot answer.
 pub trait ClientRequestGate: Send + Sync {
-    /// Sends a request of a server to a client, and returns the client's answer.
+    /// Returns who answers a request, or `None` if nobody can.
+    fn find_respondent(
+        &self,
+        request: &InputRequest,
+        session: &ClientSession,
+    ) -> Option<Respondent>;
+
+    /// Returns what Drawbridge answers in place of a client.
+    fn own_capabilities(&self, session: &ClientSession) -> OwnCapabilities;
+
+    /// Returns the answer to a request of a server: from the client, or else from Drawbridge.
     ///
     /// # Errors
-    /// Returns an error if the request is denied, if the client answers with one or does not answer
-    /// within `max_wait`.
-    fn ask<'a>(
+    /// Returns an error if the request is denied, if nobody can answer it, and if the answer is an
+    /// error or does not arrive within the longest wait.
+    fn ask<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult>;
+
+    /// Returns the answer to a request that belongs to no client's request, or `None` if only a
+    /// client can answer it.
+    fn ask_without_client<'a>(
         &'a self,
         server: &'a Arc<RegisteredServer>,
         request: &'a InputRequest,
-        handle: &'a ClientHandle,
-        max_wait: Duration,
-    ) -> BoxFuture<'a, RpcResult>;
+    ) -> BoxFuture<'a, Option<RpcResult>>;
 }

@@ -2,8 +2,9 @@
 
 use drawbridge_model::{
     cause::Cause,
+    ids::ClientName,
     protocol::{
-        Era, LogLevel, ProgressToken, ServerHello,
+        Era, Extensions, LogLevel, ProgressToken, ServerHello,
         headers::{self, HeaderParam},
         meta::{self, OutgoingMeta},
     },
@@ -22,7 +23,11 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{UpstreamError, server_request::ServerRequest};
+use super::{
+    UpstreamError,
+    client_extensions::ClientExtensions,
+    server_request::{SentRequest, ServerRequest},
+};
 use crate::transport::{NotSentReason, Reply, Transport, TransportError, TransportRequest};
 
 /// Generates ids for requests to servers. No id is used twice while Drawbridge runs. Cheap to
@@ -36,6 +41,34 @@ impl RequestIds {
     }
 }
 
+/// The extensions of clients that a server is told of.
+pub(super) struct DeclaredExtensions {
+    clients: ClientExtensions,
+    /// The client that the connection belongs to, if it is not shared.
+    client: Option<ClientName>,
+    /// The extensions when the connection was made. A legacy server knows no others.
+    told: Extensions,
+}
+
+impl DeclaredExtensions {
+    pub(super) fn new(clients: ClientExtensions, client: Option<ClientName>) -> Self {
+        let told = clients.declared_by(client.as_ref());
+        Self {
+            clients,
+            client,
+            told,
+        }
+    }
+
+    pub(super) fn told(&self) -> &Extensions {
+        &self.told
+    }
+
+    fn current(&self) -> Extensions {
+        self.clients.declared_by(self.client.as_ref())
+    }
+}
+
 /// A connection with a completed handshake.
 pub struct Connection {
     transport: Transport,
@@ -45,18 +78,28 @@ pub struct Connection {
     log_level: Mutex<Option<LogLevel>>,
     /// Whether the server has answered a request other than for a list.
     has_answered: AtomicBool,
+    /// Whether a client has sent a request other than for a list. The server may keep state for it.
+    has_client: AtomicBool,
+    extensions: DeclaredExtensions,
     /// Cancelled when the session gives the connection up. What watches over it then ends.
     pub(super) released: CancellationToken,
 }
 
 impl Connection {
-    pub(super) fn new(transport: Transport, hello: ServerHello, ids: RequestIds) -> Self {
+    pub(super) fn new(
+        transport: Transport,
+        hello: ServerHello,
+        ids: RequestIds,
+        extensions: DeclaredExtensions,
+    ) -> Self {
         Self {
             transport,
             hello,
             ids,
             log_level: Mutex::default(),
             has_answered: AtomicBool::new(false),
+            has_client: AtomicBool::new(false),
+            extensions,
             released: CancellationToken::new(),
         }
     }
@@ -74,6 +117,14 @@ impl Connection {
     /// serving it. Some servers list their tools in it, but refuse every call.
     pub(super) fn may_need_initialize(&self) -> bool {
         self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether a new connection would tell the server of more extensions, and nothing would be
+    /// lost with this one.
+    pub(super) fn is_outdated(&self) -> bool {
+        !self.era().is_modern()
+            && !self.has_client.load(Ordering::Relaxed)
+            && !self.extensions.told.include(&self.extensions.current())
     }
 
     pub fn era(&self) -> Era {
@@ -135,12 +186,22 @@ impl Connection {
         request: &ServerRequest<'_>,
     ) -> Result<Reply, TransportError> {
         let ServerRequest { method, params, .. } = *request;
+        if request.client_handle.is_some() && !method.ends_with("/list") {
+            self.has_client.store(true, Ordering::Relaxed);
+        }
         let modern = self.era().is_modern();
         // The client has a token of its own.
         let progress_token = request
             .progress_token
             .map(|_| ProgressToken::for_request(id));
-        if !modern && progress_token.is_none() {
+        if let Some(span) = request.span {
+            let _ = span.sent.set(SentRequest {
+                id,
+                protocol_version: self.hello.protocol_version.clone(),
+                is_pipe: !self.transport.is_http(),
+            });
+        }
+        if !modern && progress_token.is_none() && request.span.is_none() {
             return self
                 .transport
                 .request(TransportRequest {
@@ -157,11 +218,16 @@ impl Connection {
                 source: Cause::new(error),
             })
         };
+        let client = request.client_handle.map(|handle| &handle.session().hello);
+        let own_extensions = (modern && client.is_none()).then(|| self.extensions.current());
         let outgoing_meta = OutgoingMeta {
             modern,
-            client: request.client_handle.map(|handle| &handle.session().hello),
+            client,
+            own_extensions: own_extensions.as_ref(),
+            capabilities: request.capabilities,
             log_level: request.client_handle.and_then(ClientHandle::log_level),
             progress_token: progress_token.as_ref(),
+            trace: request.span.map(|span| span.context),
         };
         let text = meta::add_meta(params, &outgoing_meta).map_err(unreadable)?;
         let headers = if modern && self.transport.is_http() {

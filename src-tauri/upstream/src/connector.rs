@@ -8,8 +8,9 @@ use std::{
 };
 
 use drawbridge_model::{
+    builtin::BuiltIn,
     event::Events,
-    ids::ServerId,
+    ids::{ClientName, ServerId},
     program::{Program, ProgramChange},
     spec::{RegisteredServer, ServerSpec},
 };
@@ -19,21 +20,23 @@ use drawbridge_store::{
 };
 use futures_util::future::BoxFuture;
 use tokio::{
+    io::DuplexStream,
     sync::mpsc,
     time::{Instant, sleep, timeout},
 };
 
 use super::{
     UnreachableReason, UpstreamError,
-    connection::{Connection, RequestIds},
+    client_extensions::ClientExtensions,
+    connection::{Connection, DeclaredExtensions, RequestIds},
     handshake::{self, Negotiation, NegotiationCache},
 };
 use crate::{
     http::HttpClient,
     oauth::Authorizer,
     transport::{
-        EventSender, HttpTarget, HttpTransport, LocalHttpServer, SseTransport, StdioTransport,
-        Transport, TransportEvent,
+        EventSender, HttpTarget, HttpTransport, InMemoryTransport, LocalHttpServer, SseTransport,
+        StdioTransport, Transport, TransportEvent,
         process::{Launch, guard::Guard, program, usage::UsageMeter},
     },
 };
@@ -60,10 +63,23 @@ pub trait Acceptances: Send + Sync {
     ) -> BoxFuture<'a, Result<(), ProgramChange>>;
 }
 
+/// The servers that are part of Drawbridge.
+pub trait BuiltIns: Send + Sync {
+    /// Serves a client on one end of a pipe, until the other end is closed. `client` is `None` for
+    /// Drawbridge itself, which only reads the lists.
+    fn serve(
+        &self,
+        built_in: BuiltIn,
+        client: Option<ClientName>,
+        stream: DuplexStream,
+    ) -> BoxFuture<'static, ()>;
+}
+
 /// Makes connections. Cheap to clone.
 #[derive(Clone)]
 pub struct Connector {
     acceptances: Arc<dyn Acceptances>,
+    built_ins: Arc<dyn BuiltIns>,
     events: Events,
     logs: Logs,
     secrets: Secrets,
@@ -72,6 +88,7 @@ pub struct Connector {
     http: HttpClient,
     ids: RequestIds,
     negotiations: NegotiationCache,
+    client_extensions: ClientExtensions,
     meter: UsageMeter,
 }
 
@@ -87,6 +104,7 @@ pub struct Connected {
 impl Connector {
     pub fn new(
         acceptances: Arc<dyn Acceptances>,
+        built_ins: Arc<dyn BuiltIns>,
         events: Events,
         logs: Logs,
         secrets: Secrets,
@@ -95,6 +113,7 @@ impl Connector {
     ) -> Self {
         Self {
             acceptances,
+            built_ins,
             events,
             logs,
             secrets,
@@ -103,6 +122,7 @@ impl Connector {
             http: HttpClient::new(),
             ids: RequestIds::default(),
             negotiations: NegotiationCache::default(),
+            client_extensions: ClientExtensions::default(),
             meter: UsageMeter::default(),
         }
     }
@@ -133,13 +153,19 @@ impl Connector {
         &self.negotiations
     }
 
+    pub(super) fn client_extensions(&self) -> &ClientExtensions {
+        &self.client_extensions
+    }
+
     /// Returns the meter for the servers' usage of CPU and memory.
     pub fn meter(&self) -> &UsageMeter {
         &self.meter
     }
 
     /// Connects to a server and performs the handshake, within the timeout of the spec. Begins with
-    /// the negotiation that worked last. `non_jsonrpc_lines` counts lines on stdout that are not
+    /// the negotiation that worked last. `client` is the one to which the session belongs, if it is
+    /// not shared. The server is told of its extensions, or of those of all clients.
+    /// `non_jsonrpc_lines` counts lines on stdout that are not
     /// JSON-RPC. `progress` receives the progress of a start that takes long, if its program may
     /// have to be downloaded first.
     ///
@@ -150,6 +176,7 @@ impl Connector {
     pub async fn connect(
         &self,
         server: &RegisteredServer,
+        client: Option<&ClientName>,
         non_jsonrpc_lines: Arc<AtomicU32>,
         progress: Progress<'_>,
     ) -> Result<Connected, UpstreamError> {
@@ -158,7 +185,13 @@ impl Connector {
         loop {
             tried.push(negotiation);
             let (connected, next) = self
-                .try_negotiation(server, non_jsonrpc_lines.clone(), negotiation, progress)
+                .try_negotiation(
+                    server,
+                    client,
+                    non_jsonrpc_lines.clone(),
+                    negotiation,
+                    progress,
+                )
                 .await;
             let may_try = |next: &Negotiation| {
                 !tried.contains(next) && server.spec.protocol_version.is_none()
@@ -180,6 +213,7 @@ impl Connector {
     async fn try_negotiation(
         &self,
         server: &RegisteredServer,
+        client: Option<&ClientName>,
         non_jsonrpc_lines: Arc<AtomicU32>,
         negotiation: Negotiation,
         progress: Progress<'_>,
@@ -187,25 +221,32 @@ impl Connector {
         let (events, inbox) = mpsc::channel(INBOX_CAPACITY);
         let events = EventSender::new(events);
         let transport = match self
-            .open_transport(server, non_jsonrpc_lines, events, negotiation)
+            .open_transport(server, client, non_jsonrpc_lines, events, negotiation)
             .await
         {
             Ok(transport) => transport,
             Err(error) => return (Err(error), None),
         };
         let time_limit = Duration::from_millis(server.spec.timeouts.initialize_ms.into());
+        let extensions = DeclaredExtensions::new(self.client_extensions.clone(), client.cloned());
         let handshake = handshake::perform(
             &transport,
             &self.ids,
             negotiation,
             server.spec.protocol_version.as_deref(),
+            extensions.told(),
         );
         let outcome = self
             .await_start(server, &transport, time_limit, progress, handshake)
             .await;
         match outcome.unwrap_or(Err(handshake::HandshakeError::TimedOut(time_limit))) {
             Ok(hello) => {
-                let connection = Arc::new(Connection::new(transport, hello, self.ids.clone()));
+                let connection = Arc::new(Connection::new(
+                    transport,
+                    hello,
+                    self.ids.clone(),
+                    extensions,
+                ));
                 (Ok(Connected { connection, inbox }), None)
             }
             Err(failure) => {
@@ -271,11 +312,22 @@ impl Connector {
     async fn open_transport(
         &self,
         server: &RegisteredServer,
+        client: Option<&ClientName>,
         non_jsonrpc_lines: Arc<AtomicU32>,
         events: EventSender,
         negotiation: Negotiation,
     ) -> Result<Transport, UpstreamError> {
         let (id, spec) = (&server.id, &server.spec);
+        if let Some(built_in) = spec.builtin {
+            let (built_ins, client) = (self.built_ins.clone(), client.cloned());
+            return Ok(Transport::InMemory(InMemoryTransport::start(
+                id.clone(),
+                move |stream| built_ins.serve(built_in, client, stream),
+                self.logs.clone(),
+                non_jsonrpc_lines,
+                events,
+            )));
+        }
         match (&spec.command, &spec.url) {
             (Some(command), Some(url)) => {
                 let launch = self.prepare_launch(server, command).await?;
@@ -358,6 +410,14 @@ impl Connector {
         let scope = self.acceptances.secret_scope(&server.id);
         let (env, used) = self.secrets.resolve(&spec.env, &scope).await?;
         self.mask_secrets(&used);
+        let has_value = |name: &String| env.get(name).is_some_and(|value| !value.trim().is_empty());
+        let mut missing = spec.required_env.iter().filter(|name| !has_value(name));
+        if let Some(first) = missing.next() {
+            let names = [first].into_iter().chain(missing).cloned().collect();
+            return Err(UpstreamError::Unreachable(
+                UnreachableReason::MissingVariables { names },
+            ));
+        }
         Ok(Launch {
             command: command.to_owned(),
             args: spec.args.clone(),

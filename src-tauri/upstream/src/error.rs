@@ -25,7 +25,8 @@ pub enum UpstreamError {
     /// The server cannot be started or connected. Nothing was sent.
     #[error(transparent)]
     Unreachable(UnreachableReason),
-    /// The server's start takes longer than the request could wait, and goes on. Nothing was sent.
+    /// The server's start takes longer than the request could wait. The start continues. Nothing was
+    /// sent.
     #[error("The server is still starting after {} s", .waited.as_secs_f32())]
     Starting { waited: Duration },
     /// A secret that the server needs is not available. Nothing was sent.
@@ -56,6 +57,9 @@ pub enum UnreachableReason {
     /// The program is not the one that a person accepted.
     #[error(transparent)]
     Program(#[from] ProgramChange),
+    /// Variables that the spec requires have no value.
+    #[error("The server needs a value for {}, and its spec has none", .names.join(", "))]
+    MissingVariables { names: Vec<String> },
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]
@@ -81,7 +85,7 @@ pub enum UnreachableReason {
     StartAborted { source: Cause },
 }
 
-/// What took too long.
+/// The step that took too long.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TimeoutReason {
     #[error("The server did not answer within {} s", .time_limit.as_secs_f32())]
@@ -169,7 +173,9 @@ impl UpstreamError {
     /// Returns whether another try may help. A start that timed out has used up its time.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Unreachable(UnreachableReason::Program(_)) => false,
+            Self::Unreachable(
+                UnreachableReason::Program(_) | UnreachableReason::MissingVariables { .. },
+            ) => false,
             Self::Unreachable(_) | Self::Lost(_) => true,
             Self::Starting { .. }
             | Self::Refused(_)
@@ -228,7 +234,10 @@ impl UnreachableReason {
                 last_error: Box::new(last_error.map_text(change)),
             },
             Self::StartFailed(error) => Self::StartFailed(Box::new(error.map_text(change))),
-            Self::Program(_) | Self::Stopped | Self::StartAborted { .. } => self,
+            Self::Program(_)
+            | Self::MissingVariables { .. }
+            | Self::Stopped
+            | Self::StartAborted { .. } => self,
         }
     }
 
@@ -238,6 +247,9 @@ impl UnreachableReason {
                 "Install the program, or enter its full path in the server's command.".into()
             }
             Self::Program(_) => "Check what the server would start now, then accept it.".into(),
+            Self::MissingVariables { .. } => "Edit the server: add the variables to its environment. If it does not need them any \
+                more, run `drawbridge servers set` with its id and `required_env=null`."
+                .into(),
             Self::NotSent(NotSentReason::Token(TokenError::Secret(error))) => error.remedy(),
             Self::CrashedOften { .. } => {
                 "See the server's log for why it crashes. Restart it to try at once.".into()

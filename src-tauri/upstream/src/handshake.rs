@@ -17,7 +17,7 @@ use drawbridge_jsonrpc::{
     rpc::{RpcError, code},
 };
 use drawbridge_model::{
-    protocol::{Era, InitializeError, ServerHello, handshake, headers, meta},
+    protocol::{Era, Extensions, InitializeError, ServerHello, handshake, headers, meta},
     spec::{RegisteredServer, ServerSpec, TransportKind},
 };
 use tokio::time::sleep;
@@ -224,20 +224,26 @@ impl From<TransportError> for HandshakeError {
 }
 
 /// Performs the handshake, without a timeout of its own. `revision` is the one that the spec names,
-/// if any.
+/// if any. The server is told of `extensions`.
 pub(super) async fn perform(
     transport: &Transport,
     ids: &RequestIds,
     negotiation: Negotiation,
     revision: Option<&str>,
+    extensions: &Extensions,
 ) -> Result<ServerHello, HandshakeError> {
     let is_modern_only = revision.and_then(Era::from_revision) == Some(Era::Modern);
+    let handshake = Handshake {
+        transport,
+        ids,
+        extensions,
+    };
     let hello = match negotiation {
-        Negotiation::Discover if is_modern_only => discover(transport, ids).await,
-        Negotiation::Discover => discover_first(transport, ids).await,
-        Negotiation::Initialize => initialize_first(transport, ids).await,
+        Negotiation::Discover if is_modern_only => handshake.discover().await,
+        Negotiation::Discover => handshake.discover_first().await,
+        Negotiation::Initialize => handshake.initialize_first().await,
         Negotiation::OnlyInitialize | Negotiation::LegacySse => {
-            initialize(transport, ids, revision).await
+            handshake.initialize(revision).await
         }
     }?;
     transport.complete_handshake(&hello);
@@ -247,95 +253,93 @@ pub(super) async fn perform(
     Ok(hello)
 }
 
-async fn discover_first(
-    transport: &Transport,
-    ids: &RequestIds,
-) -> Result<ServerHello, HandshakeError> {
-    let mut discovery = std::pin::pin!(discover(transport, ids));
-    tokio::select! {
-        discovered = &mut discovery => return match discovered {
-            Ok(hello) => Ok(hello),
-            // Without a connection, `initialize` cannot be sent. If a person has to sign in,
-            // `initialize` would be refused too.
-            Err(error) if transport.end_reason().is_some() || error.needs_sign_in() => Err(error),
-            Err(_) => initialize(transport, ids, None).await,
-        },
-        () = sleep(DISCOVER_TIMEOUT) => {}
-    }
-    // The server may still be starting, and read both requests when it is ready. The first request
-    // that succeeds counts.
-    let mut initialization = std::pin::pin!(initialize(transport, ids, None));
-    tokio::select! {
-        discovered = &mut discovery => match discovered {
-            Ok(hello) => Ok(hello),
-            Err(_) => initialization.await,
-        },
-        initialized = &mut initialization => match initialized {
-            Ok(hello) => Ok(hello),
-            Err(refused) => discovery.await.map_err(|_| refused),
-        },
-    }
+/// A handshake that is in progress.
+#[derive(Clone, Copy)]
+struct Handshake<'a> {
+    transport: &'a Transport,
+    ids: &'a RequestIds,
+    extensions: &'a Extensions,
 }
 
-async fn initialize_first(
-    transport: &Transport,
-    ids: &RequestIds,
-) -> Result<ServerHello, HandshakeError> {
-    match initialize(transport, ids, None).await {
-        Err(
-            refused @ (HandshakeError::Refused(_)
-            | HandshakeError::Transport(TransportError::Refused(_))),
-        ) => discover(transport, ids).await.map_err(|_| refused),
-        other => other,
+impl Handshake<'_> {
+    async fn discover_first(self) -> Result<ServerHello, HandshakeError> {
+        let mut discovery = std::pin::pin!(self.discover());
+        tokio::select! {
+            discovered = &mut discovery => return match discovered {
+                Ok(hello) => Ok(hello),
+                // Without a connection, `initialize` cannot be sent. If a person has to sign in,
+                // `initialize` would be refused too.
+                Err(error) if self.transport.end_reason().is_some() || error.needs_sign_in() => Err(error),
+                Err(_) => self.initialize(None).await,
+            },
+            () = sleep(DISCOVER_TIMEOUT) => {}
+        }
+        // The server may still be starting, and read both requests when it is ready. The first request
+        // that succeeds counts.
+        let mut initialization = std::pin::pin!(self.initialize(None));
+        tokio::select! {
+            discovered = &mut discovery => match discovered {
+                Ok(hello) => Ok(hello),
+                Err(_) => initialization.await,
+            },
+            initialized = &mut initialization => match initialized {
+                Ok(hello) => Ok(hello),
+                Err(refused) => discovery.await.map_err(|_| refused),
+            },
+        }
     }
-}
 
-async fn discover(transport: &Transport, ids: &RequestIds) -> Result<ServerHello, HandshakeError> {
-    const METHOD: &str = "server/discover";
-    let params = meta::own_params();
-    let headers = headers::standard_headers(METHOD, &RawObject::default());
-    let mut reply = send_request(transport, ids, METHOD, &params, &headers).await?;
-    // Drawbridge has already named the revision that the error names. A server that negotiates in
-    // two steps accepts it the second time.
-    if matches!(&reply, Reply::Error(error) if meta::names_modern_revision(error)) {
-        reply = send_request(transport, ids, METHOD, &params, &headers).await?;
+    async fn initialize_first(self) -> Result<ServerHello, HandshakeError> {
+        match self.initialize(None).await {
+            Err(
+                refused @ (HandshakeError::Refused(_)
+                | HandshakeError::Transport(TransportError::Refused(_))),
+            ) => self.discover().await.map_err(|_| refused),
+            other => other,
+        }
     }
-    let result = reply.into_result().map_err(HandshakeError::Refused)?;
-    handshake::read_discover_result(&result).ok_or(HandshakeError::UnknownRevision)
-}
 
-async fn initialize(
-    transport: &Transport,
-    ids: &RequestIds,
-    revision: Option<&str>,
-) -> Result<ServerHello, HandshakeError> {
-    let reply = send_request(
-        transport,
-        ids,
-        "initialize",
-        handshake::initialize_params(revision).get(),
-        &[],
-    )
-    .await?;
-    let result = reply.into_result().map_err(HandshakeError::Refused)?;
-    handshake::read_initialize_result(&result).map_err(HandshakeError::Initialize)
-}
+    async fn discover(self) -> Result<ServerHello, HandshakeError> {
+        const METHOD: &str = "server/discover";
+        let params = meta::own_params(self.extensions);
+        let headers = headers::standard_headers(METHOD, &RawObject::default());
+        let mut reply = self.send_request(METHOD, &params, &headers).await?;
+        // Drawbridge has already named the revision that the error names. A server that negotiates in
+        // two steps accepts it the second time.
+        if matches!(&reply, Reply::Error(error) if meta::names_modern_revision(error)) {
+            reply = self.send_request(METHOD, &params, &headers).await?;
+        }
+        let result = reply.into_result().map_err(HandshakeError::Refused)?;
+        handshake::read_discover_result(&result).ok_or(HandshakeError::UnknownRevision)
+    }
 
-async fn send_request(
-    transport: &Transport,
-    ids: &RequestIds,
-    method: &str,
-    params: &str,
-    headers: &[(String, String)],
-) -> Result<Reply, TransportError> {
-    transport
-        .request(TransportRequest {
-            id: ids.next(),
-            method,
-            params: Some(params),
-            headers,
-        })
-        .await
+    async fn initialize(self, revision: Option<&str>) -> Result<ServerHello, HandshakeError> {
+        let reply = self
+            .send_request(
+                "initialize",
+                handshake::initialize_params(revision, self.extensions).get(),
+                &[],
+            )
+            .await?;
+        let result = reply.into_result().map_err(HandshakeError::Refused)?;
+        handshake::read_initialize_result(&result).map_err(HandshakeError::Initialize)
+    }
+
+    async fn send_request(
+        self,
+        method: &str,
+        params: &str,
+        headers: &[(String, String)],
+    ) -> Result<Reply, TransportError> {
+        self.transport
+            .request(TransportRequest {
+                id: self.ids.next(),
+                method,
+                params: Some(params),
+                headers,
+            })
+            .await
+    }
 }
 
 /// Returns whether a server refuses a request because nobody has sent `initialize`. If so, the

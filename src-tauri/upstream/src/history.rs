@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use drawbridge_model::{ids::ServerId, server::Transition};
+use drawbridge_model::{
+    ids::ServerId,
+    server::{ServerState, Transition},
+};
 
 /// The most transitions that are kept for each server. After that, each new one replaces the oldest
 /// one.
@@ -13,12 +16,28 @@ const MAX: usize = 50;
 
 /// The transitions by server, the latest last. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct History(Arc<Mutex<BTreeMap<ServerId, VecDeque<Transition>>>>);
+pub struct History(Arc<Mutex<BTreeMap<ServerId, ServerHistory>>>);
+
+#[derive(Default)]
+struct ServerHistory {
+    transitions: VecDeque<Transition>,
+    counts: SessionCounts,
+}
+
+/// How often the sessions of a server became active, and how often they failed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SessionCounts {
+    pub created: u64,
+    pub errors: u64,
+}
 
 impl History {
     pub(super) fn record(&self, id: &ServerId, transition: Transition) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let steps = all.entry(id.clone()).or_default();
+        let history = all.entry(id.clone()).or_default();
+        history.counts.created += u64::from(transition.state == ServerState::Active);
+        history.counts.errors += u64::from(transition.state == ServerState::Error);
+        let steps = &mut history.transitions;
         if steps.len() == MAX {
             steps.pop_front();
         }
@@ -29,8 +48,16 @@ impl History {
     pub fn transitions(&self, id: &ServerId) -> Vec<Transition> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.get(id)
-            .map(|steps| steps.iter().cloned().collect())
+            .map(|history| history.transitions.iter().cloned().collect())
             .unwrap_or_default()
+    }
+
+    /// Returns the counts of each server that had a session.
+    pub fn counts(&self) -> BTreeMap<ServerId, SessionCounts> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter()
+            .map(|(id, history)| (id.clone(), history.counts))
+            .collect()
     }
 
     /// Deletes the transitions of a server that was removed.

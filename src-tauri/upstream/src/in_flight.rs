@@ -5,7 +5,6 @@
 //! own. Drawbridge passes the server's request to the client that has a request in flight. If two
 //! clients have one, neither receives it.
 
-use drawbridge_model::protocol::ProgressToken;
 use std::{
     collections::BTreeMap,
     sync::{
@@ -16,11 +15,15 @@ use std::{
 };
 
 use drawbridge_jsonrpc::json::RawObject;
+use drawbridge_model::protocol::ProgressToken;
 use drawbridge_sessions::ClientHandle;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep_until};
 
-use super::{UpstreamError, error::TimeoutReason, timeouts::RequestTimeouts};
+use super::{
+    ServerRequest, UpstreamError, error::TimeoutReason, server_request::ProgressObserver,
+    timeouts::RequestTimeouts,
+};
 
 /// The requests in flight, by id.
 #[derive(Default)]
@@ -33,6 +36,9 @@ struct RequestState {
     client_handle: Option<ClientHandle>,
     /// The client's own progress token.
     progress_token: Option<ProgressToken>,
+    progress_observer: Option<Arc<dyn ProgressObserver>>,
+    /// Whether Drawbridge reads the client's private lists in the background.
+    reads_list: bool,
     clock: Arc<ProgressClock>,
 }
 
@@ -45,12 +51,7 @@ struct ProgressClock {
 
 impl RequestTracker {
     /// Registers a request until the returned value is dropped.
-    pub(super) fn register(
-        &self,
-        id: u64,
-        client_handle: Option<&ClientHandle>,
-        progress_token: Option<&ProgressToken>,
-    ) -> TrackedRequest<'_> {
+    pub(super) fn register(&self, id: u64, request: &ServerRequest<'_>) -> TrackedRequest<'_> {
         let clock = Arc::new(ProgressClock {
             last: Mutex::new(Instant::now()),
             unanswered: AtomicU32::new(0),
@@ -58,8 +59,10 @@ impl RequestTracker {
         self.lock().insert(
             id,
             RequestState {
-                client_handle: client_handle.cloned(),
-                progress_token: progress_token.cloned(),
+                client_handle: request.client_handle.cloned(),
+                progress_token: request.progress_token.cloned(),
+                progress_observer: request.progress_observer.cloned(),
+                reads_list: request.reads_list,
                 clock: clock.clone(),
             },
         );
@@ -82,6 +85,9 @@ impl RequestTracker {
             return;
         };
         request.clock.reset();
+        if let Some(observer) = &request.progress_observer {
+            observer.observe(&params);
+        }
         if let Some(client_handle) = &request.client_handle
             && let Some(token) = client_handle
                 .progress_token()
@@ -94,20 +100,30 @@ impl RequestTracker {
 
     /// Returns the client that receives a message from the server. If the transport names the
     /// request during which the message was sent, this is the client of that request. Otherwise it
-    /// is the only client with a request in flight. Returns `None` if there is none, or more than
-    /// one.
+    /// is the only client with a request in flight. A read of private lists counts only if nothing
+    /// else is in flight. Returns `None` if there is no such client, or more than one.
     pub(super) fn recipient(&self, during: Option<u64>) -> Option<Recipient> {
         let requests = self.lock();
         let recipient_of = |request: &RequestState| {
             Some(Recipient {
                 client_handle: request.client_handle.clone()?,
+                progress_token: request.progress_token.clone(),
                 clock: request.clock.clone(),
             })
         };
         if let Some(id) = during {
             return requests.get(&id).and_then(recipient_of);
         }
-        let mut recipients = requests.values().rev().filter_map(recipient_of);
+        let has_client = |request: &&RequestState| request.client_handle.is_some();
+        let only_lists = requests
+            .values()
+            .filter(has_client)
+            .all(|request| request.reads_list);
+        let mut recipients = requests
+            .values()
+            .rev()
+            .filter(|request| request.reads_list == only_lists)
+            .filter_map(recipient_of);
         let latest = recipients.next()?;
         recipients
             .all(|other| other.client_handle.session().id == latest.client_handle.session().id)
@@ -122,6 +138,8 @@ impl RequestTracker {
 /// The client that receives the server's messages.
 pub(super) struct Recipient {
     pub(super) client_handle: ClientHandle,
+    /// The token for progress of the client's request, if it sent one.
+    pub(super) progress_token: Option<ProgressToken>,
     clock: Arc<ProgressClock>,
 }
 
@@ -194,3 +212,6 @@ impl Drop for TrackedRequest<'_> {
         self.tracker.lock().remove(&self.id);
     }
 }
+
+#[cfg(test)]
+mod tests;

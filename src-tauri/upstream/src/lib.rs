@@ -4,8 +4,10 @@
 //! [`state`] is the pure state machine, [`session`] drives it, and [`Pool`] holds all sessions.
 //! [`transport`] is one live connection, and [`oauth`] signs in to remote servers.
 
+mod client_extensions;
 mod client_requests;
 mod connection;
+mod connection_change;
 mod connector;
 mod dirty_set;
 mod error;
@@ -22,6 +24,7 @@ pub mod state;
 mod timeouts;
 pub mod transport;
 mod url_elicitations;
+mod webhook;
 
 use std::{
     collections::BTreeMap,
@@ -30,24 +33,28 @@ use std::{
 
 use drawbridge_model::{
     ids::{ClientName, ServerId},
+    protocol::Extensions,
     spec::{Isolation, Lifecycle, RegisteredServer},
 };
 use futures_util::future::join_all;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-pub use client_requests::ClientRequestGate;
-pub use connector::{Acceptances, Connected, Connector};
+pub use client_requests::{ClientRequestGate, Respondent, ServerQuestion};
+pub use connection::Connection;
+pub use connection_change::{ConnectionChange, ConnectionChangeKind, EndedSession};
+pub use connector::{Acceptances, BuiltIns, Connected, Connector};
 pub use dirty_set::DirtySet;
 pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
 pub use handshake::{NegotiationCache, package_name};
-pub use history::History;
-pub use server_request::ServerRequest;
+pub use history::{History, SessionCounts};
+pub use server_request::{ProgressObserver, RequestSpan, SentRequest, ServerRequest};
 pub use session::{ServerSession, Status};
 pub use timeouts::RequestTimeouts;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use transport::fuzzing;
+pub use webhook::{WebhookClient, WebhookError, check_header_name};
 
 /// Makes *ring* the TLS provider of this process. Call this before the first HTTP client is
 /// created.
@@ -65,6 +72,13 @@ pub struct SessionEvents {
     pub list_changes: ListChanges,
     pub(crate) history: History,
     notifications: mpsc::Sender<ServerNotification>,
+    connection_changes: mpsc::Sender<ConnectionChange>,
+}
+
+/// The receivers of what sessions pass on.
+pub struct SessionEventReceivers {
+    pub notifications: mpsc::Receiver<ServerNotification>,
+    pub connection_changes: mpsc::Receiver<ConnectionChange>,
 }
 
 /// A server's notification about a resource or a task, for the clients that it concerns.
@@ -76,17 +90,21 @@ pub struct ServerNotification {
 }
 
 impl SessionEvents {
-    /// Returns a value and the receiver of its notifications. If the queue is full, further
-    /// notifications are dropped.
-    pub fn new() -> (Self, mpsc::Receiver<ServerNotification>) {
-        let (notifications, receiver) = mpsc::channel(MAX_QUEUED_NOTIFICATIONS);
+    /// Returns a value and its receivers. If a queue is full, further messages are dropped.
+    pub fn new() -> (Self, SessionEventReceivers) {
+        let (notifications, received_notifications) = mpsc::channel(MAX_QUEUED_NOTIFICATIONS);
+        let (connection_changes, received_changes) = mpsc::channel(MAX_QUEUED_CHANGES);
         (
             Self {
                 list_changes: ListChanges::default(),
                 history: History::default(),
                 notifications,
+                connection_changes,
             },
-            receiver,
+            SessionEventReceivers {
+                notifications: received_notifications,
+                connection_changes: received_changes,
+            },
         )
     }
 
@@ -98,10 +116,21 @@ impl SessionEvents {
         };
         let _ = self.notifications.try_send(notification);
     }
+
+    fn send_connection_change(&self, change: ConnectionChange) {
+        let server = change.server.clone();
+        if self.connection_changes.try_send(change).is_err() {
+            tracing::warn!(
+                "server {server}: no hook is told of a changed connection, because too many changes wait"
+            );
+        }
+    }
 }
 
 /// The most notifications that may wait.
 const MAX_QUEUED_NOTIFICATIONS: usize = 1024;
+/// The most changes of connections that may wait.
+const MAX_QUEUED_CHANGES: usize = 256;
 
 /// The sessions of all servers. Cheap to clone.
 #[derive(Clone)]
@@ -260,6 +289,43 @@ impl Pool {
             removed
         };
         join_all(removed.values().map(|session| session.retire(why))).await;
+    }
+
+    /// Records the extensions that a client declares. If some of them are new, the lists of the
+    /// running servers are read again, for which a session that no client has used yet connects
+    /// again: its server may list more for such a client. Servers that a client uses learn of the
+    /// extensions at their next start, because they may keep state.
+    pub fn add_client_extensions(&self, client: &ClientName, declared: &Extensions) {
+        if self.connector.client_extensions().add(client, declared) {
+            for session in self.active_sessions() {
+                self.session_events
+                    .list_changes
+                    .insert(session.server().id.clone());
+            }
+        }
+    }
+
+    /// Drops the extensions of a client that was revoked.
+    pub fn remove_client_extensions(&self, client: &ClientName) {
+        self.connector.client_extensions().remove(client);
+    }
+
+    /// Ends the sessions of a server that no request would use any more since its spec has changed:
+    /// lasting ones if each call now has a session of its own, and those of single clients if all
+    /// clients now share one.
+    pub async fn end_unused_sessions(&self, server: &RegisteredServer, why: &str) {
+        let is_unused = |key: &Key| {
+            key.server == server.id
+                && key.call.is_none()
+                && (server.spec.lifecycle == Lifecycle::Transient
+                    || server.spec.isolation == Isolation::Shared && key.client.is_some())
+        };
+        let ended: Vec<_> = {
+            let mut sessions = self.lock();
+            let ended = sessions.by_key.extract_if(.., |key, _| is_unused(key));
+            ended.map(|(_, session)| session).collect()
+        };
+        join_all(ended.iter().map(|session| session.retire(why))).await;
     }
 
     /// Returns the sessions that run now.

@@ -43,10 +43,12 @@ pub use bearer::{Bearer, BearerError, InsufficientScope, SignInReason, TokenErro
 pub use dial_policy::{BrowserUrlError, DialError, check_browser_url};
 pub use discovery::DiscoveryError;
 
+pub(crate) use dial_policy::DialPolicy;
+pub(crate) use http::build_filtered_client;
+
 use crate::dirty_set::DirtySet;
 use account::Account;
 use attempt::Attempt;
-use dial_policy::DialPolicy;
 use grant::TokenStore;
 use signed_in_servers::SignedInServers;
 

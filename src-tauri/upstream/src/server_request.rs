@@ -1,12 +1,51 @@
 //! A request to a server, before it is encoded for the server's revision.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use drawbridge_model::protocol::{ProgressToken, headers::HeaderParam};
+use drawbridge_jsonrpc::json::RawObject;
+use drawbridge_model::{
+    protocol::{ProgressToken, headers::HeaderParam},
+    trace::TraceContext,
+};
 use drawbridge_sessions::ClientHandle;
 use serde_json::value::RawValue;
 
 use super::timeouts::RequestTimeouts;
+
+/// Receives the progress of a request, whichever token the client gave.
+pub trait ProgressObserver: Send + Sync {
+    /// Handles the params of a `notifications/progress`. Must not block.
+    fn observe(&self, params: &RawObject<'_>);
+}
+
+/// The span of a request, and what only the connection knows about the request.
+#[derive(Debug)]
+pub struct RequestSpan {
+    pub context: TraceContext,
+    /// Set when the request is sent.
+    pub sent: OnceLock<SentRequest>,
+}
+
+/// How a request was sent.
+#[derive(Debug)]
+pub struct SentRequest {
+    pub id: u64,
+    pub protocol_version: String,
+    /// Whether the request went over a pipe to a program, and not over HTTP.
+    pub is_pipe: bool,
+}
+
+impl RequestSpan {
+    pub fn new(context: TraceContext) -> Self {
+        Self {
+            context,
+            sent: OnceLock::new(),
+        }
+    }
+}
 
 /// A request to a server.
 #[derive(Clone, Copy)]
@@ -17,6 +56,12 @@ pub struct ServerRequest<'a> {
     pub(super) client_handle: Option<&'a ClientHandle>,
     pub(super) progress_token: Option<&'a ProgressToken>,
     pub(super) header_params: &'a [HeaderParam],
+    /// The capabilities that a modern server is told. `None` for those of the client.
+    pub(super) capabilities: Option<&'a RawValue>,
+    pub(super) progress_observer: Option<&'a Arc<dyn ProgressObserver>>,
+    pub(super) span: Option<&'a RequestSpan>,
+    /// Whether Drawbridge reads the client's private lists in the background.
+    pub(super) reads_list: bool,
 }
 
 impl<'a> ServerRequest<'a> {
@@ -32,6 +77,10 @@ impl<'a> ServerRequest<'a> {
             client_handle: None,
             progress_token: None,
             header_params: &[],
+            capabilities: None,
+            progress_observer: None,
+            span: None,
+            reads_list: false,
         }
     }
 
@@ -56,6 +105,31 @@ impl<'a> ServerRequest<'a> {
             client_handle: Some(client_handle),
             progress_token,
             ..self
+        }
+    }
+
+    /// Reports the progress of the request to `observer` too, if the client asked for progress.
+    #[must_use]
+    pub fn observed_by(self, observer: Option<&'a Arc<dyn ProgressObserver>>) -> Self {
+        Self {
+            progress_observer: observer,
+            ..self
+        }
+    }
+
+    /// Tells the server that this span is the parent of its own spans.
+    #[must_use]
+    pub fn within_span(self, span: Option<&'a RequestSpan>) -> Self {
+        Self { span, ..self }
+    }
+
+    /// Reads a private list of a client, in the background. Messages that the server sends meanwhile
+    /// belong to a call of another client, if there is one.
+    #[must_use]
+    pub fn reading_list_of(self, client_handle: &'a ClientHandle) -> Self {
+        Self {
+            reads_list: true,
+            ..self.on_behalf_of(client_handle, None)
         }
     }
 

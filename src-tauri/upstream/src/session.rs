@@ -27,6 +27,7 @@ use tokio::{task::JoinSet, time::Instant};
 use super::{
     ClientRequestGate, SessionEvents, UpstreamError,
     connection::Connection,
+    connection_change::ReportedConnection,
     connector::Connector,
     error::ProtocolFault,
     handshake,
@@ -78,6 +79,7 @@ struct Inner {
     no_start_before: Option<Instant>,
     in_use: u32,
     last_used: Instant,
+    reported: ReportedConnection,
 }
 
 /// The status of a session, for the screens.
@@ -114,6 +116,7 @@ impl ServerSession {
             no_start_before: None,
             in_use: 0,
             last_used: Instant::now(),
+            reported: ReportedConnection::default(),
         };
         Arc::new(Self {
             server,
@@ -158,6 +161,7 @@ impl ServerSession {
         self: &Arc<Self>,
         outgoing: ServerRequest<'_>,
     ) -> Result<Reply, UpstreamError> {
+        self.end_outdated_connection().await;
         let _used = self.mark_in_use();
         let connection = self
             .connect_for(&outgoing)
@@ -208,7 +212,7 @@ impl ServerSession {
     }
 
     /// Sends the request until the answer is final. If a server of the modern era requires input, a
-    /// client of the legacy era is asked for it.
+    /// client of the legacy era is asked for it, and Drawbridge gives what a client cannot.
     async fn request_until_final(
         &self,
         connection: &Connection,
@@ -234,7 +238,8 @@ impl ServerSession {
                 Reply::Result(result) => result,
                 Reply::Error(error) => return Ok(Reply::Error(error)),
             };
-            let required = translate::needs_client_input(client, connection.era(), &result);
+            let required =
+                self.find_required_input(client, connection.era(), client_handle, &result);
             let (Some(client_handle), Some(required)) = (client_handle, required) else {
                 return Ok(Reply::Result(translate::translate_result(
                     client,
@@ -243,7 +248,7 @@ impl ServerSession {
                     result,
                 )));
             };
-            let answers = match Box::pin(self.ask_all(client_handle, &required)).await {
+            let answers = match Box::pin(self.ask_all(client_handle, &required, outgoing)).await {
                 Ok(answers) => answers,
                 Err(error) => return Ok(Reply::Error(error)),
             };
@@ -261,11 +266,17 @@ impl ServerSession {
         params: Option<&RawValue>,
     ) -> Result<Reply, UpstreamError> {
         let id = self.connector.ids().next();
-        let tracked = self
-            .in_flight
-            .register(id, outgoing.client_handle, outgoing.progress_token);
+        let tracked = self.in_flight.register(id, outgoing);
+        let capabilities = outgoing
+            .client_handle
+            .filter(|_| connection.era().is_modern())
+            .map(|handle| {
+                let own = self.client_requests.own_capabilities(handle.session());
+                handle.session().hello.capabilities.with_own(own)
+            });
         let request = ServerRequest {
             params,
+            capabilities: capabilities.as_deref(),
             ..*outgoing
         };
         tokio::select! {
@@ -356,6 +367,7 @@ impl ServerSession {
     /// # Errors
     /// Returns an error if the server cannot be started.
     pub async fn hello(self: &Arc<Self>) -> Result<ServerHello, UpstreamError> {
+        self.end_outdated_connection().await;
         Ok(self.connect().await?.hello.clone())
     }
 

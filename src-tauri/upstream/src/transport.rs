@@ -1,11 +1,14 @@
-//! Transports to servers: a subprocess over stdio, streamable HTTP, or the older HTTP+SSE. A
+//! Transports to servers: a subprocess over stdio, streamable HTTP, the older HTTP+SSE, or a built-in
+//! server in this process. A
 //! [`Transport`] is one live connection, and hides its kind from the layers above.
 
 mod error;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod in_memory;
 mod legacy_sse;
+mod line_channel;
 mod local_http_server;
 mod pending;
 pub mod process;
@@ -24,6 +27,7 @@ pub use error::{
     EndReason, HttpRefusal, InvalidAnswer, LostReason, NotSentReason, RefusedReason, RemoteError,
     TransportError,
 };
+pub use in_memory::InMemoryTransport;
 pub use legacy_sse::{EndpointTimeout, SseError, SseTransport};
 pub use local_http_server::{LocalHttpServer, LocalHttpServerError, NotListening};
 pub use remote::{HttpTarget, TargetError};
@@ -46,6 +50,8 @@ pub enum Transport {
     Sse(SseTransport),
     /// A program started by Drawbridge that serves a URL, and the connection to that URL.
     LocalHttp(Box<(LocalHttpServer, Transport)>),
+    /// A built-in server, in this process.
+    InMemory(InMemoryTransport),
 }
 
 impl Transport {
@@ -60,6 +66,7 @@ impl Transport {
         // awaits, and moves together with it.
         match self {
             Self::Stdio(transport) => transport.request(request).await,
+            Self::InMemory(transport) => transport.request(request).await,
             Self::Http(transport) => Box::pin(transport.request(request)).await,
             Self::Sse(transport) => Box::pin(transport.request(request)).await,
             Self::LocalHttp(both) => Box::pin(both.1.request(request)).await,
@@ -88,6 +95,7 @@ impl Transport {
     async fn send_message(&self, message: Vec<u8>) -> Result<(), TransportError> {
         match self {
             Self::Stdio(transport) => transport.try_send(message),
+            Self::InMemory(transport) => transport.try_send(message),
             Self::Http(transport) => transport.send_message(message).await,
             Self::Sse(transport) => transport.send_message(message).await,
             Self::LocalHttp(both) => Box::pin(both.1.send_message(message)).await,
@@ -100,7 +108,7 @@ impl Transport {
         match self {
             Self::Http(transport) => transport.complete_handshake(hello),
             Self::LocalHttp(both) => both.1.complete_handshake(hello),
-            Self::Stdio(_) | Self::Sse(_) => {}
+            Self::Stdio(_) | Self::Sse(_) | Self::InMemory(_) => {}
         }
     }
 
@@ -109,7 +117,7 @@ impl Transport {
         match self {
             Self::Http(_) => true,
             Self::LocalHttp(both) => both.1.is_http(),
-            Self::Stdio(_) | Self::Sse(_) => false,
+            Self::Stdio(_) | Self::Sse(_) | Self::InMemory(_) => false,
         }
     }
 
@@ -117,16 +125,37 @@ impl Transport {
     pub fn end_reason(&self) -> Option<EndReason> {
         match self {
             Self::Stdio(transport) => transport.end_reason(),
+            Self::InMemory(transport) => transport.end_reason(),
             Self::Http(transport) => transport.end_reason(),
             Self::Sse(transport) => transport.end_reason(),
             Self::LocalHttp(both) => both.0.end_reason().or_else(|| both.1.end_reason()),
         }
     }
 
+    /// Returns the name of the transport as specs and hooks know it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "stdio",
+            Self::Http(_) => "streamable_http",
+            Self::Sse(_) => "sse",
+            Self::LocalHttp(both) => both.1.name(),
+            Self::InMemory(_) => "in_memory",
+        }
+    }
+
+    /// Returns the id that the server gave the session, which only streamable HTTP supports.
+    pub fn session_id(&self) -> Option<String> {
+        match self {
+            Self::Http(transport) => transport.session_id(),
+            Self::LocalHttp(both) => both.1.session_id(),
+            Self::Stdio(_) | Self::Sse(_) | Self::InMemory(_) => None,
+        }
+    }
+
     pub fn pid(&self) -> Option<u32> {
         match self {
             Self::Stdio(transport) => Some(transport.pid()),
-            Self::Http(_) | Self::Sse(_) => None,
+            Self::Http(_) | Self::Sse(_) | Self::InMemory(_) => None,
             Self::LocalHttp(both) => Some(both.0.pid()),
         }
     }
@@ -135,6 +164,7 @@ impl Transport {
     pub async fn close(&self) {
         match self {
             Self::Stdio(transport) => transport.close().await,
+            Self::InMemory(transport) => transport.close().await,
             Self::Http(transport) => transport.close().await,
             Self::Sse(transport) => transport.close().await,
             Self::LocalHttp(both) => {

@@ -34,7 +34,7 @@ pub(super) struct Account {
     state: tokio::sync::Mutex<AccountState>,
 }
 
-/// The refusal of the server, until a person signs in or a request succeeds.
+/// The server's latest refusal. It is kept until a person signs in or a request succeeds.
 #[derive(Debug, Clone)]
 pub(super) struct Challenge {
     /// The `WWW-Authenticate` header.
@@ -42,7 +42,7 @@ pub(super) struct Challenge {
     /// True if the server refuses every request, false if it refuses only those that need more
     /// rights.
     pub(super) refuses_all: bool,
-    /// The scopes that the server demands. Empty text if it names none.
+    /// The scopes that the server demands. If it names none, the only entry is an empty text.
     pub(super) scopes: BTreeSet<String>,
 }
 

@@ -1,5 +1,5 @@
-//! An attempt to sign in: discovers the authorization server, obtains a client id there, sends a
-//! person to it, receives its answer and redeems the code.
+//! An attempt to sign in: discovers the authorization server, obtains a client id there, makes the
+//! URL at which a person signs in, receives the answer and redeems the code.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -37,9 +37,9 @@ const CLIENT_NAME: &str = "Drawbridge";
 /// An attempt, running or ended.
 pub(super) struct Attempt {
     server: ServerId,
-    /// The issuer whose registration is deleted if the attempt fails. `None` if a person registered
-    /// the client.
-    registered_at: Option<String>,
+    /// The issuer whose registration is deleted if the attempt is cancelled or fails. `None` if a
+    /// person registered the client.
+    registration_issuer: Option<String>,
     states: watch::Receiver<SignIn>,
     task: AbortHandle,
 }
@@ -60,7 +60,7 @@ impl Attempt {
             attempt.state = SignInState::Failed {
                 reason: "The sign-in was cancelled".into(),
             };
-            delete_registration(authorizer, self.registered_at);
+            delete_registration(authorizer, self.registration_issuer);
             emit_changed(authorizer, &self.server, &attempt);
         }
     }
@@ -71,23 +71,23 @@ impl Attempt {
 pub enum SignInError {
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
-    #[error("Its authorization server was not found within {} s", .timeout.as_secs())]
+    #[error("The server's authorization server was not found within {} s", .timeout.as_secs())]
     DiscoveryTimedOut { timeout: Duration },
     /// The authorization server refused a request, or its answer breaks the rules.
     #[error("{source}")]
     Protocol { source: Cause },
     #[error(transparent)]
     BrowserUrl(#[from] BrowserUrlError),
-    #[error("The URL of the sign-in page is not used: {0}")]
+    #[error("Drawbridge does not use the URL of the sign-in page: {0}")]
     Dial(#[from] DialError),
     #[error("The URL of the sign-in page has no 'state'")]
     NoState,
     #[error("No port on this machine is free for the browser's answer: {source}")]
     NoPort { source: Cause },
     #[error(
-        "{issuer} does not register programs by itself. Register an OAuth client there and give the \
-         server its id, put a token of yours into the server's Authorization header, or set the URL \
-         of a client metadata document in the settings"
+        "{issuer} does not let programs register themselves. Register an OAuth client there and \
+         enter its id for the server, enter a token of yours as the server's Authorization header, \
+         or set the URL of a client metadata document in the settings"
     )]
     NoRegistration { issuer: String },
     #[error("Nobody signed in within {} s", .timeout.as_secs())]
@@ -216,7 +216,7 @@ pub(super) async fn begin(
         state: SignInState::WaitingForBrowser,
     };
     let (sender, states) = watch::channel(sign_in.clone());
-    let registered_at = account
+    let registration_issuer = account
         .spec_client()
         .is_none()
         .then(|| found.issuer.clone());
@@ -237,7 +237,7 @@ pub(super) async fn begin(
         id.clone(),
         Attempt {
             server: id.clone(),
-            registered_at,
+            registration_issuer,
             states,
             task,
         },
@@ -248,8 +248,8 @@ pub(super) async fn begin(
 
 /// Returns the client to use at the authorization server, and the listener for its redirect URI.
 /// The client is the first of these: the one that a person registered; the URL of the metadata
-/// document, if the user has set one and the server supports it; an earlier registration at this
-/// server; or a new registration.
+/// document, if the user has set one and the authorization server supports it; an earlier
+/// registration at this authorization server; or a new registration.
 async fn obtain_client(
     authorizer: &Authorizer,
     account: &Account,
@@ -406,8 +406,10 @@ async fn redeem(
 
 /// Deletes a registration, because the authorization server may not know the client any more. The
 /// next attempt registers anew.
-fn delete_registration(authorizer: &Authorizer, registered_at: Option<String>) {
-    let Some(issuer) = registered_at else { return };
+fn delete_registration(authorizer: &Authorizer, registration_issuer: Option<String>) {
+    let Some(issuer) = registration_issuer else {
+        return;
+    };
     let tokens = authorizer.0.tokens.clone();
     tokio::spawn(async move {
         if let Err(error) = tokens.delete_registration(&issuer).await {

@@ -11,7 +11,7 @@ const MAX_URL_BYTES: usize = 8 * 1024;
 
 /// The addresses that the sign-in to one server may connect to.
 #[derive(Debug, Clone)]
-pub(super) struct DialPolicy {
+pub(crate) struct DialPolicy {
     host: String,
     ip: Option<IpAddr>,
     loopback: bool,
@@ -79,7 +79,7 @@ impl DialPolicy {
     ///
     /// # Errors
     /// Returns an error if a token would cross the network to this server in plain text.
-    pub(super) fn for_server(server: &Url) -> Result<Self, DialError> {
+    pub(crate) fn for_server(server: &Url) -> Result<Self, DialError> {
         let policy = Self {
             host: normalized_host(server),
             ip: ip_literal(server),
@@ -98,7 +98,7 @@ impl DialPolicy {
     ///
     /// # Errors
     /// Returns the reason if the URL may not be used.
-    pub(super) fn check_url(&self, url: &Url) -> Result<(), DialError> {
+    pub(crate) fn check_url(&self, url: &Url) -> Result<(), DialError> {
         let excerpt = || printable_excerpt(url.as_str());
         let plain = url.scheme() == "http" && self.loopback && is_loopback(url);
         if url.scheme() != "https" && !plain {

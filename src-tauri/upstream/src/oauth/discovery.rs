@@ -26,7 +26,7 @@ pub(super) struct Discovered {
 pub enum DiscoveryError {
     #[error(transparent)]
     Server(DialError),
-    #[error("Drawbridge cannot make an HTTP client: {source}")]
+    #[error("Drawbridge cannot create an HTTP client: {source}")]
     HttpClient { source: Cause },
     #[error(
         "Drawbridge cannot connect to {url}: {source}. Check the URL and whether the server runs."
@@ -34,13 +34,15 @@ pub enum DiscoveryError {
     Unreachable { url: Url, source: Cause },
     #[error("{source}")]
     Protocol { source: Cause },
-    #[error("The metadata that {server} names is not available or may not be used: {named}")]
+    #[error(
+        "The metadata at the URL that {server} names is not available or may not be used: {named}"
+    )]
     Metadata { server: String, named: String },
     #[error("The authorization server names an endpoint that is not a URL: {source}")]
     EndpointNotUrl { source: url::ParseError },
-    #[error("The authorization server is not used: {source}")]
+    #[error("Drawbridge does not use the authorization server: {source}")]
     Endpoint { source: DialError },
-    #[error("The authorization server is not used: {source}")]
+    #[error("Drawbridge does not use the authorization server: {source}")]
     Browser { source: BrowserUrlError },
 }
 

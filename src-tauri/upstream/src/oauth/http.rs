@@ -6,7 +6,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use futures_util::StreamExt;
 use oauth2::http;
 use reqwest::{
-    Client,
+    Client, ClientBuilder,
     dns::{Addrs, Name, Resolve, Resolving},
     redirect::Policy,
 };
@@ -47,16 +47,8 @@ impl SignInHttpClient {
         dial_policy: DialPolicy,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Self, reqwest::Error> {
-        crate::install_tls();
-        let client = Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
+        let client = filtered_client(&dial_policy, resolver)
             .timeout(REQUEST_TIMEOUT)
-            .redirect(Policy::none())
-            .dns_resolver(Arc::new(FilteringResolver {
-                dial_policy: dial_policy.clone(),
-                resolver,
-                proxies: proxy_hosts(),
-            }))
             .build()?;
         Ok(Self {
             client,
@@ -108,6 +100,27 @@ impl OAuthHttpClient for SignInHttpClient {
             })
         })
     }
+}
+
+/// Returns a client without redirects that connects only to addresses that `dial_policy` allows. It
+/// has no timeout for a whole request.
+///
+/// # Errors
+/// Returns an error if TLS is not available.
+pub(crate) fn build_filtered_client(dial_policy: &DialPolicy) -> Result<Client, reqwest::Error> {
+    filtered_client(dial_policy, Arc::new(SystemResolver)).build()
+}
+
+fn filtered_client(dial_policy: &DialPolicy, resolver: Arc<dyn Resolve>) -> ClientBuilder {
+    crate::install_tls();
+    Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(Policy::none())
+        .dns_resolver(Arc::new(FilteringResolver {
+            dial_policy: dial_policy.clone(),
+            resolver,
+            proxies: proxy_hosts(),
+        }))
 }
 
 /// A resolver that returns only addresses that may be reached.

@@ -24,7 +24,8 @@ pub(super) struct SignedIn {
 pub(super) struct SignedInServers {
     store: Store,
     servers: Arc<Mutex<BTreeMap<String, SignedIn>>>,
-    /// Held from the change until it is written, so that the latest state is written last.
+    /// Held from a change of `servers` until it is written, so that the latest state is written
+    /// last.
     writing: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -70,7 +71,8 @@ impl SignedInServers {
     }
 }
 
-/// Returns the key of a record. The space is unambiguous, because no URL contains one.
+/// Returns the key of a record: the URL of the server, and after a space the id of the client that
+/// a person registered. No URL contains a space.
 fn record_key(account: &AccountKey) -> String {
     match &account.client_id {
         None => account.server.to_string(),

@@ -54,7 +54,7 @@ impl ServerSession {
     /// Returns the live connection for a request, and makes one if there is none. A client's
     /// request waits for a start no longer than for an answer, unless the client asked for
     /// progress. In that case the client is notified that the server is being started. The start
-    /// goes on in either case.
+    /// continues in either case.
     pub(super) async fn connect_for(
         self: &Arc<Self>,
         outgoing: &ServerRequest<'_>,
@@ -115,7 +115,12 @@ impl ServerSession {
             let progress = |message| self.report_start_progress(message);
             match self
                 .connector
-                .connect(&self.server, self.non_jsonrpc_lines.clone(), &progress)
+                .connect(
+                    &self.server,
+                    self.client.as_ref(),
+                    self.non_jsonrpc_lines.clone(),
+                    &progress,
+                )
                 .await
             {
                 Ok(connected) => return self.activate(connected).await,
@@ -262,15 +267,38 @@ impl ServerSession {
         self.begin_pause(effect);
     }
 
+    /// Ends a connection whose server should be told of more extensions, unless it is in use. The next
+    /// request makes a new one.
+    pub(super) async fn end_outdated_connection(self: &Arc<Self>) {
+        let Some(connection) = self
+            .live_connection()
+            .filter(|connection| connection.is_outdated())
+        else {
+            return;
+        };
+        let why = "Connecting again: a client supports further extensions";
+        self.end_connection_if(&connection, why.to_owned(), |inner| inner.in_use == 0)
+            .await;
+    }
+
     /// Ends a connection that is of no use. The next request makes a new one.
     pub(super) async fn end_connection(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
         why: String,
     ) {
+        self.end_connection_if(connection, why, |_| true).await;
+    }
+
+    async fn end_connection_if(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        why: String,
+        may_end: impl FnOnce(&Inner) -> bool,
+    ) {
         let is_ours = {
             let mut inner = self.inner();
-            let is_ours = inner.owns(connection);
+            let is_ours = inner.owns(connection) && may_end(&inner);
             if is_ours {
                 let (next, _) = inner.state.on(StateEvent::IdleTimeout);
                 inner.state = next;
@@ -349,6 +377,7 @@ impl ServerSession {
     }
 
     fn report_transition(&self, state: State, reason: String) {
+        self.report_connection_change(state, &reason);
         let transition = Transition {
             at: clock::now(),
             client: self.client.clone(),
@@ -368,6 +397,29 @@ impl ServerSession {
             transition,
         });
         self.emit_server_changed();
+    }
+
+    /// Tells the modules above if this transition is a new connection, or the end of one.
+    fn report_connection_change(&self, state: State, reason: &str) {
+        let id = &self.server.id;
+        let mut inner = self.inner();
+        let change = match state {
+            State::Initializing { .. } => {
+                inner.reported.begin();
+                None
+            }
+            State::Active => {
+                let connection = inner.connection.clone();
+                connection.map(|connection| inner.reported.connect(id, &connection))
+            }
+            State::Idle | State::Error { .. } | State::BreakerOpen | State::Closed => {
+                inner.reported.end(id, &self.server.spec, reason)
+            }
+        };
+        drop(inner);
+        if let Some(change) = change {
+            self.session_events.send_connection_change(change);
+        }
     }
 
     fn emit_server_changed(&self) {

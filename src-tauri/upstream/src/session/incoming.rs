@@ -25,7 +25,10 @@ use tokio::{
 };
 
 use super::{ANSWER_TIMEOUT, Connection, ServerSession};
-use crate::transport::TransportEvent;
+use crate::{
+    client_requests::{Respondent, ServerQuestion},
+    transport::TransportEvent,
+};
 
 /// The requests of a server that are being answered on one connection. They end with it.
 #[derive(Default)]
@@ -130,9 +133,10 @@ impl ServerSession {
         }
     }
 
-    /// Answers a request of the server with the help of the client whose request is in flight.
+    /// Answers a request of the server with the help of the client whose request is in flight. If
+    /// that client cannot answer it, Drawbridge may.
     async fn answer_request(&self, request: InputRequest, during: Option<u64>) -> RpcResult {
-        let InputRequest { method, params } = &request;
+        let InputRequest { method, .. } = &request;
         if method == "ping" {
             return Ok(Json::new("{}"));
         }
@@ -142,29 +146,32 @@ impl ServerSession {
                 format!("No client can answer '{method}': {why}"),
             )
         };
-        let recipient = self.in_flight.recipient(during);
-        let recipient = recipient.ok_or_else(|| {
-            unanswerable("exactly one client must have a request in flight at this server")
-        })?;
-        if !recipient
-            .client_handle
-            .session()
-            .hello
-            .capabilities
-            .can_answer(method, params.as_deref())
-        {
-            return Err(unanswerable("the client does not support it"));
+        let Some(recipient) = self.in_flight.recipient(during) else {
+            let answer = self
+                .client_requests
+                .ask_without_client(&self.server, &request)
+                .await;
+            return answer.unwrap_or_else(|| {
+                Err(unanswerable(
+                    "exactly one client must have a request in flight at this server",
+                ))
+            });
+        };
+        let session = recipient.client_handle.session();
+        match self.client_requests.find_respondent(&request, session) {
+            Some(Respondent::Client) => self.url_elicitations.record(&request, session),
+            Some(Respondent::Drawbridge) => {}
+            None => return Err(unanswerable("the client does not support it")),
         }
-        self.url_elicitations
-            .record(&request, recipient.client_handle.session());
         let _asked = recipient.pause_timeout();
         self.client_requests
-            .ask(
-                &self.server,
-                &request,
-                &recipient.client_handle,
-                ANSWER_TIMEOUT,
-            )
+            .ask(ServerQuestion {
+                server: &self.server,
+                request: &request,
+                handle: &recipient.client_handle,
+                progress_token: recipient.progress_token.as_ref(),
+                max_wait: ANSWER_TIMEOUT,
+            })
             .await
     }
 

@@ -1,13 +1,15 @@
-//! Asks a client of the legacy era for the input that a server of the modern era requires.
+//! Gathers the input that a server of the modern era requires: from a client of the legacy era, and
+//! from Drawbridge in place of a client that cannot give it.
 
 use std::collections::BTreeMap;
 
 use drawbridge_jsonrpc::{
-    json::{self, RawObject},
+    json::{self, Json, RawObject},
     rpc::RpcError,
 };
 use drawbridge_model::{
     protocol::{
+        Era,
         input::{InputRequest, InputRequired, RetryInput},
         meta, translate,
     },
@@ -18,6 +20,10 @@ use futures_util::future::try_join_all;
 use serde_json::value::RawValue;
 
 use super::{ANSWER_TIMEOUT, ServerSession};
+use crate::{
+    client_requests::{Respondent, ServerQuestion},
+    server_request::ServerRequest,
+};
 
 /// Returns the params without the fields that a client of the modern era adds to a retry. Returns
 /// `None` if there are none of them.
@@ -43,21 +49,43 @@ pub(super) fn retry_params(
 }
 
 impl ServerSession {
-    /// Asks a client for all the input that the server requires.
+    /// Returns the input that a result requires and that the client does not give by itself. A modern
+    /// client reads the result of a modern server, unless Drawbridge answers a part of it.
+    pub(super) fn find_required_input(
+        &self,
+        client: Era,
+        server: Era,
+        handle: Option<&ClientHandle>,
+        result: &Json,
+    ) -> Option<InputRequired> {
+        if !(client.is_modern() && server.is_modern()) {
+            return translate::needs_client_input(client, server, result);
+        }
+        let session = handle?.session();
+        InputRequired::read(result).filter(|required| {
+            required.requests.iter().any(|(_, request)| {
+                self.client_requests.find_respondent(request, session)
+                    == Some(Respondent::Drawbridge)
+            })
+        })
+    }
+
+    /// Asks for all the input that the server requires.
     pub(super) async fn ask_all(
         &self,
         client_handle: &ClientHandle,
         required: &InputRequired,
+        outgoing: &ServerRequest<'_>,
     ) -> Result<BTreeMap<String, Box<RawValue>>, RpcError> {
         let ask = |(key, request): &(String, InputRequest)| {
             let request = translate::request_for_legacy_client(request, &random::id());
             let key = key.clone();
             async move {
-                if !client_handle
-                    .session()
-                    .hello
-                    .capabilities
-                    .can_answer(&request.method, request.params.as_deref())
+                let session = client_handle.session();
+                if self
+                    .client_requests
+                    .find_respondent(&request, session)
+                    .is_none()
                 {
                     let why = format!(
                         "The server requests '{}', which the client does not support",
@@ -65,9 +93,13 @@ impl ServerSession {
                     );
                     return Err(RpcError::new(meta::MISSING_CAPABILITY, why));
                 }
-                let answer =
-                    self.client_requests
-                        .ask(&self.server, &request, client_handle, ANSWER_TIMEOUT);
+                let answer = self.client_requests.ask(ServerQuestion {
+                    server: &self.server,
+                    request: &request,
+                    handle: client_handle,
+                    progress_token: outgoing.progress_token,
+                    max_wait: ANSWER_TIMEOUT,
+                });
                 Ok((key, answer.await?.to_raw()))
             }
         };

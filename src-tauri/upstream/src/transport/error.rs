@@ -106,6 +106,8 @@ pub enum EndReason {
     SessionLost,
     #[error("The server did not answer two pings in a row")]
     Unresponsive,
+    #[error("The built-in server ended, which is a fault of Drawbridge")]
+    BuiltInEnded,
     #[error(transparent)]
     Remote(RemoteError),
 }
@@ -286,9 +288,11 @@ impl EndReason {
                 last_output: change(&last_output),
             },
             Self::Remote(error) => Self::Remote(error.map_text(change)),
-            Self::Stopped | Self::NotJsonRpc { .. } | Self::SessionLost | Self::Unresponsive => {
-                self
-            }
+            Self::Stopped
+            | Self::NotJsonRpc { .. }
+            | Self::SessionLost
+            | Self::Unresponsive
+            | Self::BuiltInEnded => self,
         }
     }
 }

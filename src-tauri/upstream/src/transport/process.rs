@@ -9,6 +9,7 @@ pub mod guard;
 mod login_path;
 pub mod package_version;
 pub mod program;
+pub mod run;
 pub mod runtime;
 #[cfg(unix)]
 mod unix;

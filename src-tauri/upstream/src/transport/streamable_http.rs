@@ -182,6 +182,12 @@ impl HttpTransport {
         request
     }
 
+    /// Returns the id of the session, if the server gave one.
+    pub(super) fn session_id(&self) -> Option<String> {
+        let session = self.session.get()?;
+        session.to_str().ok().map(str::to_owned)
+    }
+
     /// Stores the id of the session that a successful `initialize` began. Some servers also send an
     /// id with a refusal, which begins no session.
     fn store_session(&self, response: &HttpResponse) {

@@ -114,7 +114,7 @@ impl Runner {
     }
 
     /// Looks where npx looks: in the packages of the server's folder, in the global ones, and in the
-    /// cache of npx. A range or tag is not compared with the first two.
+    /// cache of npx. For a package with a range or tag, looks only in the cache.
     async fn find_npm_version(&self, package: &Package<'_>) -> Result<String, PackageVersionError> {
         if package.text == package.name {
             for place in [&["root"][..], &["root", "--global"]] {

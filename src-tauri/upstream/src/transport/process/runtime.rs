@@ -19,6 +19,12 @@ pub async fn check(runtimes: &[Runtime]) -> Vec<RuntimeStatus> {
     join_all(runtimes.iter().map(|runtime| check_in(*runtime, &env))).await
 }
 
+/// Returns the PATH in which the programs of servers are searched for.
+pub async fn search_path() -> String {
+    let mut env = environment::build_environment(&BTreeMap::new(), "").await;
+    env.remove("PATH").unwrap_or_default()
+}
+
 /// Checks one runtime in the given environment.
 async fn check_in(runtime: Runtime, env: &BTreeMap<String, String>) -> RuntimeStatus {
     let command = runtime.command();
@@ -75,7 +81,8 @@ pub enum ProgramError {
     TimedOut(Duration),
 }
 
-/// Runs a program in the present folder, or in `folder`, and returns the beginning of its stdout.
+/// Runs a program in `folder`, or else in the current folder, and returns the beginning of its
+/// stdout.
 ///
 /// # Errors
 /// Returns an error if the program fails or does not end in time.

@@ -13,16 +13,15 @@ async fn read_pieces(pieces: &[&[u8]]) -> (Vec<String>, u32) {
     let folder = TempDir::new().expect("a folder");
     let logs = Logs::open(folder.path(), Events::default()).expect("logs");
     let noise = Arc::new(AtomicU32::new(0));
-    let shared = Shared {
+    let inbound = Inbound {
         server: ServerId::new("s"),
         logs,
         pending: Pending::default(),
         non_jsonrpc_lines: noise.clone(),
-        last_stderr_line: Mutex::default(),
     };
     let (upstream, mut inbox) = mpsc::channel(100);
     let upstream = EventSender::new(upstream);
-    read_messages(Pieces::new(pieces), &shared, &upstream).await;
+    read_messages(Pieces::new(pieces), &inbound, &upstream).await;
     drop(upstream);
     let mut methods = Vec::new();
     while let Some(TransportEvent::Message {

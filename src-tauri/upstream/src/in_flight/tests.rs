@@ -1,0 +1,34 @@
+use drawbridge_model::{event::Events, ids::ClientName, protocol::ClientHello};
+use drawbridge_sessions::{ClientScope, ClientSessions};
+
+use super::*;
+
+#[tokio::test]
+async fn a_read_of_a_list_takes_no_message_from_the_call_of_another_client() {
+    let sessions = ClientSessions::new(Events::new());
+    let handle_of = |name: &str| {
+        let hello = ClientHello::for_manual_calls();
+        ClientHandle::for_session(sessions.open(ClientName::new(name), hello, ClientScope::ALL))
+    };
+    let (caller, reader) = (handle_of("caller"), handle_of("reader"));
+    let tracker = RequestTracker::default();
+    let recipient = || {
+        let recipient = tracker.recipient(None)?;
+        Some(recipient.client_handle.session().client.clone())
+    };
+    let list = ServerRequest::without_timeout("tools/list", None).reading_list_of(&reader);
+    let call = ServerRequest::without_timeout("tools/call", None).on_behalf_of(&caller, None);
+    let own = ServerRequest::without_timeout("ping", None);
+    let _own = tracker.register(1, &own);
+    assert_eq!(recipient(), None, "Drawbridge's own request has no client");
+    let _list = tracker.register(2, &list);
+    assert_eq!(recipient(), Some(ClientName::new("reader")));
+    let running_call = tracker.register(3, &call);
+    assert_eq!(recipient(), Some(ClientName::new("caller")));
+    let other = handle_of("other");
+    let other_call = ServerRequest::without_timeout("tools/call", None).on_behalf_of(&other, None);
+    let running_other = tracker.register(4, &other_call);
+    assert_eq!(recipient(), None, "two clients call");
+    drop((running_call, running_other));
+    assert_eq!(recipient(), Some(ClientName::new("reader")));
+}
