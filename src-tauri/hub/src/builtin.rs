@@ -1,0 +1,115 @@
+//! The servers that are built into Drawbridge. Each is an ordinary MCP server over a pipe in memory,
+//! one file each: its calls take the same path as those of any other server.
+//!
+//! A new one is a variant of [`BuiltIn`], a file here with its [`ServerHandler`] and its
+//! [`Description`], and a setting in `drawbridge_store::settings` that turns it on and off.
+
+mod folders;
+mod memory;
+
+use std::{path::PathBuf, sync::Arc};
+
+use drawbridge_model::{
+    builtin::BuiltIn,
+    event::Events,
+    ids::ClientName,
+    protocol::NEWEST_LEGACY,
+    spec::{DefinitionPolicy, Isolation, ServerSpec, Timeouts, Validate},
+};
+use drawbridge_store::{Store, settings::Settings};
+use drawbridge_upstream::BuiltIns;
+use futures_util::future::BoxFuture;
+use rmcp::{ServerHandler, ServiceExt, transport::async_rw::AsyncRwTransport};
+use tokio::io::{DuplexStream, split};
+
+use crate::access::Access;
+
+/// The part of a built-in server's spec that differs between them.
+struct Description {
+    name: &'static str,
+    /// Whether each client gets a server of its own, which knows its client.
+    isolation: Isolation,
+}
+
+fn describe(built_in: BuiltIn) -> Description {
+    match built_in {
+        BuiltIn::Memory => memory::DESCRIPTION,
+        BuiltIn::Folders => folders::DESCRIPTION,
+    }
+}
+
+/// Returns the spec of a built-in server. Its tools have their own names without a prefix, which no
+/// other server can have. Its definitions are part of Drawbridge, so nobody has to accept them.
+pub(crate) fn spec(built_in: BuiltIn, enabled: bool) -> ServerSpec {
+    let Description { name, isolation } = describe(built_in);
+    ServerSpec {
+        name: name.into(),
+        builtin: Some(built_in),
+        enabled,
+        isolation,
+        prefix: Some(String::new()),
+        definitions: DefinitionPolicy::Trust,
+        validate: Validate::Strict,
+        // Drawbridge translates for clients of the other era.
+        protocol_version: Some(NEWEST_LEGACY.into()),
+        timeouts: Timeouts {
+            // A server in this process cannot be out of reach.
+            ping_ms: 0,
+            ..Timeouts::default()
+        },
+        ..ServerSpec::default()
+    }
+}
+
+pub(crate) use folders::{FolderProblem, check_folder};
+
+/// Starts built-in servers.
+pub(crate) struct BuiltInServers {
+    pub(crate) store: Store,
+    pub(crate) events: Events,
+    pub(crate) access: Arc<Access>,
+    pub(crate) settings: Settings,
+    pub(crate) data_dir: PathBuf,
+}
+
+impl BuiltIns for BuiltInServers {
+    fn serve(
+        &self,
+        built_in: BuiltIn,
+        client: Option<ClientName>,
+        stream: DuplexStream,
+    ) -> BoxFuture<'static, ()> {
+        match built_in {
+            BuiltIn::Memory => {
+                let server = memory::MemoryServer::new(
+                    self.store.clone(),
+                    self.events.clone(),
+                    self.access.clone(),
+                    client,
+                );
+                serve_handler(server, stream)
+            }
+            BuiltIn::Folders => {
+                let server =
+                    folders::FoldersServer::new(self.settings.clone(), self.data_dir.clone());
+                serve_handler(server, stream)
+            }
+        }
+    }
+}
+
+fn serve_handler(server: impl ServerHandler, stream: DuplexStream) -> BoxFuture<'static, ()> {
+    let (reader, writer) = split(stream);
+    // Drawbridge has checked the length of what it sends.
+    let transport = AsyncRwTransport::new_server(reader, writer).with_max_line_length(usize::MAX);
+    Box::pin(async move {
+        match server.serve(transport).await {
+            Ok(session) => {
+                let _ = session.waiting().await;
+            }
+            Err(error) => {
+                tracing::debug!("a built-in server ended before its first request: {error}")
+            }
+        }
+    })
+}

@@ -1,0 +1,143 @@
+//! Notices changes in the shared folders, and notifies Drawbridge of them.
+
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use drawbridge_model::shared_folder::SharedFolder;
+use drawbridge_store::settings::Settings;
+use notify::{
+    Config, EventKind, RecommendedWatcher, RecursiveMode,
+    event::{AccessKind, AccessMode, ModifyKind},
+};
+use notify_debouncer_full::{DebounceEventResult, Debouncer, NoCache, new_debouncer_opt};
+use rmcp::{RoleServer, model::ResourceUpdatedNotificationParam, service::Peer};
+use tokio::sync::mpsc;
+
+use super::Subscriptions;
+
+/// Programs write a file in several steps. All events within this time count as one change.
+const DEBOUNCE: Duration = Duration::from_millis(200);
+/// The most batches of changes that may wait. Further ones are dropped.
+const MAX_BATCHES: usize = 64;
+
+/// What has changed.
+#[derive(Debug, Default)]
+struct Batch {
+    /// The files whose contents may have changed.
+    files: BTreeSet<PathBuf>,
+    /// Whether files may have been added or removed.
+    list: bool,
+}
+
+/// Watches the shared folders, and those that are shared later, until it is aborted.
+pub(super) async fn run(
+    settings: Settings,
+    subscriptions: Arc<Mutex<Subscriptions>>,
+    peer: Peer<RoleServer>,
+) {
+    let mut changes = settings.changes();
+    loop {
+        let folders = settings.get().shared_folders;
+        let (sender, mut batches) = mpsc::channel(MAX_BATCHES);
+        let watched = folders.clone();
+        // Watching a large tree takes long, because each folder in it is watched by itself.
+        let starting = tokio::task::spawn_blocking(move || start(&watched, sender));
+        let _watch = starting.await.ok().flatten();
+        loop {
+            tokio::select! {
+                changed = changes.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    if settings.get().shared_folders != folders {
+                        let _ = peer.notify_resource_list_changed().await;
+                        break;
+                    }
+                }
+                Some(batch) = batches.recv() => send_notifications(&batch, &subscriptions, &peer).await,
+            }
+        }
+    }
+}
+
+async fn send_notifications(
+    batch: &Batch,
+    subscriptions: &Mutex<Subscriptions>,
+    peer: &Peer<RoleServer>,
+) {
+    let uris: Vec<String> = {
+        let subscriptions = subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        let subscribed = batch
+            .files
+            .iter()
+            .filter_map(|file| subscriptions.0.get(file));
+        subscribed.flatten().cloned().collect()
+    };
+    for uri in uris {
+        let updated = ResourceUpdatedNotificationParam::new(uri);
+        let _ = peer.notify_resource_updated(updated).await;
+    }
+    if batch.list {
+        let _ = peer.notify_resource_list_changed().await;
+    }
+}
+
+/// Starts the watch. A folder that cannot be watched is logged; its files can still be read.
+fn start(
+    folders: &[SharedFolder],
+    sender: mpsc::Sender<Batch>,
+) -> Option<Debouncer<RecommendedWatcher, NoCache>> {
+    let on_change = move |result: DebounceEventResult| {
+        let batch = match result {
+            Ok(events) => events.iter().fold(Batch::default(), |mut batch, event| {
+                batch.add(&event.kind, &event.paths);
+                batch
+            }),
+            // Events were lost.
+            Err(_) => Batch {
+                list: true,
+                ..Batch::default()
+            },
+        };
+        if batch.list || !batch.files.is_empty() {
+            let _ = sender.try_send(batch);
+        }
+    };
+    let config = Config::default().with_follow_symlinks(false);
+    let mut watcher = new_debouncer_opt::<_, RecommendedWatcher, NoCache>(
+        DEBOUNCE, None, on_change, NoCache, config,
+    )
+    .inspect_err(|error| tracing::warn!("shared folders: cannot watch for changes: {error}"))
+    .ok()?;
+    for folder in folders {
+        if let Err(error) = watcher.watch(&folder.path, RecursiveMode::Recursive) {
+            tracing::warn!(
+                "shared folders: cannot watch {} for changes: {error}",
+                folder.path.display()
+            );
+        }
+    }
+    Some(watcher)
+}
+
+impl Batch {
+    fn add(&mut self, kind: &EventKind, paths: &[PathBuf]) {
+        match kind {
+            // Our own reads cause access events.
+            EventKind::Access(access) if *access != AccessKind::Close(AccessMode::Write) => {
+                return;
+            }
+            EventKind::Create(_)
+            | EventKind::Remove(_)
+            | EventKind::Modify(ModifyKind::Name(_)) => {
+                self.list = true;
+            }
+            EventKind::Any | EventKind::Other | EventKind::Access(_) | EventKind::Modify(_) => {}
+        }
+        self.files.extend(paths.iter().cloned());
+    }
+}
