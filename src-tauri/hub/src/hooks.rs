@@ -1,0 +1,431 @@
+//! Hooks: programs and webhooks of the person, which run on the events of servers and calls.
+//!
+//! Observing hooks get their events through a queue of their own and are never waited for
+//! ([`observe`]). Blocking hooks may change or deny a call before it is decided, and replace its
+//! result ([`review`]). A hook that fails, hangs or writes garbage is a log line and a mark in its
+//! state; a call fails with it only if the person has chosen that.
+
+mod answer;
+mod connections;
+mod observe;
+mod payload;
+mod review;
+mod runner;
+mod trial;
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Duration,
+};
+
+use arc_swap::ArcSwap;
+use drawbridge_model::{
+    event::{Event, Events},
+    hook::{Hook, HookEvent, HookMode, HookRun, HookState, HookTarget},
+    ids::ServerId,
+};
+use drawbridge_store::{
+    Store, StoreError,
+    logs::Logs,
+    secrets::{self, Secrets},
+    table::hook::HookRow,
+};
+use drawbridge_upstream::{
+    ConnectionChange, WebhookClient, WebhookError, check_header_name,
+    transport::process::guard::Guard,
+};
+use tokio::sync::{Mutex, mpsc};
+
+use observe::LoadedHook;
+use runner::Runner;
+
+pub use review::{Denial, WatchedCall};
+pub use trial::{Trial, sample_payload};
+
+/// The most hooks.
+const MAX_HOOKS: usize = 50;
+/// The bounds of a hook's timeout, in milliseconds.
+const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 100..=60_000;
+/// The most arguments, variables or headers of a hook, and the longest text of one, in bytes.
+const MAX_PARTS: usize = 100;
+const MAX_PART_LEN: usize = 8 * 1024;
+/// How long the events that are queued when the hub ends may take.
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
+
+/// All hooks, in their order. Cheap to clone.
+#[derive(Clone)]
+pub struct Hooks {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Store,
+    events: Events,
+    runner: Arc<Runner>,
+    table: ArcSwap<Vec<Arc<LoadedHook>>>,
+    /// A bit for each event for which an enabled hook exists: a hub without hooks reads only this.
+    wanted: AtomicU8,
+    /// Held while the hooks are changed, so that changes are made one at a time.
+    write_lock: Mutex<()>,
+    /// The changes of connections, which one task follows, and `close` reads to their end.
+    connection_changes: Mutex<mpsc::Receiver<ConnectionChange>>,
+}
+
+/// The reason why the hooks were not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    #[error(
+        "a hook's name must have 1 to 64 characters, without commas, braces and control characters"
+    )]
+    BadName,
+    #[error("there is already a hook '{0}'; choose another name")]
+    NameTaken(String),
+    #[error("there is no hook '{0}'")]
+    Unknown(String),
+    #[error("there can be at most {MAX_HOOKS} hooks; remove one first")]
+    TooMany,
+    #[error("a hook needs at least one event")]
+    NoEvent,
+    #[error(
+        "Drawbridge never waits for a hook on '{}'; use the mode observe, or a hook on tool_requested or tool_executed",
+        .0.as_str()
+    )]
+    CannotBlock(HookEvent),
+    #[error("'tool' needs an event of a call: tool_requested or tool_executed")]
+    ToolOfServerEvent,
+    #[error("'timeout_ms' must be 100 to 60000, not {0}")]
+    Timeout(u32),
+    #[error("'program' must not be empty")]
+    NoProgram,
+    #[error(
+        "a hook may have at most {MAX_PARTS} arguments, variables or headers, each of at most {MAX_PART_LEN} bytes and without zero bytes"
+    )]
+    TooLong,
+    #[error("the webhook cannot be used: {0}")]
+    Webhook(#[from] WebhookError),
+    #[error("a hook may not use the secret '{0}', which Drawbridge keeps for itself")]
+    ReservedSecret(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Hooks {
+    /// Reads the hooks, and starts the queues of those that are enabled.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn load(
+        store: Store,
+        events: Events,
+        logs: Logs,
+        secrets: Secrets,
+        guard: Guard,
+        connection_changes: mpsc::Receiver<ConnectionChange>,
+    ) -> Result<Self, StoreError> {
+        let runner = Arc::new(Runner::new(secrets, logs, events.clone(), guard));
+        let hooks = Self {
+            shared: Arc::new(Shared {
+                store,
+                events,
+                runner,
+                table: ArcSwap::default(),
+                wanted: AtomicU8::new(0),
+                write_lock: Mutex::default(),
+                connection_changes: Mutex::new(connection_changes),
+            }),
+        };
+        let rows = hooks.shared.store.hooks().await?;
+        hooks.install(rows.into_iter().filter_map(parse_row).collect());
+        Ok(hooks)
+    }
+
+    /// Returns the hooks in their order, each with how it has run.
+    pub fn all(&self) -> Vec<(Hook, HookState)> {
+        let state = |hook: &Arc<LoadedHook>| {
+            let hook = &hook.prepared.hook;
+            (hook.clone(), self.shared.runner.state(&hook.name))
+        };
+        self.shared.table.load().iter().map(state).collect()
+    }
+
+    /// Returns the latest runs of a hook, or of all hooks, the newest first.
+    pub fn runs(&self, name: Option<&str>) -> Vec<HookRun> {
+        self.shared.runner.runs(name)
+    }
+
+    /// Returns a hook.
+    ///
+    /// # Errors
+    /// Returns [`HookError::Unknown`] if there is none with this name.
+    pub fn get(&self, name: &str) -> Result<Hook, HookError> {
+        let hooks = self.hooks();
+        let hook = hooks.into_iter().find(|hook| hook.name == name);
+        hook.ok_or_else(|| HookError::Unknown(name.to_owned()))
+    }
+
+    /// Adds a hook at a position, or as the last one.
+    ///
+    /// # Errors
+    /// Returns an error if the hook is invalid, if its name is taken, or if the store cannot be
+    /// written. Nothing has changed then.
+    pub async fn add(&self, hook: Hook, position: Option<usize>) -> Result<(), HookError> {
+        check(&hook)?;
+        self.change(|hooks| {
+            if hooks.iter().any(|other| other.name == hook.name) {
+                return Err(HookError::NameTaken(hook.name));
+            }
+            if hooks.len() >= MAX_HOOKS {
+                return Err(HookError::TooMany);
+            }
+            hooks.insert(position.unwrap_or(usize::MAX).min(hooks.len()), hook);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Replaces a hook, which may get another name, in its place.
+    ///
+    /// # Errors
+    /// Returns an error in the same cases as [`Hooks::add`], and if there is no hook `name`.
+    pub async fn replace(&self, name: &str, hook: Hook) -> Result<(), HookError> {
+        check(&hook)?;
+        self.change(|hooks| {
+            let is_taken = hooks
+                .iter()
+                .any(|other| other.name == hook.name && other.name != name);
+            if is_taken {
+                return Err(HookError::NameTaken(hook.name));
+            }
+            let position = find(hooks, name)?;
+            hooks[position] = hook;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Enables or disables a hook.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such hook, or if the store cannot be written.
+    pub async fn set_enabled(&self, name: &str, enabled: bool) -> Result<(), HookError> {
+        self.change(|hooks| {
+            let position = find(hooks, name)?;
+            hooks[position].enabled = enabled;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Moves a hook to a position, counted from 0.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such hook, or if the store cannot be written.
+    pub async fn move_to(&self, name: &str, position: usize) -> Result<(), HookError> {
+        self.change(|hooks| {
+            let moved = hooks.remove(find(hooks, name)?);
+            hooks.insert(position.min(hooks.len()), moved);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Removes a hook. Its runs that have begun are ended.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such hook, or if the store cannot be written.
+    pub async fn remove(&self, name: &str) -> Result<(), HookError> {
+        self.change(|hooks| {
+            hooks.remove(find(hooks, name)?);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns the names of the secrets to which the hooks refer, each with the hook.
+    pub fn referenced_secrets(&self) -> Vec<(String, String)> {
+        let of_hook = |hook: Hook| {
+            let names: BTreeSet<_> = referenced_secrets(&hook.target);
+            names
+                .into_iter()
+                .map(move |secret| (secret, hook.name.clone()))
+        };
+        self.hooks().into_iter().flat_map(of_hook).collect()
+    }
+
+    /// Ends all hooks. Events that are queued are still sent, within two seconds. No hook runs after
+    /// that.
+    pub async fn close(&self) {
+        let mut changes = self.shared.connection_changes.lock().await;
+        while let Ok(change) = changes.try_recv() {
+            self.report_disconnected(&change);
+        }
+        drop(changes);
+        let hooks = self.shared.table.load_full();
+        let flushed = futures_util::future::join_all(hooks.iter().map(|hook| hook.flush()));
+        let _ = tokio::time::timeout(CLOSE_GRACE, flushed).await;
+        drop(hooks);
+        self.install(Vec::new());
+    }
+
+    /// Changes the hooks in the store, and then in memory.
+    async fn change(
+        &self,
+        change: impl FnOnce(&mut Vec<Hook>) -> Result<(), HookError>,
+    ) -> Result<(), HookError> {
+        let _guard = self.shared.write_lock.lock().await;
+        let mut hooks = self.hooks();
+        change(&mut hooks)?;
+        let row = |hook: &Hook| HookRow {
+            name: hook.name.clone(),
+            spec: serde_json::to_string(hook).expect("a hook can be written as JSON"),
+        };
+        let rows: Vec<_> = hooks.iter().map(row).collect();
+        self.shared.store.put_hooks(&rows).await?;
+        self.install(hooks);
+        self.shared.events.publish(Event::HooksChanged);
+        Ok(())
+    }
+
+    fn hooks(&self) -> Vec<Hook> {
+        let table = self.shared.table.load();
+        table
+            .iter()
+            .map(|hook| hook.prepared.hook.clone())
+            .collect()
+    }
+
+    /// Makes these the hooks. Those that are the same keep their queues.
+    fn install(&self, hooks: Vec<Hook>) {
+        let before = self.shared.table.load_full();
+        let reuse_or_start = |hook: Hook| {
+            let same = before.iter().find(|other| other.prepared.hook == hook);
+            same.cloned()
+                .unwrap_or_else(|| Arc::new(LoadedHook::start(hook, &self.shared.runner)))
+        };
+        let table: Vec<_> = hooks.into_iter().map(reuse_or_start).collect();
+        let enabled = table.iter().filter(|hook| hook.prepared.hook.enabled);
+        let wanted = enabled
+            .flat_map(|hook| &hook.prepared.hook.events)
+            .fold(0, |bits, event| bits | bit(*event));
+        self.shared
+            .runner
+            .retain(|name| table.iter().any(|hook| hook.prepared.hook.name == name));
+        self.shared.table.store(Arc::new(table));
+        self.shared.wanted.store(wanted, Ordering::Relaxed);
+    }
+
+    /// Returns whether any enabled hook wants this event.
+    fn is_wanted(&self, event: HookEvent) -> bool {
+        self.shared.wanted.load(Ordering::Relaxed) & bit(event) != 0
+    }
+
+    /// Returns the hooks for an event, in their order.
+    fn matching(
+        &self,
+        event: HookEvent,
+        server: &ServerId,
+        tool: Option<&str>,
+    ) -> Vec<Arc<LoadedHook>> {
+        let table = self.shared.table.load();
+        let matches = |hook: &&Arc<LoadedHook>| hook.prepared.hook.matches(event, server, tool);
+        table.iter().filter(matches).cloned().collect()
+    }
+}
+
+fn bit(event: HookEvent) -> u8 {
+    match event {
+        HookEvent::ServerConnected => 1,
+        HookEvent::ServerDisconnected => 2,
+        HookEvent::ToolRequested => 4,
+        HookEvent::ToolExecuted => 8,
+    }
+}
+
+fn find(hooks: &[Hook], name: &str) -> Result<usize, HookError> {
+    let position = hooks.iter().position(|hook| hook.name == name);
+    position.ok_or_else(|| HookError::Unknown(name.to_owned()))
+}
+
+fn referenced_secrets(target: &HookTarget) -> BTreeSet<String> {
+    let values = target.values_with_references();
+    values
+        .values()
+        .flat_map(|text| secrets::referenced_names(text))
+        .collect()
+}
+
+/// Checks a hook that a person wrote.
+fn check(hook: &Hook) -> Result<(), HookError> {
+    let length = hook.name.trim().chars().count();
+    let is_odd = |c: char| c.is_control() || matches!(c, ',' | '{' | '}');
+    if !(1..=64).contains(&length) || hook.name.chars().any(is_odd) {
+        return Err(HookError::BadName);
+    }
+    if hook.events.is_empty() {
+        return Err(HookError::NoEvent);
+    }
+    if hook.mode == HookMode::Blocking
+        && let Some(event) = hook.events.iter().find(|event| !event.can_block())
+    {
+        return Err(HookError::CannotBlock(*event));
+    }
+    if hook.tool.is_some() && !hook.events.iter().any(|event| event.can_block()) {
+        return Err(HookError::ToolOfServerEvent);
+    }
+    if !TIMEOUT_MS.contains(&hook.timeout_ms) {
+        return Err(HookError::Timeout(hook.timeout_ms));
+    }
+    let is_short = |text: &String| text.len() <= MAX_PART_LEN && !text.contains('\0');
+    let are_short = |map: &std::collections::BTreeMap<String, String>| {
+        map.len() <= MAX_PARTS
+            && map
+                .iter()
+                .all(|(name, value)| is_short(name) && is_short(value))
+    };
+    match &hook.target {
+        HookTarget::Command { program, args, env } => {
+            if program.trim().is_empty() {
+                return Err(HookError::NoProgram);
+            }
+            let are_named = env
+                .keys()
+                .all(|name| !name.is_empty() && !name.contains('='));
+            if !is_short(program)
+                || args.len() > MAX_PARTS
+                || !args.iter().all(is_short)
+                || !are_short(env)
+                || !are_named
+            {
+                return Err(HookError::TooLong);
+            }
+        }
+        HookTarget::Webhook { url, headers } => {
+            if !is_short(url) || !are_short(headers) {
+                return Err(HookError::TooLong);
+            }
+            WebhookClient::new(url)?;
+            headers
+                .keys()
+                .try_for_each(|name| check_header_name(name))?;
+        }
+    }
+    let reserved = referenced_secrets(&hook.target)
+        .into_iter()
+        .find(|name| secrets::is_reserved(name));
+    reserved.map_or(Ok(()), |name| Err(HookError::ReservedSecret(name)))
+}
+
+fn parse_row(row: HookRow) -> Option<Hook> {
+    let hook = serde_json::from_str(&row.spec);
+    hook.inspect_err(|error| {
+        tracing::error!(
+            "the hook '{}' does not run because it cannot be read: {error}",
+            row.name
+        );
+    })
+    .ok()
+}

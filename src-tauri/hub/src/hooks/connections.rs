@@ -1,0 +1,98 @@
+//! Tells hooks of connections: of a new one when the server's lists are read, so that their counts
+//! are right.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use drawbridge_model::{hook::HookEvent, ids::ServerId};
+use drawbridge_upstream::{ConnectionChange, ConnectionChangeKind};
+use tokio::task::JoinSet;
+
+use super::{Hooks, payload, runner::Occasion};
+use crate::catalog::{Catalog, ServerCopy};
+
+impl Hooks {
+    /// Follows the changes of connections until the hub ends.
+    pub async fn follow_connections(self, catalog: Catalog) {
+        let mut changes = self.shared.connection_changes.lock().await;
+        // For each server whose lists are being read: what came after its connection.
+        let mut later: BTreeMap<ServerId, VecDeque<ConnectionChange>> = BTreeMap::new();
+        let mut reading: JoinSet<(ConnectionChange, ServerCopy)> = JoinSet::new();
+        loop {
+            tokio::select! {
+                change = changes.recv() => {
+                    let Some(change) = change else { return };
+                    match later.get_mut(&change.server) {
+                        Some(later) => later.push_back(change),
+                        None => self.handle_change(change, &catalog, &mut reading, &mut later),
+                    }
+                }
+                Some(Ok((connected, copy))) = reading.join_next() => {
+                    self.report_connected(&connected, &copy);
+                    let mut rest = later.remove(&connected.server).unwrap_or_default();
+                    while let Some(change) = rest.pop_front() {
+                        match later.get_mut(&change.server) {
+                            Some(later) => later.push_back(change),
+                            None => self.handle_change(change, &catalog, &mut reading, &mut later),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn handle_change(
+        &self,
+        change: ConnectionChange,
+        catalog: &Catalog,
+        reading: &mut JoinSet<(ConnectionChange, ServerCopy)>,
+        later: &mut BTreeMap<ServerId, VecDeque<ConnectionChange>>,
+    ) {
+        match change.kind {
+            ConnectionChangeKind::Connected { .. } => {
+                if self.is_wanted(HookEvent::ServerConnected) {
+                    later.insert(change.server.clone(), VecDeque::new());
+                    let catalog = catalog.clone();
+                    reading.spawn(async move {
+                        let copy = catalog.synced_copy(&change.server).await;
+                        (change, copy)
+                    });
+                }
+            }
+            ConnectionChangeKind::Disconnected { .. } => self.report_disconnected(&change),
+        }
+    }
+
+    fn report_connected(&self, change: &ConnectionChange, copy: &ServerCopy) {
+        if let ConnectionChangeKind::Connected { protocol_version } = &change.kind {
+            let payload = payload::server_connected(change, protocol_version, copy);
+            self.observe_server(HookEvent::ServerConnected, change, &payload);
+        }
+    }
+
+    /// Tells the hooks of a connection that has ended. Has no effect for a new connection.
+    pub(super) fn report_disconnected(&self, change: &ConnectionChange) {
+        if !self.is_wanted(HookEvent::ServerDisconnected) {
+            return;
+        }
+        if let Some(payload) = payload::server_disconnected(change) {
+            self.observe_server(HookEvent::ServerDisconnected, change, &payload);
+        }
+    }
+
+    fn observe_server(
+        &self,
+        event: HookEvent,
+        change: &ConnectionChange,
+        payload: &serde_json::value::RawValue,
+    ) {
+        let occasion = Occasion {
+            event,
+            server: change.server.clone(),
+            tool: String::new(),
+            is_trial: false,
+        };
+        for hook in self.matching(event, &change.server, None) {
+            hook.observe(&occasion, change.at, payload);
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Blocking hooks: what they may do to a call before it is decided, and to its result. Each sees what
+//! the hooks before it made of the call.
+
+use std::sync::Arc;
+
+use drawbridge_jsonrpc::{
+    json::{self, Json, RawObject},
+    rpc::Reply,
+};
+use drawbridge_model::{
+    call::Outcome,
+    clock,
+    hook::{HookEffect, HookEvent, HookMode, OnFailure},
+    protocol::tasks,
+    tool_result::ToolExecutionResult,
+};
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::{
+    Hooks,
+    answer::{
+        RequestAnswer, ResultAnswer, complete_result, parse_request_answer, parse_result_answer,
+    },
+    observe::LoadedHook,
+    payload::{self, Envelope, Executed},
+    runner::Occasion,
+};
+use crate::policy::{GuardedRequest, Permitted, PermittedRequest, Refusal};
+
+/// The error of a call that has no answer, because its client cancelled it.
+const CANCELLED: &str = "the call was cancelled";
+
+/// A hook denied a call, in words for the record and the model. Why a hook failed is only in its runs
+/// and in the log, because it may quote the hook's program.
+#[derive(Debug, thiserror::Error)]
+pub enum Denial {
+    #[error("the hook '{hook}' denied it{}", after_colon(.reason))]
+    Denied { hook: String, reason: String },
+    #[error("the hook '{hook}' failed, and calls are denied then")]
+    Failed { hook: String },
+}
+
+/// A call that is sent to its server, for the hooks on `tool_executed`. If it is dropped without an
+/// end, the call was cancelled.
+pub struct WatchedCall {
+    hooks: Hooks,
+    permitted: PermittedRequest,
+    started: Instant,
+    is_reported: bool,
+}
+
+/// An answer as the hooks made it.
+pub struct Reviewed {
+    pub reply: Reply,
+    /// The hooks that replaced the result, in order.
+    pub hooks: Vec<String>,
+}
+
+impl Hooks {
+    /// Returns whether a hook may change or deny a call, or wants to observe it.
+    pub fn wants_request(&self, request: &GuardedRequest) -> bool {
+        self.wants(HookEvent::ToolRequested, request)
+    }
+
+    /// Lets the blocking hooks change or deny a call, and tells the observing ones of what became
+    /// of it.
+    ///
+    /// # Errors
+    /// Returns an error if a hook denies the call, or fails and the person wants calls to be denied
+    /// then.
+    pub async fn review_request(&self, request: &mut GuardedRequest) -> Result<(), Denial> {
+        let hooks = self.matching_request(HookEvent::ToolRequested, request);
+        let occasion = Occasion::of_call(HookEvent::ToolRequested, request);
+        let mut denial = None;
+        for hook in blocking(&hooks) {
+            if let Err(denied) = self.ask_about_request(hook, &occasion, request).await {
+                denial = Some(denied);
+                break;
+            }
+        }
+        let payload = payload::tool_requested(request);
+        for hook in observing(&hooks) {
+            hook.observe(&occasion, clock::now(), &payload);
+        }
+        denial.map_or(Ok(()), Err)
+    }
+
+    async fn ask_about_request(
+        &self,
+        hook: &LoadedHook,
+        occasion: &Occasion,
+        request: &mut GuardedRequest,
+    ) -> Result<(), Denial> {
+        let prepared = &hook.prepared;
+        let name = prepared.hook.name.clone();
+        let payload = payload::tool_requested(request);
+        let input = Envelope::write(&prepared.hook, occasion.event, clock::now(), &payload);
+        let before = request.arguments.get().to_owned();
+        let describe = |answer: &RequestAnswer| match answer {
+            RequestAnswer::Deny { reason } => (HookEffect::Denied, reason.clone()),
+            RequestAnswer::Change { arguments } if arguments.get() != before => {
+                (HookEffect::ChangedArguments, String::new())
+            }
+            RequestAnswer::Change { .. } | RequestAnswer::Continue => {
+                (HookEffect::Continued, String::new())
+            }
+        };
+        let runner = &self.shared.runner;
+        let answer = runner.run(prepared, occasion, &input, parse_request_answer, describe);
+        match answer.await {
+            Ok(RequestAnswer::Continue) => Ok(()),
+            Ok(RequestAnswer::Change { arguments }) => {
+                if arguments.get() != before {
+                    request.change_arguments(arguments, name);
+                }
+                Ok(())
+            }
+            Ok(RequestAnswer::Deny { reason }) => Err(Denial::Denied { hook: name, reason }),
+            Err(_) => match prepared.hook.on_failure {
+                OnFailure::Allow => Ok(()),
+                OnFailure::Deny => Err(Denial::Failed { hook: name }),
+            },
+        }
+    }
+
+    /// Returns a watch over a permitted call for the hooks on its end, or `None` if there are none.
+    pub fn watch(&self, permitted: &Permitted) -> Option<Box<WatchedCall>> {
+        self.wants(HookEvent::ToolExecuted, permitted.request())
+            .then(|| self.watched(permitted.to_permitted_request()))
+    }
+
+    /// Returns a watch over the end of a call that became a task, or `None` if no hook wants it.
+    pub fn watch_task(&self, started_by: &PermittedRequest) -> Option<Box<WatchedCall>> {
+        self.wants(HookEvent::ToolExecuted, &started_by.request)
+            .then(|| self.watched(started_by.clone()))
+    }
+
+    /// Returns whether a blocking hook has to see the result of a call before the client gets it.
+    pub fn reviews_result(&self, request: &GuardedRequest) -> bool {
+        self.is_wanted(HookEvent::ToolExecuted)
+            && blocking(&self.matching_request(HookEvent::ToolExecuted, request))
+                .next()
+                .is_some()
+    }
+
+    fn watched(&self, permitted: PermittedRequest) -> Box<WatchedCall> {
+        Box::new(WatchedCall {
+            hooks: self.clone(),
+            permitted,
+            started: Instant::now(),
+            is_reported: false,
+        })
+    }
+
+    fn wants(&self, event: HookEvent, request: &GuardedRequest) -> bool {
+        self.is_wanted(event) && !self.matching_request(event, request).is_empty()
+    }
+
+    fn matching_request(&self, event: HookEvent, request: &GuardedRequest) -> Vec<Arc<LoadedHook>> {
+        self.matching(event, &request.server.id, Some(&request.name))
+    }
+}
+
+impl WatchedCall {
+    /// Lets the blocking hooks replace the answer of the server, and tells the observing ones of it.
+    /// An answer that is not final stays as it is.
+    ///
+    /// # Errors
+    /// Returns an error if a hook fails and the person wants results to be withheld then.
+    pub async fn review(mut self: Box<Self>, mut reply: Reply) -> Result<Reviewed, Refusal> {
+        if let Reply::Result(result) = &reply
+            && !is_final(result)
+        {
+            self.is_reported = true;
+            let hooks = Vec::new();
+            return Ok(Reviewed { reply, hooks });
+        }
+        let duration_ms = self.elapsed_ms();
+        let PermittedRequest { request, .. } = &self.permitted;
+        let hooks = self
+            .hooks
+            .matching_request(HookEvent::ToolExecuted, request);
+        let occasion = Occasion::of_call(HookEvent::ToolExecuted, request);
+        let original = match &reply {
+            Reply::Result(result) => Some(result.clone()),
+            Reply::Error(_) => None,
+        };
+        let outcome = if convert(&reply, duration_ms).success {
+            Outcome::Ok
+        } else {
+            Outcome::ServerError
+        };
+        let mut changed_by = Vec::new();
+        for hook in blocking(&hooks) {
+            let payload = self.payload(&reply, outcome, duration_ms, &changed_by, true);
+            let name = &hook.prepared.hook.name;
+            match self.ask_about_result(hook, &occasion, &payload).await {
+                Ok(ResultAnswer::Continue) => {}
+                Ok(ResultAnswer::Change { result }) => {
+                    let result = match &original {
+                        Some(original) => complete_result(&result, original),
+                        None => result,
+                    };
+                    reply = Reply::Result(result);
+                    changed_by.push(name.clone());
+                }
+                Err(_) if hook.prepared.hook.on_failure == OnFailure::Allow => {}
+                Err(_) => {
+                    let refusal = Refusal::withheld_by_hook(name);
+                    self.report(Outcome::Withheld, &refusal.to_string());
+                    return Err(refusal);
+                }
+            }
+        }
+        self.is_reported = true;
+        for with_result in [false, true] {
+            let observers: Vec<_> = observing(&hooks)
+                .filter(|hook| hook.prepared.hook.with_result == with_result)
+                .collect();
+            if observers.is_empty() {
+                continue;
+            }
+            let payload = self.payload(&reply, outcome, duration_ms, &changed_by, with_result);
+            for hook in observers {
+                hook.observe(&occasion, clock::now(), &payload);
+            }
+        }
+        Ok(Reviewed {
+            reply,
+            hooks: changed_by,
+        })
+    }
+
+    /// Tells the hooks that the server did not answer the call.
+    pub fn report_failure(mut self: Box<Self>, outcome: Outcome, error: &str) {
+        self.report(outcome, error);
+    }
+
+    /// Ends the watch over a call that did not reach its server.
+    pub fn discard(mut self: Box<Self>) {
+        self.is_reported = true;
+    }
+
+    fn report(&mut self, outcome: Outcome, error: &str) {
+        if std::mem::replace(&mut self.is_reported, true) {
+            return;
+        }
+        let duration_ms = self.elapsed_ms();
+        let PermittedRequest { request, call } = &self.permitted;
+        let occasion = Occasion::of_call(HookEvent::ToolExecuted, request);
+        let executed = Executed {
+            request,
+            call,
+            outcome,
+            duration_ms,
+            result: &ToolExecutionResult::from_error(error, Some(duration_ms)),
+            mcp_result: None,
+            result_hooks: &[],
+        };
+        let payload = executed.payload(true);
+        let hooks = self
+            .hooks
+            .matching_request(HookEvent::ToolExecuted, request);
+        // There is nothing to replace, so nobody waits for the blocking hooks either. They have seen
+        // a result that one of them withholds.
+        let is_told = |hook: &&Arc<LoadedHook>| {
+            outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
+        };
+        for hook in hooks.iter().filter(is_told) {
+            hook.observe(&occasion, clock::now(), &payload);
+        }
+    }
+
+    async fn ask_about_result(
+        &self,
+        hook: &LoadedHook,
+        occasion: &Occasion,
+        payload: &RawValue,
+    ) -> Result<ResultAnswer, String> {
+        let prepared = &hook.prepared;
+        let input = Envelope::write(&prepared.hook, occasion.event, clock::now(), payload);
+        let describe = |answer: &ResultAnswer| match answer {
+            ResultAnswer::Continue => (HookEffect::Continued, String::new()),
+            ResultAnswer::Change { .. } => (HookEffect::ReplacedResult, String::new()),
+        };
+        let runner = &self.hooks.shared.runner;
+        runner
+            .run(prepared, occasion, &input, parse_result_answer, describe)
+            .await
+    }
+
+    fn payload(
+        &self,
+        reply: &Reply,
+        outcome: Outcome,
+        duration_ms: u32,
+        changed_by: &[String],
+        with_result: bool,
+    ) -> Box<RawValue> {
+        let PermittedRequest { request, call } = &self.permitted;
+        let converted = convert(reply, duration_ms);
+        let mcp_result = match reply {
+            Reply::Result(result) if with_result => Some(result.to_raw()),
+            Reply::Result(_) | Reply::Error(_) => None,
+        };
+        let executed = Executed {
+            request,
+            call,
+            outcome,
+            duration_ms,
+            result: &converted,
+            mcp_result: mcp_result.as_deref(),
+            result_hooks: changed_by,
+        };
+        executed.payload(with_result)
+    }
+
+    fn elapsed_ms(&self) -> u32 {
+        u32::try_from(self.started.elapsed().as_millis()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Drop for WatchedCall {
+    fn drop(&mut self) {
+        self.report(Outcome::Cancelled, CANCELLED);
+    }
+}
+
+impl Occasion {
+    fn of_call(event: HookEvent, request: &GuardedRequest) -> Self {
+        Self {
+            event,
+            server: request.server.id.clone(),
+            tool: request.name.clone(),
+            is_trial: false,
+        }
+    }
+}
+
+fn convert(reply: &Reply, duration_ms: u32) -> ToolExecutionResult {
+    match reply {
+        Reply::Result(result) => {
+            let value = serde_json::from_str(result.get()).unwrap_or_default();
+            ToolExecutionResult::from_result(&value, Some(duration_ms))
+        }
+        Reply::Error(error) => ToolExecutionResult::from_error(&error.message, Some(duration_ms)),
+    }
+}
+
+/// Returns whether a result ends its call: it does not ask for input, and is no task that still
+/// runs.
+fn is_final(result: &Json) -> bool {
+    if tasks::created_task_id(result).is_some() || tasks::is_status_only(result) {
+        return false;
+    }
+    !json::mentions(result, "input_required")
+        || RawObject::parse(result).is_ok_and(|result| {
+            result.get_string("resultType").as_deref() != Some("input_required")
+        })
+}
+
+fn blocking(hooks: &[Arc<LoadedHook>]) -> impl Iterator<Item = &Arc<LoadedHook>> {
+    hooks
+        .iter()
+        .filter(|hook| hook.prepared.hook.mode == HookMode::Blocking)
+}
+
+fn observing(hooks: &[Arc<LoadedHook>]) -> impl Iterator<Item = &Arc<LoadedHook>> {
+    hooks
+        .iter()
+        .filter(|hook| hook.prepared.hook.mode == HookMode::Observe)
+}
+
+fn after_colon(reason: &str) -> String {
+    if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    }
+}

@@ -1,0 +1,283 @@
+//! Runs one hook, and remembers how its runs ended.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use drawbridge_model::{
+    clock,
+    event::{Event, Events},
+    hook::{Hook, HookEffect, HookEvent, HookRun, HookState, HookTarget},
+    ids::ServerId,
+};
+use drawbridge_store::{
+    logs::Logs,
+    secrets::{SecretError, SecretScope, Secrets},
+};
+use drawbridge_upstream::{
+    WebhookClient, WebhookError,
+    transport::{
+        MAX_MESSAGE,
+        process::{
+            Launch,
+            guard::Guard,
+            run::{RunError, RunLimits, run_program},
+        },
+    },
+};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
+
+use super::{answer::AnswerError, referenced_secrets};
+
+/// How often one hook runs at the same time.
+const MAX_PARALLEL: usize = 8;
+/// How many runs of a hook are remembered.
+const MAX_RUNS: usize = 50;
+
+/// A hook with what its runs share.
+pub(super) struct PreparedHook {
+    pub(super) hook: Hook,
+    slots: Semaphore,
+    webhook: OnceLock<Result<WebhookClient, WebhookError>>,
+}
+
+/// Why a run of a hook failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HookFailure {
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    #[error(transparent)]
+    Program(#[from] RunError),
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
+    #[error("it did not answer within {} s", .0.as_secs_f32())]
+    TimedOut(Duration),
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+}
+
+/// The event for which a hook runs.
+#[derive(Debug, Clone)]
+pub(super) struct Occasion {
+    pub(super) event: HookEvent,
+    pub(super) server: ServerId,
+    /// Empty for an event of a server.
+    pub(super) tool: String,
+    /// Whether a person tries the hook.
+    pub(super) is_trial: bool,
+}
+
+/// Runs hooks.
+pub(super) struct Runner {
+    secrets: Secrets,
+    logs: Logs,
+    events: Events,
+    guard: Guard,
+    history: Mutex<BTreeMap<String, HookHistory>>,
+    /// Whether a front end has read the states since the last event about them.
+    is_read: AtomicBool,
+}
+
+#[derive(Default)]
+struct HookHistory {
+    state: HookState,
+    /// The latest runs, oldest first.
+    runs: VecDeque<HookRun>,
+}
+
+impl PreparedHook {
+    pub(super) fn new(hook: Hook) -> Self {
+        Self {
+            hook,
+            slots: Semaphore::new(MAX_PARALLEL),
+            webhook: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn time_limit(&self) -> Duration {
+        Duration::from_millis(self.hook.timeout_ms.into())
+    }
+}
+
+impl Runner {
+    pub(super) fn new(secrets: Secrets, logs: Logs, events: Events, guard: Guard) -> Self {
+        Self {
+            secrets,
+            logs,
+            events,
+            guard,
+            history: Mutex::default(),
+            is_read: AtomicBool::new(false),
+        }
+    }
+
+    /// Runs a hook on its input, and interprets its output with `read`. Records the run with the
+    /// effect that `describe` returns. If the future is dropped, the program is ended.
+    ///
+    /// # Errors
+    /// Returns an error if the run fails or its answer is of no use. The log has the reason.
+    pub(super) async fn run<T>(
+        &self,
+        hook: &PreparedHook,
+        occasion: &Occasion,
+        input: &str,
+        read: impl FnOnce(&[u8]) -> Result<T, AnswerError>,
+        describe: impl FnOnce(&T) -> (HookEffect, String),
+    ) -> Result<T, String> {
+        let started = Instant::now();
+        let outcome = timeout(hook.time_limit(), self.execute(hook, input)).await;
+        let outcome = outcome
+            .unwrap_or(Err(HookFailure::TimedOut(hook.time_limit())))
+            .and_then(|output| Ok(read(&output)?));
+        let outcome = outcome.map_err(|failure| self.logs.mask_text(&failure.to_string()));
+        let (effect, reason) = match &outcome {
+            Ok(answer) => describe(answer),
+            Err(failure) => {
+                tracing::warn!(
+                    "hook {}: it failed on {}: {failure}",
+                    hook.hook.name,
+                    occasion.event.as_str()
+                );
+                (HookEffect::Failed, failure.clone())
+            }
+        };
+        self.record(HookRun {
+            at: clock::now(),
+            hook: hook.hook.name.clone(),
+            event: occasion.event,
+            server: occasion.server.clone(),
+            tool: occasion.tool.clone(),
+            effect,
+            reason: self.logs.mask_text(&reason),
+            duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
+            is_trial: occasion.is_trial,
+        });
+        outcome
+    }
+
+    /// Runs a hook, and returns its output.
+    pub(super) async fn execute(
+        &self,
+        hook: &PreparedHook,
+        input: &str,
+    ) -> Result<Vec<u8>, HookFailure> {
+        let _slot = hook
+            .slots
+            .acquire()
+            .await
+            .expect("the semaphore is never closed");
+        let target = &hook.hook.target;
+        // The person who wrote the hook named the secrets that it gets.
+        let scope = SecretScope::new(
+            ServerId::new(format!("hook:{}", hook.hook.name)),
+            referenced_secrets(target),
+        );
+        let values = target.values_with_references();
+        let (mut values, used) = self.secrets.resolve(&values, &scope).await?;
+        used.iter().for_each(|secret| self.logs.add_secret(secret));
+        match target {
+            HookTarget::Command { program, args, .. } => {
+                let launch = Launch {
+                    command: program.clone(),
+                    args: args.clone(),
+                    env: values,
+                    cwd: None,
+                    grace: Duration::ZERO,
+                };
+                let limits = RunLimits {
+                    timeout: hook.time_limit(),
+                    max_output: MAX_MESSAGE,
+                };
+                Ok(run_program(&launch, &self.guard, input.as_bytes(), limits).await?)
+            }
+            HookTarget::Webhook { url, .. } => {
+                let client = hook.webhook.get_or_init(|| WebhookClient::new(url));
+                let client = client.as_ref().map_err(Clone::clone)?;
+                let url = values.remove("").unwrap_or_default();
+                let body = input.as_bytes().to_vec();
+                let answer = client.post(&url, &values, body, hook.time_limit(), MAX_MESSAGE);
+                Ok(answer.await?)
+            }
+        }
+    }
+
+    /// Masks the secrets in a text.
+    pub(super) fn mask(&self, text: &str) -> String {
+        self.logs.mask_text(text)
+    }
+
+    /// Returns how a hook has run.
+    pub(super) fn state(&self, name: &str) -> HookState {
+        self.is_read.store(true, Ordering::Relaxed);
+        let history = self.history();
+        history
+            .get(name)
+            .map(|history| history.state.clone())
+            .unwrap_or_default()
+    }
+
+    /// Returns the latest runs of a hook, or of all hooks, the newest first.
+    pub(super) fn runs(&self, name: Option<&str>) -> Vec<HookRun> {
+        self.is_read.store(true, Ordering::Relaxed);
+        let history = self.history();
+        let wanted = history
+            .iter()
+            .filter(|(hook, _)| name.is_none_or(|name| name == *hook));
+        let mut runs: Vec<_> = wanted
+            .flat_map(|(_, history)| history.runs.iter().rev().cloned())
+            .collect();
+        runs.sort_by_key(|run| std::cmp::Reverse(run.at));
+        runs
+    }
+
+    /// Forgets the runs of hooks that are gone.
+    pub(super) fn retain(&self, exists: impl Fn(&str) -> bool) {
+        self.history().retain(|name, _| exists(name));
+    }
+
+    /// Counts an event that an observing hook missed. Returns how many it has missed.
+    pub(super) fn count_dropped(&self, name: &str) -> u32 {
+        let mut history = self.history();
+        let state = &mut history.entry(name.to_owned()).or_default().state;
+        state.dropped = state.dropped.saturating_add(1);
+        let dropped = state.dropped;
+        drop(history);
+        self.publish();
+        dropped
+    }
+
+    fn record(&self, run: HookRun) {
+        let mut history = self.history();
+        let HookHistory { state, runs } = history.entry(run.hook.clone()).or_default();
+        state.runs = state.runs.saturating_add(1);
+        state.failures = state
+            .failures
+            .saturating_add((run.effect == HookEffect::Failed).into());
+        state.last = Some(run.clone());
+        if runs.len() >= MAX_RUNS {
+            runs.pop_front();
+        }
+        runs.push_back(run);
+        drop(history);
+        self.publish();
+    }
+
+    /// Publishes that the states have changed, once after each time that somebody has read them.
+    fn publish(&self) {
+        if self.is_read.swap(false, Ordering::Relaxed) {
+            self.events.publish(Event::HooksChanged);
+        }
+    }
+
+    fn history(&self) -> MutexGuard<'_, BTreeMap<String, HookHistory>> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,143 @@
+//! Tries a hook on a payload that a person sees and may change. No call is affected.
+
+use drawbridge_jsonrpc::json::{self, RawObject};
+use drawbridge_model::{
+    clock,
+    hook::{Hook, HookEffect, HookEvent},
+    ids::ServerId,
+    protocol::ClientHello,
+    tool_result::ToolExecutionResult,
+};
+use serde_json::{json, value::RawValue};
+
+use super::{
+    HookError, Hooks,
+    answer::{RequestAnswer, ResultAnswer, parse_request_answer, parse_result_answer},
+    check,
+    payload::Envelope,
+    runner::{Occasion, PreparedHook},
+};
+
+/// The most of an output that is shown, in bytes.
+const MAX_SHOWN: usize = 64 * 1024;
+
+/// How a trial went.
+#[derive(Debug)]
+pub struct Trial {
+    /// What the hook got, as JSON.
+    pub input: String,
+    /// What it wrote, with secrets masked; empty if it failed.
+    pub output: String,
+    /// What the hook would do to a call.
+    pub effect: HookEffect,
+    /// The reason of a denial or of a failure; empty otherwise.
+    pub reason: String,
+    pub duration_ms: u32,
+}
+
+impl Hooks {
+    /// Runs a hook, which need not be saved, on an event. If `payload` is `None`, it gets a sample.
+    ///
+    /// # Errors
+    /// Returns an error if the hook is invalid. A failing hook is an answer.
+    pub async fn run_trial(
+        &self,
+        hook: Hook,
+        event: HookEvent,
+        payload: Option<Box<RawValue>>,
+    ) -> Result<Trial, HookError> {
+        check(&hook)?;
+        let payload = payload.unwrap_or_else(|| sample_payload(event));
+        let occasion = Occasion {
+            event,
+            server: ServerId::new(string_member(&payload, "server_name")),
+            tool: string_member(&payload, "tool_name"),
+            is_trial: true,
+        };
+        let input = Envelope::write(&hook, event, clock::now(), &payload);
+        let prepared = PreparedHook::new(hook);
+        let mut output = String::new();
+        let read = |bytes: &[u8]| {
+            let end = bytes.len().min(MAX_SHOWN);
+            output = String::from_utf8_lossy(&bytes[..end]).into_owned();
+            match event {
+                HookEvent::ToolRequested => parse_request_answer(bytes).map(describe_request),
+                HookEvent::ToolExecuted => parse_result_answer(bytes).map(describe_result),
+                HookEvent::ServerConnected | HookEvent::ServerDisconnected => {
+                    Ok((HookEffect::Continued, String::new()))
+                }
+            }
+        };
+        let runner = &self.shared.runner;
+        let started = tokio::time::Instant::now();
+        let answer = runner.run(&prepared, &occasion, &input, read, Clone::clone);
+        let (effect, reason) = match answer.await {
+            Ok(answer) => answer,
+            Err(reason) => (HookEffect::Failed, reason),
+        };
+        Ok(Trial {
+            input,
+            output: runner.mask(&output),
+            effect,
+            reason,
+            duration_ms: u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+fn describe_request(answer: RequestAnswer) -> (HookEffect, String) {
+    match answer {
+        RequestAnswer::Continue => (HookEffect::Continued, String::new()),
+        RequestAnswer::Deny { reason } => (HookEffect::Denied, reason),
+        RequestAnswer::Change { .. } => (HookEffect::ChangedArguments, String::new()),
+    }
+}
+
+fn describe_result(answer: ResultAnswer) -> (HookEffect, String) {
+    match answer {
+        ResultAnswer::Continue => (HookEffect::Continued, String::new()),
+        ResultAnswer::Change { .. } => (HookEffect::ReplacedResult, String::new()),
+    }
+}
+
+fn string_member(payload: &RawValue, key: &str) -> String {
+    let object = RawObject::parse(payload).ok();
+    object
+        .and_then(|object| object.get_string(key))
+        .unwrap_or_default()
+}
+
+/// Returns a payload of an event with made-up values.
+pub fn sample_payload(event: HookEvent) -> Box<RawValue> {
+    let result = json!({ "content": [{ "type": "text", "text": "Hello, world!" }] });
+    let converted = ToolExecutionResult::from_result(&result, Some(12));
+    // Any revision that Drawbridge knows.
+    let revision = ClientHello::for_manual_calls().protocol_version;
+    let sample = match event {
+        HookEvent::ServerConnected => json!({
+            "server_name": "example", "transport": "stdio", "protocol_version": revision,
+            "tool_count": 3, "prompt_count": 1, "resource_count": 2, "resource_template_count": 0,
+        }),
+        HookEvent::ServerDisconnected => json!({
+            "server_name": "example", "transport": "streamable_http", "reason": "Stopped: no client used it",
+            "had_session": true, "protocol_version": revision, "session_id": "a-session",
+        }),
+        HookEvent::ToolRequested => json!({
+            "server_name": "example", "tool_name": "echo", "arguments": { "message": "Hello, world!" },
+            "metadata": {
+                "client": "example-client", "exposed_name": "example__echo", "session": "a-session",
+                "project": null, "changed_by": [],
+            },
+        }),
+        HookEvent::ToolExecuted => json!({
+            "server_name": "example", "tool_name": "echo", "arguments": { "message": "Hello, world!" },
+            "success": true, "duration_ms": 12, "content_length": 13, "error_message": "",
+            "metadata": {
+                "call": "a-call", "client": "example-client", "exposed_name": "example__echo",
+                "outcome": "ok", "arguments_changed_by": [], "result_changed_by": [], "meta": {},
+                "result": converted, "mcp_result": result,
+            },
+        }),
+    };
+    json::to_raw(&sample)
+}
