@@ -1,0 +1,273 @@
+//! Reads a chat completion of the provider: as a stream of events, or as one body from a provider
+//! that does not stream.
+
+use std::time::Duration;
+
+use drawbridge_jsonrpc::sse::SseParser;
+use drawbridge_upstream::http::HttpResponse;
+use http::header::CONTENT_TYPE;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::SamplingError;
+
+/// The longest answer, in bytes.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+/// The longest error body that is read, and the most characters of its text that are quoted.
+const MAX_ERROR: usize = 64 * 1024;
+const MAX_QUOTED: usize = 300;
+const MAX_TOOL_CALLS: usize = 128;
+
+/// An answer of the model.
+#[derive(Debug, Default)]
+pub(super) struct Completion {
+    /// The model as the provider names it.
+    pub(super) model: Option<String>,
+    pub(super) text: String,
+    pub(super) tool_calls: Vec<ChatToolCall>,
+    pub(super) finish_reason: Option<String>,
+    /// The tokens of the request and the answer, if the provider counts them.
+    pub(super) tokens: Option<u32>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ChatToolCall {
+    /// The place of the call in a streamed answer.
+    index: Option<u64>,
+    pub(super) id: String,
+    pub(super) name: String,
+    /// JSON text.
+    pub(super) arguments: String,
+}
+
+/// A completion, or one piece of it: a piece has `delta` in place of `message`.
+#[derive(Deserialize)]
+struct Piece {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    choices: Option<Vec<Choice>>,
+    #[serde(default)]
+    usage: Option<Usage>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default, alias = "delta")]
+    message: Option<Message>,
+    #[serde(default)]
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: Option<String>,
+    #[serde(default)]
+    tool_calls: Option<Vec<ToolCallPiece>>,
+}
+
+#[derive(Deserialize)]
+struct ToolCallPiece {
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    function: Option<FunctionPiece>,
+}
+
+#[derive(Deserialize)]
+struct FunctionPiece {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Usage {
+    #[serde(default)]
+    total_tokens: Option<u32>,
+}
+
+impl Completion {
+    /// Reads the provider's response. `max_silence` is how long the provider may
+    /// send nothing.
+    ///
+    /// # Errors
+    /// Returns an error if the status is none of success, and if the body is malformed, too long, or
+    /// ends early.
+    pub(super) async fn read(
+        mut response: HttpResponse,
+        max_silence: Duration,
+    ) -> Result<Self, SamplingError> {
+        let silent = |_| SamplingError::Silent(max_silence.as_secs());
+        let status = response.status();
+        if !status.is_success() {
+            let message = if status.is_redirection() {
+                "Drawbridge follows no redirects; set the final URL".to_owned()
+            } else {
+                let body = timeout(max_silence, response.bytes(MAX_ERROR)).await;
+                let body = body.ok().and_then(Result::ok).unwrap_or_default();
+                error_text(&body)
+            };
+            return Err(SamplingError::Refused {
+                status: status.as_u16(),
+                message,
+            });
+        }
+        let is_stream = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let mut completion = Self::default();
+        if !is_stream {
+            let body = timeout(max_silence, response.bytes(MAX_ANSWER))
+                .await
+                .map_err(silent)??;
+            completion.add(&body)?;
+            return completion.finish(false);
+        }
+        let mut parser = SseParser::new(MAX_ANSWER);
+        let mut length = 0;
+        while let Some(chunk) = timeout(max_silence, response.chunk())
+            .await
+            .map_err(silent)??
+        {
+            length += chunk.len();
+            let events = parser.push(&chunk);
+            let events = events.map_err(|_| SamplingError::AnswerTooLarge(MAX_ANSWER))?;
+            if length > MAX_ANSWER {
+                return Err(SamplingError::AnswerTooLarge(MAX_ANSWER));
+            }
+            for event in events {
+                if event.data.trim() == "[DONE]" {
+                    return completion.finish(true);
+                }
+                completion.add(event.data.as_bytes())?;
+            }
+        }
+        completion.finish(false)
+    }
+
+    /// Returns the answer that these pieces of a stream make.
+    #[cfg(test)]
+    pub(super) fn from_pieces<'a>(
+        mut pieces: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Self, SamplingError> {
+        let mut completion = Self::default();
+        pieces.try_for_each(|piece| completion.add(piece))?;
+        completion.finish(false)
+    }
+
+    /// Adds a piece of the answer.
+    fn add(&mut self, piece: &[u8]) -> Result<(), SamplingError> {
+        let piece: Piece = serde_json::from_slice(piece)
+            .map_err(|_| SamplingError::Garbage("it is not a completion"))?;
+        if piece.error.as_ref().is_some_and(|error| !error.is_null()) {
+            return Err(SamplingError::Failed(quote(&message_of(&piece.error))));
+        }
+        self.model = self.model.take().or(piece.model);
+        if let Some(Usage {
+            total_tokens: Some(tokens),
+        }) = piece.usage
+        {
+            self.tokens = Some(tokens);
+        }
+        // There is one choice, because the request asks for no more.
+        let Some(choice) = piece.choices.into_iter().flatten().next() else {
+            return Ok(());
+        };
+        self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
+        let Some(message) = choice.message else {
+            return Ok(());
+        };
+        self.text
+            .push_str(message.content.as_deref().unwrap_or_default());
+        message
+            .tool_calls
+            .into_iter()
+            .flatten()
+            .try_for_each(|call| self.add_tool_call(call))
+    }
+
+    /// Adds a tool call, or the continuation of one. A piece without an index continues the last call
+    /// if it has no id of its own.
+    fn add_tool_call(&mut self, piece: ToolCallPiece) -> Result<(), SamplingError> {
+        let position = match (piece.index, &piece.id) {
+            (Some(index), _) => self
+                .tool_calls
+                .iter()
+                .position(|call| call.index == Some(index)),
+            (None, None) => self.tool_calls.len().checked_sub(1),
+            (None, Some(_)) => None,
+        };
+        let position = position.unwrap_or_else(|| {
+            self.tool_calls.push(ChatToolCall {
+                index: piece.index,
+                ..ChatToolCall::default()
+            });
+            self.tool_calls.len() - 1
+        });
+        if self.tool_calls.len() > MAX_TOOL_CALLS {
+            return Err(SamplingError::Garbage("it has too many tool calls"));
+        }
+        let call = &mut self.tool_calls[position];
+        if call.id.is_empty() {
+            call.id = piece.id.unwrap_or_default();
+        }
+        if let Some(function) = piece.function {
+            call.name
+                .push_str(function.name.as_deref().unwrap_or_default());
+            call.arguments
+                .push_str(function.arguments.as_deref().unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// Returns the whole answer. `is_done` says that the provider has marked its end.
+    fn finish(self, is_done: bool) -> Result<Self, SamplingError> {
+        if self.finish_reason.is_none() && self.text.is_empty() && self.tool_calls.is_empty() {
+            return Err(SamplingError::Garbage("it has no message"));
+        }
+        if self.finish_reason.is_none() && !is_done {
+            return Err(SamplingError::Garbage("it ends early"));
+        }
+        Ok(self)
+    }
+
+    /// Returns the size of the answer in bytes, for an estimate of its tokens.
+    pub(super) fn size(&self) -> usize {
+        let calls = self.tool_calls.iter();
+        self.text.len()
+            + calls
+                .map(|call| call.name.len() + call.arguments.len())
+                .sum::<usize>()
+    }
+}
+
+/// Returns the provider's own words from the body of an error.
+fn error_text(body: &[u8]) -> String {
+    let body: Option<Value> = serde_json::from_slice(body).ok();
+    quote(&message_of(
+        &body.and_then(|mut body| body.get_mut("error").map(Value::take)),
+    ))
+}
+
+/// Returns the message of an error, which most providers put into an object.
+fn message_of(error: &Option<Value>) -> String {
+    match error {
+        Some(Value::String(text)) => text.clone(),
+        Some(error) => error["message"].as_str().unwrap_or_default().to_owned(),
+        None => String::new(),
+    }
+}
+
+fn quote(text: &str) -> String {
+    text.chars().take(MAX_QUOTED).collect()
+}

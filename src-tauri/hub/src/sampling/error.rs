@@ -1,0 +1,158 @@
+//! Why a sampling request has no result, as MCP error data.
+
+use drawbridge_jsonrpc::{
+    json,
+    rpc::{RpcError, code},
+};
+use drawbridge_model::cause::MapText;
+use drawbridge_store::{StoreError, secrets::SecretError};
+use drawbridge_upstream::http::HttpError;
+use serde_json::json;
+
+use super::SamplingBudget;
+
+#[derive(Debug, thiserror::Error)]
+pub enum SamplingError {
+    #[error("no sampling provider is set up")]
+    NotSetUp,
+    #[error("its params cannot be read: {0}")]
+    Params(#[from] serde_json::Error),
+    #[error("'toolChoice' is 'required', but the request has no tools")]
+    NoTools,
+    #[error("the sampling provider gets no tools; the user has switched them off")]
+    ToolsOff,
+    #[error("the request to the sampling provider would have more than {0} bytes")]
+    RequestTooLarge(usize),
+    #[error("the sampling budget of today is spent ({}); it begins anew at midnight UTC", describe(.0))]
+    BudgetSpent(SamplingBudget),
+    #[error("the key of the sampling provider cannot be read: {0}")]
+    Secret(#[from] SecretError),
+    #[error("the key of the sampling provider has characters that HTTP does not allow")]
+    Key,
+    #[error("the use of the sampling provider cannot be recorded: {0}")]
+    Store(#[from] StoreError),
+    #[error("the sampling provider cannot be reached: {0}")]
+    Unreachable(String),
+    #[error("the connection to the sampling provider broke: {0}")]
+    Broken(String),
+    #[error("the sampling provider sent nothing for {0} s")]
+    Silent(u64),
+    #[error("the sampling provider did not finish within {0} s")]
+    Endless(u64),
+    #[error("the sampling provider's answer has more than {0} bytes")]
+    AnswerTooLarge(usize),
+    #[error("the sampling provider refused the request with status {status}{}", after_colon(.message))]
+    Refused { status: u16, message: String },
+    #[error("the sampling provider failed{}", after_colon(.0))]
+    Failed(String),
+    #[error("the sampling provider's answer cannot be read: {0}")]
+    Garbage(&'static str),
+    #[error("the model called no tool, although 'toolChoice' is 'required'")]
+    NoToolCall,
+    #[error("the model called a tool that the request does not have")]
+    UnknownTool,
+    #[error("the model called a tool with arguments that are not a JSON object")]
+    ToolArguments,
+}
+
+impl SamplingError {
+    /// Returns the error with the provider's words changed, for instance to mask secrets.
+    #[must_use]
+    pub(super) fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::Unreachable(text) => Self::Unreachable(change(&text)),
+            Self::Broken(text) => Self::Broken(change(&text)),
+            Self::Refused { status, message } => Self::Refused {
+                status,
+                message: change(&message),
+            },
+            Self::Failed(text) => Self::Failed(change(&text)),
+            other @ (Self::NotSetUp
+            | Self::Params(_)
+            | Self::NoTools
+            | Self::ToolsOff
+            | Self::RequestTooLarge(_)
+            | Self::BudgetSpent(_)
+            | Self::Secret(_)
+            | Self::Key
+            | Self::Store(_)
+            | Self::Silent(_)
+            | Self::Endless(_)
+            | Self::AnswerTooLarge(_)
+            | Self::Garbage(_)
+            | Self::NoToolCall
+            | Self::UnknownTool
+            | Self::ToolArguments) => other,
+        }
+    }
+
+    /// Returns the error for the server. Its data name the kind of failure for programs.
+    pub fn to_rpc_error(&self) -> RpcError {
+        let is_invalid = matches!(self, Self::Params(_) | Self::NoTools | Self::ToolsOff);
+        let code = if is_invalid {
+            code::INVALID_PARAMS
+        } else {
+            code::INTERNAL_ERROR
+        };
+        let mut data = json!({ "answeredBy": "drawbridge", "reason": self.reason() });
+        if let Self::Refused { status, .. } = self {
+            data["status"] = json!(status);
+        }
+        RpcError {
+            data: Some(json::to_raw(&data)),
+            ..RpcError::new(code, format!("Sampling failed: {self}"))
+        }
+    }
+
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::NotSetUp => "not_set_up",
+            Self::Params(_) | Self::NoTools => "invalid_request",
+            Self::ToolsOff => "tools_off",
+            Self::RequestTooLarge(_) => "request_too_large",
+            Self::BudgetSpent(_) => "budget_spent",
+            Self::Secret(_) | Self::Key => "key",
+            Self::Store(_) => "store",
+            Self::Unreachable(_) => "unreachable",
+            Self::Broken(_) => "connection_lost",
+            Self::Silent(_) | Self::Endless(_) => "timed_out",
+            Self::AnswerTooLarge(_) => "answer_too_large",
+            Self::Refused { .. } => "refused",
+            Self::Failed(_) => "failed",
+            Self::Garbage(_) => "unreadable_answer",
+            Self::NoToolCall => "no_tool_call",
+            Self::UnknownTool => "unknown_tool",
+            Self::ToolArguments => "tool_arguments",
+        }
+    }
+}
+
+impl From<HttpError> for SamplingError {
+    fn from(error: HttpError) -> Self {
+        match error {
+            HttpError::NotSent { source } => Self::Unreachable(source.to_string()),
+            HttpError::Interrupted { source } => Self::Broken(source.to_string()),
+            HttpError::TooLong { max } => Self::AnswerTooLarge(max),
+        }
+    }
+}
+
+fn describe(budget: &SamplingBudget) -> String {
+    let of = |used: u32, limit: u32, what: &str| match limit {
+        0 => format!("{used} {what}"),
+        limit => format!("{used} of {limit} {what}"),
+    };
+    format!(
+        "{}, {}",
+        of(budget.used.requests, budget.requests_per_day, "requests"),
+        of(budget.used.tokens, budget.tokens_per_day, "tokens")
+    )
+}
+
+fn after_colon(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!(": {text}")
+    }
+}
