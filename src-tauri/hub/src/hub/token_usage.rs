@@ -1,0 +1,33 @@
+//! Stores the tokens of calls now and then, so that the charts have them after a restart.
+
+use std::time::Duration;
+
+use drawbridge_model::clock;
+use drawbridge_store::Store;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::metrics::Metrics;
+
+const INTERVAL: Duration = Duration::from_secs(30);
+
+/// Runs until the hub aborts it.
+pub(super) async fn store_regularly(store: Store, metrics: Metrics) {
+    let mut ticks = interval(INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        store_now(&store, &metrics).await;
+    }
+}
+
+/// Stores the tokens that were counted since the last time.
+pub(super) async fn store_now(store: &Store, metrics: &Metrics) {
+    let rows = metrics.take_tokens();
+    if rows.is_empty() {
+        return;
+    }
+    if let Err(error) = store.add_token_usage(clock::now(), &rows).await {
+        tracing::warn!("the tokens of calls are not stored yet: {error}");
+        metrics.return_tokens(rows);
+    }
+}

@@ -1,0 +1,204 @@
+//! The calls of tools that run now: their progress, and how a person cancels one.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use drawbridge_jsonrpc::json::RawObject;
+use drawbridge_model::{
+    call::{Call, CallProgress},
+    event::{Event, Events},
+    ids::CallId,
+};
+use drawbridge_store::logs::Logs;
+use drawbridge_upstream::ProgressObserver;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// How often the progress of one call is published at most.
+const PUBLISH_INTERVAL: Duration = Duration::from_millis(250);
+/// The most characters of a server's text that are kept.
+const MAX_MESSAGE: usize = 500;
+
+/// The calls that run now. Cheap to clone.
+#[derive(Clone)]
+pub struct LiveCalls {
+    events: Events,
+    logs: Logs,
+    calls: Arc<Mutex<BTreeMap<CallId, Arc<LiveCall>>>>,
+}
+
+/// A call that runs now.
+struct LiveCall {
+    call: Call,
+    events: Events,
+    logs: Logs,
+    began: Instant,
+    cancelled: CancellationToken,
+    latest: Mutex<LatestProgress>,
+}
+
+#[derive(Default)]
+struct LatestProgress {
+    progress: Option<CallProgress>,
+    published_at: Option<Instant>,
+}
+
+/// A call that runs now, with its latest progress.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveCallView {
+    pub call: Call,
+    pub running: Duration,
+    pub progress: Option<CallProgress>,
+}
+
+/// Keeps a call among the running ones until it is dropped.
+pub struct RunningCall {
+    live: Arc<LiveCall>,
+    calls: LiveCalls,
+}
+
+impl LiveCalls {
+    pub fn new(events: Events, logs: Logs) -> Self {
+        Self {
+            events,
+            logs,
+            calls: Arc::default(),
+        }
+    }
+
+    /// Adds a call that is about to be sent.
+    pub fn begin(&self, call: &Call) -> RunningCall {
+        let live = Arc::new(LiveCall {
+            call: call.clone(),
+            events: self.events.clone(),
+            logs: self.logs.clone(),
+            began: Instant::now(),
+            cancelled: CancellationToken::new(),
+            latest: Mutex::default(),
+        });
+        self.lock().insert(call.id.clone(), live.clone());
+        RunningCall {
+            live,
+            calls: self.clone(),
+        }
+    }
+
+    /// Returns the calls that run now, the oldest first.
+    pub fn list(&self) -> Vec<LiveCallView> {
+        let calls: Vec<_> = self.lock().values().cloned().collect();
+        calls.iter().map(|live| live.view()).collect()
+    }
+
+    /// Cancels a call for a person. Returns the call, or `None` if it does not run.
+    pub fn cancel(&self, id: &CallId) -> Option<Call> {
+        let live = self.lock().get(id).cloned()?;
+        live.cancelled.cancel();
+        Some(live.call.clone())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<CallId, Arc<LiveCall>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunningCall {
+    /// Resolves when a person cancels the call.
+    pub async fn cancelled(&self) {
+        self.live.cancelled.cancelled().await;
+    }
+
+    /// Returns an observer that takes the progress which the server reports.
+    pub fn observer(&self) -> Arc<dyn ProgressObserver> {
+        self.live.clone()
+    }
+}
+
+impl Drop for RunningCall {
+    fn drop(&mut self) {
+        self.calls.lock().remove(&self.live.call.id);
+    }
+}
+
+impl LiveCall {
+    fn view(&self) -> LiveCallView {
+        LiveCallView {
+            call: self.call.clone(),
+            running: self.began.elapsed(),
+            progress: self.lock().progress.clone(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LatestProgress> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ProgressObserver for LiveCall {
+    fn observe(&self, params: &RawObject<'_>) {
+        let Some(mut progress) = read_progress(params) else {
+            return;
+        };
+        if !progress.message.is_empty() {
+            progress.message = self.logs.mask_text(&progress.message);
+        }
+        let mut latest = self.lock();
+        let is_due = latest
+            .published_at
+            .is_none_or(|at| at.elapsed() >= PUBLISH_INTERVAL);
+        if is_due {
+            latest.published_at = Some(Instant::now());
+        }
+        latest.progress = Some(progress.clone());
+        drop(latest);
+        // What is not published now is in the list, and the next notification publishes again.
+        if is_due {
+            self.events.publish_with(|| Event::CallProgressed {
+                id: self.call.id.clone(),
+                progress,
+            });
+        }
+    }
+}
+
+/// Reads the params of a `notifications/progress`. Returns `None` if the progress is no number.
+fn read_progress(params: &RawObject<'_>) -> Option<CallProgress> {
+    let number = |key: &str| -> Option<f64> {
+        let number: f64 = serde_json::from_str(params.get(key)?.get()).ok()?;
+        number.is_finite().then_some(number)
+    };
+    let message = params.get_string("message").unwrap_or_default();
+    Some(CallProgress {
+        progress: number("progress")?,
+        total: number("total"),
+        message: message.chars().take(MAX_MESSAGE).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use drawbridge_jsonrpc::json;
+
+    use super::*;
+
+    #[test]
+    fn progress_is_read_and_bounded() {
+        let read = |text: &str| {
+            let params = json::raw(text.into());
+            read_progress(&RawObject::parse(&params).expect("an object"))
+        };
+        let progress = read(r#"{"progressToken":1,"progress":2,"total":5,"message":"half"}"#);
+        let expected = CallProgress {
+            progress: 2.0,
+            total: Some(5.0),
+            message: "half".into(),
+        };
+        assert_eq!(progress, Some(expected));
+        assert_eq!(read(r#"{"progress":"2"}"#), None);
+        let long = format!(r#"{{"progress":1,"message":"{}"}}"#, "ä".repeat(600));
+        let message = read(&long).expect("progress").message;
+        assert_eq!(message.chars().count(), MAX_MESSAGE);
+    }
+}
