@@ -1,16 +1,17 @@
 //! The configuration files of clients: which clients are there, whether they are connected, and the
 //! changes that connect and disconnect them.
 
+pub mod entry;
 pub mod import;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
 use drawbridge_client_config::{
-    AskOnce, CLIENTS, Client, ConfigFile, Connection, FileDiff, FileState, Importer, Machine, Plan,
-    PlanError, Scope, UndoOutcome, find_client,
+    AskOnce, CLIENTS, Client, ConfigFile, Connection, FileDiff, Machine, Plan, PlanError, Scope,
+    UndoOutcome, find_client,
 };
 use drawbridge_model::{
     audit::AuditKind,
@@ -48,10 +49,12 @@ pub struct ClientKindView {
     /// Whether the client, or a file of it, was found.
     pub is_installed: bool,
     pub supports_http: bool,
-    /// What is written if the client should leave the asking to Drawbridge; empty if its files cannot
-    /// say so.
+    /// Whether single projects can have a file of their own.
+    pub supports_projects: bool,
+    /// The settings that make the client leave approval to Drawbridge, in words; empty if the
+    /// client has none.
     pub ask_once: Vec<String>,
-    /// What only the person can do, or should know.
+    /// Sentences about steps that only the person can take, and facts that the person should know.
     pub notes: Vec<String>,
     /// A link that opens the client and adds Drawbridge.
     pub install_link: Option<String>,
@@ -142,14 +145,14 @@ pub struct ConfigSnippet {
     pub notes: Vec<String>,
 }
 
-/// What a change would do.
+/// The effect that a change would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ConfigPreview {
-    /// To apply the change; none if nothing has to change.
+    /// The id with which the change is applied; none if nothing has to change.
     pub id: Option<String>,
     pub files: Vec<FileDiffView>,
-    /// What only the person can do, or should know.
+    /// Sentences about steps that only the person can take, and facts that the person should know.
     pub notes: Vec<String>,
 }
 
@@ -182,7 +185,7 @@ pub struct UndoneFileView {
     pub error: Option<String>,
 }
 
-/// What undoing a change has left of a file.
+/// The state of a file after a change was undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -195,20 +198,6 @@ pub enum FileOutcome {
     OwnPartRemoved,
     /// The file does not exist any more.
     Gone,
-}
-
-/// The result of testing a client's entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct ConfigTestView {
-    pub path: String,
-    /// The command line or URL of the entry.
-    pub started: String,
-    /// What failed and what to do; none if the client can connect.
-    pub problem: Option<String>,
-    /// The number of tools that the client would get.
-    pub tools: u32,
-    pub duration_ms: u32,
 }
 
 /// `config.list`: all clients that Drawbridge can connect, with their files.
@@ -246,14 +235,14 @@ pub struct PreviewConfig {
     pub name: Option<ClientName>,
     #[serde(default)]
     pub transport: ClientTransport,
-    /// Whether to tell the client to leave the asking to Drawbridge.
+    /// Whether to tell the client to leave approval to Drawbridge.
     #[serde(default)]
     pub ask_once: bool,
     #[serde(default)]
     pub environment: Environment,
 }
 
-/// What to do with a client's file.
+/// A change of a client's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -289,20 +278,6 @@ pub struct UndoConfig {
 pub struct SetRestores {
     pub path: PathBuf,
     pub restores: bool,
-}
-
-/// `config.test`: starts what is in a client's file as the client would, and lists the tools.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct TestConfig {
-    pub kind: String,
-    /// The file, as listed; the client's global file if absent.
-    #[serde(default)]
-    pub path: Option<PathBuf>,
-    #[serde(default)]
-    pub project: Option<PathBuf>,
-    #[serde(default)]
-    pub environment: Environment,
 }
 
 impl Verb for ListConfigs {
@@ -355,7 +330,10 @@ impl Verb for PreviewConfig {
     async fn run(self, hub: &Hub) -> Result<ConfigPreview, ApiError> {
         let kind = find_kind(&self.kind)?;
         let machine = machine(&self.environment)?;
-        let file = find_file(kind, &machine, self.path.as_ref(), self.project.as_ref())?;
+        let project = self
+            .project
+            .or_else(|| managed_project(hub, self.path.as_deref()));
+        let file = find_file(kind, &machine, self.path.as_ref(), project.as_ref())?;
         let managed = hub.client_configs.managed(&file.path);
         let name = self
             .name
@@ -377,7 +355,7 @@ impl Verb for PreviewConfig {
         let target = EntryTarget {
             kind,
             file,
-            project: self.project,
+            project,
             connection,
             transport: self.transport,
             asks_once: self.ask_once && kind.supports_ask_once(),
@@ -445,7 +423,7 @@ pub(super) async fn apply(
 ) -> Result<ClientChangeView, ApiError> {
     let new_client = preview.new_client.clone();
     if let Some((name, token)) = &new_client {
-        hub.access.add(name, Some(token.clone())).await?;
+        hub.access.add(name, Some(token.clone()), None).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
     }
     let change = match hub.client_configs.apply(preview, servers, restores).await {
@@ -517,76 +495,7 @@ impl Verb for SetRestores {
     }
 }
 
-impl Verb for TestConfig {
-    type Answer = ConfigTestView;
-
-    async fn run(self, hub: &Hub) -> Result<ConfigTestView, ApiError> {
-        if !hub.has_endpoint() {
-            return Err(ApiError::unavailable(
-                "Drawbridge does not run. Start it with `drawbridge` or `drawbridge serve`, and test again",
-            ));
-        }
-        let kind = find_kind(&self.kind)?;
-        let machine = machine(&self.environment)?;
-        let file = find_file(kind, &machine, self.path.as_ref(), self.project.as_ref())?;
-        let connection = hub.client_connection(&ClientName::new(kind.id), None);
-        let entry = match kind.inspect(&file, &connection, None) {
-            FileState::Connected { entry } | FileState::Drifted { entry, .. } => entry,
-            FileState::NotConnected => {
-                return Err(ApiError::not_found(format!(
-                    "{} has no entry of Drawbridge; connect the client first",
-                    file.path.display()
-                )));
-            }
-            FileState::Broken { reason } => {
-                return Err(ApiError::conflict(format!(
-                    "{}: {reason}",
-                    file.path.display()
-                )));
-            }
-        };
-        let importer = Importer {
-            machine: &machine,
-            endpoint_url: &connection.url,
-            taken_ids: &BTreeSet::new(),
-        };
-        let mut spec = importer
-            .read_entry(kind, &file.path, self.project.as_deref(), &entry)
-            .map_err(|error| ApiError::invalid(format!("{}: {error}", file.path.display())))?;
-        if spec.cwd.is_none() {
-            let folder = self.project.as_ref().unwrap_or(&machine.home);
-            spec.cwd = Some(folder.display().to_string());
-        }
-        let started = match (&spec.command, &spec.url) {
-            (Some(command), _) => [command.as_str()]
-                .into_iter()
-                .chain(spec.args.iter().map(String::as_str))
-                .collect::<Vec<_>>()
-                .join(" "),
-            (None, url) => url.clone().unwrap_or_default(),
-        };
-        let result = servers::verify_entry(hub, spec).await;
-        let path = file.path.display().to_string();
-        Ok(match result {
-            Ok(verified) => ConfigTestView {
-                path,
-                started,
-                problem: None,
-                tools: u32::try_from(verified.tools.len()).unwrap_or(u32::MAX),
-                duration_ms: verified.duration_ms,
-            },
-            Err(error) => ConfigTestView {
-                path,
-                started,
-                problem: Some(error.message),
-                tools: 0,
-                duration_ms: 0,
-            },
-        })
-    }
-}
-
-/// What is needed of a hub to inspect files, so that a blocking thread can do it.
+/// The data of a hub with which a blocking thread inspects clients' files.
 struct InspectedHub {
     connection: Connection,
     managed: BTreeMap<String, (ClientFileRow, AskOnce)>,
@@ -629,6 +538,7 @@ impl InspectedHub {
             name: kind.name.to_owned(),
             is_installed: kind.is_installed(machine),
             supports_http: kind.supports_http(),
+            supports_projects: kind.supports_projects(),
             ask_once: kind.ask_once_changes(),
             notes: notes(kind),
             install_link: kind.install_link(&own),
@@ -685,6 +595,12 @@ pub(super) fn machine(environment: &Environment) -> Result<Machine, ApiError> {
     clients::machine(environment).ok_or_else(|| {
         ApiError::unavailable("the home folder is unknown; set HOME, and start Drawbridge again")
     })
+}
+
+/// Returns the project to which a managed file belongs.
+fn managed_project(hub: &Hub, path: Option<&Path>) -> Option<PathBuf> {
+    let row = hub.client_configs.managed(path?)?;
+    row.project.map(PathBuf::from)
 }
 
 /// Returns the file with this path, or the one of the project, or the global one.

@@ -15,6 +15,7 @@ use drawbridge_model::{
     random,
     spec::ServerSpec,
 };
+use drawbridge_store::secrets::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -22,7 +23,10 @@ use super::{
     machine, servers,
 };
 use crate::{
-    api::servers::SecretValues,
+    api::{
+        secrets::{remove_secret, store_secret},
+        servers::SecretValues,
+    },
     clients::configs::{EntryTarget, Preview, run_blocking},
     hub::Hub,
 };
@@ -94,7 +98,7 @@ pub struct UnreadableFileView {
     pub reason: String,
 }
 
-/// What an import would do.
+/// The effect that an import would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ImportPreview {
@@ -147,7 +151,7 @@ pub struct PreviewImport {
     pub servers: Vec<ChosenServer>,
     /// Whether to remove the servers from the clients' files, and to connect the clients.
     pub connect: bool,
-    /// Whether to tell the clients to leave the asking to Drawbridge.
+    /// Whether to tell the clients to leave approval to Drawbridge.
     pub ask_once: bool,
     /// The same as when the servers were found.
     pub kind: Option<String>,
@@ -348,15 +352,21 @@ async fn add(
     let spec = server
         .spec
         .map_err(|error| ApiError::invalid(format!("{}: {error}", server.name)))?;
-    for (name, value) in values {
-        crate::api::secrets::store_secret(
-            hub,
-            &name,
-            drawbridge_store::secrets::Secret::new(value),
-        )
-        .await?;
+    let mut stored = Vec::new();
+    let result = async {
+        for (name, value) in values {
+            store_secret(hub, &name, Secret::new(value)).await?;
+            stored.push(name);
+        }
+        servers::add(hub, spec, SecretValues::default()).await
     }
-    servers::add(hub, spec, SecretValues::default()).await
+    .await;
+    if result.is_err() {
+        for name in &stored {
+            remove_secret(hub, name).await?;
+        }
+    }
+    result
 }
 
 /// Finds the servers of all clients, or of one kind.

@@ -1,0 +1,340 @@
+//! The checks of a hub: its keyring, listeners, clients, servers and database, and the clock.
+
+use std::{
+    collections::BTreeSet,
+    net::{Ipv4Addr, TcpListener},
+};
+
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    client_file::ClientFileState,
+    clock,
+    runtime::Runtime,
+    secret::KeyringStatus,
+    server::ServerState,
+    spec::{RegisteredServer, ServerSpec},
+};
+use drawbridge_store::secrets::{KeyringFailure, SecretError, referenced_names};
+
+use super::{DoctorCheck, DoctorTopic, machine};
+use crate::{
+    api::{
+        Verb,
+        config::{ClientFileView, ListConfigs},
+        servers,
+    },
+    hub::Hub,
+};
+
+/// How far the newest record may be in the future before the clock counts as wrong, in milliseconds.
+const CLOCK_TOLERANCE_MS: i64 = 60_000;
+
+pub(super) async fn check_all(hub: &Hub) -> Vec<DoctorCheck> {
+    let mut checks = vec![check_hub(hub)];
+    let needed = needed_runtimes(hub);
+    checks.extend(machine::check_machine(hub.data_dir(), &needed).await);
+    checks.push(check_keyring(hub).await);
+    checks.extend(check_listeners(hub));
+    checks.extend(check_clients(hub).await);
+    checks.extend(check_servers(hub));
+    checks.extend(check_database(hub).await);
+    checks.extend(check_clock(hub).await);
+    checks
+}
+
+fn check_hub(hub: &Hub) -> DoctorCheck {
+    const TOPIC: DoctorTopic = DoctorTopic::Hub;
+    let folder = hub.data_dir().display();
+    if hub.has_endpoint() {
+        DoctorCheck::ok(TOPIC, format!("The hub of {folder} runs."))
+    } else {
+        DoctorCheck::warning(
+            TOPIC,
+            format!("No hub runs for {folder}, so no client can connect over HTTP."),
+            "Start Drawbridge, or run `drawbridge serve`. Clients that start `drawbridge stdio` start it themselves.",
+        )
+    }
+}
+
+/// Returns the runtimes of the servers that may start.
+fn needed_runtimes(hub: &Hub) -> BTreeSet<Runtime> {
+    let may_start = |server: &&RegisteredServer| {
+        server.spec.enabled && hub.registry.acceptance(server) == AcceptanceState::Accepted
+    };
+    let runtime = |spec: &ServerSpec| {
+        let command = spec.command.as_deref()?;
+        spec.runtime_hint
+            .or_else(|| Runtime::from_command(command))
+            // A whole path, or another program of the family, is not the one that is checked.
+            .filter(|runtime| runtime.command() == command)
+    };
+    let specs = hub.registry.specs();
+    specs
+        .servers
+        .values()
+        .map(AsRef::as_ref)
+        .filter(may_start)
+        .filter_map(|server| runtime(&server.spec))
+        .collect()
+}
+
+async fn check_keyring(hub: &Hub) -> DoctorCheck {
+    const TOPIC: DoctorTopic = DoctorTopic::Keyring;
+    let (text, remedy) = match hub.secrets.status().await {
+        KeyringStatus::Ready => return DoctorCheck::ok(TOPIC, "The keyring is ready."),
+        KeyringStatus::Locked => ("The keyring is locked", SecretError::Locked.remedy()),
+        KeyringStatus::Absent => (
+            "No keyring is running",
+            SecretError::Unavailable(KeyringFailure::Absent).remedy(),
+        ),
+    };
+    let specs = hub.registry.specs();
+    let names: BTreeSet<String> = specs
+        .servers
+        .values()
+        .flat_map(|server| server.spec.values_with_references())
+        .flat_map(|text| referenced_names(text))
+        .collect();
+    if names.is_empty() {
+        let text = format!("{text}. No server needs a secret now.");
+        DoctorCheck::warning(TOPIC, text, remedy)
+    } else {
+        let names = Vec::from_iter(names).join(", ");
+        let text = format!("{text}, and servers need secrets from it: {names}.");
+        DoctorCheck::failure(TOPIC, text, remedy)
+    }
+}
+
+fn check_listeners(hub: &Hub) -> Vec<DoctorCheck> {
+    const TOPIC: DoctorTopic = DoctorTopic::Listeners;
+    if !hub.has_endpoint() {
+        return vec![check_port(hub.port())];
+    }
+    let mut checks: Vec<_> = hub
+        .listener_health()
+        .into_iter()
+        .map(|listener| {
+            let name = format!("{} ({})", listener.name, listener.address);
+            if listener.listening {
+                DoctorCheck::ok(TOPIC, format!("The listener {name} listens."))
+            } else {
+                DoctorCheck::failure(
+                    TOPIC,
+                    format!("The listener {name} does not listen: {}.", listener.error),
+                    "Close the program that uses the address, or choose another port with `drawbridge settings set port PORT`.",
+                )
+            }
+        })
+        .collect();
+    let hosts: Vec<_> = hub
+        .allowed_hosts()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    if !hosts.is_empty() {
+        checks.push(DoctorCheck::ok(
+            TOPIC,
+            format!("The hub also answers as {}.", hosts.join(", ")),
+        ));
+    }
+    let is_open = hub
+        .endpoint_url()
+        .and_then(|url| url::Url::parse(&url).ok())
+        .is_some_and(|url| match url.host() {
+            Some(url::Host::Ipv4(ip)) => !ip.is_loopback(),
+            Some(url::Host::Ipv6(ip)) => !ip.is_loopback(),
+            Some(url::Host::Domain(_)) | None => false,
+        });
+    if is_open {
+        checks.push(DoctorCheck::warning(
+            TOPIC,
+            "Other computers can reach the hub, without encryption.",
+            "Outside of a network that you trust, put a reverse proxy with TLS in front of it.",
+        ));
+    }
+    checks
+}
+
+/// Checks the port at which a hub would listen.
+fn check_port(port: u16) -> DoctorCheck {
+    const TOPIC: DoctorTopic = DoctorTopic::Listeners;
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => DoctorCheck::ok(TOPIC, format!("Port {port} is free for the hub.")),
+        Err(error) => DoctorCheck::failure(
+            TOPIC,
+            format!("A hub could not listen on port {port}: {error}."),
+            "Close the program that uses the port, or choose another one with `drawbridge settings set port PORT`.",
+        ),
+    }
+}
+
+async fn check_clients(hub: &Hub) -> Vec<DoctorCheck> {
+    const TOPIC: DoctorTopic = DoctorTopic::Clients;
+    let overview = match ListConfigs::default().run(hub).await {
+        Ok(overview) => overview,
+        Err(error) => {
+            return vec![DoctorCheck::failure(
+                TOPIC,
+                format!("The files of clients cannot be read: {}.", error.message),
+                "Set HOME to your home folder, and start Drawbridge again.",
+            )];
+        }
+    };
+    let mut checks: Vec<_> = overview
+        .kinds
+        .iter()
+        .flat_map(|kind| kind.files.iter().map(move |file| (kind, file)))
+        .filter_map(|(kind, file)| check_client_file(&kind.name, &kind.id, file))
+        .collect();
+    let clients = hub.access.clients();
+    let admitted = clients
+        .iter()
+        .filter(|row| row.revoked_at.is_none())
+        .count();
+    if checks.is_empty() && admitted == 0 {
+        checks.push(DoctorCheck::warning(
+            TOPIC,
+            "No client is connected to Drawbridge yet.",
+            "Connect one on the Clients screen, or with `drawbridge config connect CLIENT`.",
+        ));
+    } else {
+        checks.push(DoctorCheck::ok(
+            TOPIC,
+            match admitted {
+                1 => "1 client is known.".to_owned(),
+                number => format!("{number} clients are known."),
+            },
+        ));
+    }
+    checks
+}
+
+fn check_client_file(name: &str, id: &str, file: &ClientFileView) -> Option<DoctorCheck> {
+    const TOPIC: DoctorTopic = DoctorTopic::Clients;
+    let path = &file.path;
+    let problem = match file.state {
+        ClientFileState::NotConnected => return None,
+        ClientFileState::Connected => {
+            return Some(DoctorCheck::ok(
+                TOPIC,
+                format!("{name} is connected ({path})."),
+            ));
+        }
+        ClientFileState::Outdated => "is outdated",
+        ClientFileState::Changed => "was changed by another program",
+        ClientFileState::Removed => "was removed by another program",
+        ClientFileState::Broken => {
+            return Some(DoctorCheck::warning(
+                TOPIC,
+                format!(
+                    "The file {path} of {name} cannot be read: {}",
+                    file.problems.join("; ")
+                ),
+                "Correct the file, or restore it from a copy.",
+            ));
+        }
+    };
+    Some(DoctorCheck::warning(
+        TOPIC,
+        format!("Drawbridge's entry in the file {path} of {name} {problem}."),
+        format!("Repair it on the Clients screen, or with `drawbridge config connect {id}`."),
+    ))
+}
+
+fn check_servers(hub: &Hub) -> Vec<DoctorCheck> {
+    const TOPIC: DoctorTopic = DoctorTopic::Servers;
+    let specs = hub.registry.specs();
+    let mut checks: Vec<_> = specs
+        .broken
+        .iter()
+        .map(|broken| {
+            DoctorCheck::failure(
+                TOPIC,
+                format!(
+                    "The spec {}:{}:{} cannot be read: {}.",
+                    broken.file.display(),
+                    broken.line,
+                    broken.column,
+                    broken.message
+                ),
+                "Correct the file; Drawbridge reads it again at once.",
+            )
+        })
+        .collect();
+    checks.extend(
+        specs
+            .servers
+            .values()
+            .map(|server| check_server(hub, server)),
+    );
+    let are_built_in = specs
+        .servers
+        .values()
+        .all(|server| server.spec.builtin.is_some());
+    if specs.broken.is_empty() && are_built_in {
+        checks.push(DoctorCheck::warning(
+            TOPIC,
+            "There are no servers yet.",
+            "Add one on the Servers screen, or with `drawbridge servers add`.",
+        ));
+    }
+    checks
+}
+
+fn check_server(hub: &Hub, server: &RegisteredServer) -> DoctorCheck {
+    const TOPIC: DoctorTopic = DoctorTopic::Servers;
+    let (state, reason, remedy) = servers::explain_state(hub, server);
+    let label = state.label().to_lowercase();
+    let mut text = format!("{}: {label}", server.id);
+    if !reason.is_empty() {
+        text = format!("{text}: {reason}");
+    }
+    text.push('.');
+    match state {
+        ServerState::Idle
+        | ServerState::Initializing
+        | ServerState::Active
+        | ServerState::Closed
+        | ServerState::Disabled => DoctorCheck::ok(TOPIC, text),
+        ServerState::NeedsAcceptance | ServerState::NeedsSignIn => {
+            DoctorCheck::warning(TOPIC, text, remedy)
+        }
+        ServerState::Error | ServerState::NeedsSecret => DoctorCheck::failure(TOPIC, text, remedy),
+    }
+}
+
+async fn check_database(hub: &Hub) -> Vec<DoctorCheck> {
+    const TOPIC: DoctorTopic = DoctorTopic::Database;
+    const REMEDY: &str = "Stop Drawbridge, keep a copy of drawbridge.db, and restore it from a backup. If there is none, move it away: Drawbridge then begins with an empty one.";
+    let version = match hub.store.schema_version().await {
+        Ok(version) => DoctorCheck::ok(TOPIC, format!("The database has schema {version}.")),
+        Err(error) => DoctorCheck::failure(TOPIC, format!("{error}."), REMEDY),
+    };
+    let integrity = match hub.store.find_damage().await {
+        Ok(None) => DoctorCheck::ok(TOPIC, "The database is intact."),
+        Ok(Some(damage)) => {
+            DoctorCheck::failure(TOPIC, format!("The database is damaged: {damage}."), REMEDY)
+        }
+        Err(error) => DoctorCheck::failure(TOPIC, format!("{error}."), REMEDY),
+    };
+    vec![version, integrity]
+}
+
+async fn check_clock(hub: &Hub) -> Option<DoctorCheck> {
+    const TOPIC: DoctorTopic = DoctorTopic::Clock;
+    // A failure of the database has a line of its own.
+    let newest = hub.store.newest_record().await.ok()?;
+    let ahead = newest.map_or(0, |newest| newest.0 - clock::now().0);
+    Some(if ahead > CLOCK_TOLERANCE_MS {
+        DoctorCheck::failure(
+            TOPIC,
+            format!(
+                "The clock is {} s behind the newest record, so it was set back.",
+                ahead / 1000
+            ),
+            "Set the clock of this computer. Until then, rules and approvals with an end last longer than you chose.",
+        )
+    } else {
+        DoctorCheck::ok(TOPIC, "The clock is not behind the newest record.")
+    })
+}

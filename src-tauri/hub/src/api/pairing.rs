@@ -1,0 +1,114 @@
+//! Pairing: unknown clients on this computer that ask to be added.
+
+use drawbridge_model::{
+    ids::{ClientName, PairingId, UserName},
+    pairing::PairingRequest,
+};
+use drawbridge_store::secrets::Secret;
+use serde::{Deserialize, Serialize};
+
+use super::{ApiError, Verb, clients::RevokeClient, profiles};
+use crate::{hub::Hub, pairing::PairedClient};
+
+/// `pairing.list`: the clients that ask to be paired, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ListPairings {}
+
+/// `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot ask
+/// again for ten minutes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct AnswerPairing {
+    pub id: PairingId,
+    pub approve: bool,
+    /// The name of the new client; the suggested one if absent.
+    #[serde(default)]
+    pub name: Option<ClientName>,
+    /// The profile that limits what the new client sees; if absent, the client sees everything.
+    #[serde(default)]
+    pub profile: Option<String>,
+}
+
+/// The client that was added, if the pairing was approved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PairingAnswered {
+    pub client: Option<ClientName>,
+}
+
+impl Verb for ListPairings {
+    type Answer = Vec<PairingRequest>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<PairingRequest>, ApiError> {
+        Ok(hub.pairings.list())
+    }
+}
+
+impl Verb for AnswerPairing {
+    type Answer = PairingAnswered;
+
+    async fn run(self, hub: &Hub) -> Result<PairingAnswered, ApiError> {
+        if !self.approve {
+            hub.pairings.deny(&self.id)?;
+            return Ok(PairingAnswered { client: None });
+        }
+        let client = approve(hub, self).await?;
+        Ok(PairingAnswered {
+            client: Some(client),
+        })
+    }
+}
+
+/// Adds the client that asks, and tells it its token. As long as a parameter is wrong, the request
+/// goes on waiting.
+async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiError> {
+    let AnswerPairing {
+        id, name, profile, ..
+    } = answer;
+    hub.check_clients_can_connect()?;
+    let request = hub.pairings.find(&id)?;
+    let name = name.unwrap_or_else(|| hub.access.free_name(&ClientName::new(request.name)));
+    hub.access.check_free(&name)?;
+    if let Some(profile) = &profile {
+        hub.catalog.profiles().check_known(profile)?;
+    }
+    let pairing = hub.pairings.take(&id)?;
+    // The client must not see more than its profile, not even for a moment.
+    let before = hub.catalog.profiles().client_profile(&name);
+    if profile.is_some() {
+        profiles::assign_profile(hub, &name, profile.as_deref()).await?;
+    }
+    let own_token = pairing
+        .token
+        .as_ref()
+        .map(|token| token.expose().to_owned());
+    let has_own_token = own_token.is_some();
+    // Not the user of a revoked client of this name, because the name is only a claim.
+    let user = Some(UserName::default());
+    let token = match hub.access.add(&name, own_token, user).await {
+        Ok(token) => token,
+        Err(error) => {
+            if profile.is_some() {
+                let before = before.as_ref().map(|profile| profile.name.as_str());
+                profiles::assign_profile(hub, &name, before).await?;
+            }
+            return Err(error.into());
+        }
+    };
+    hub.logs.add_secret(&Secret::new(token.clone()));
+    hub.pairings.record_approval(&pairing.request, &name);
+    let is_told = pairing.approve(PairedClient {
+        name: name.clone(),
+        token: (!has_own_token).then_some(token),
+        url: hub.client_connection(&name, None).url,
+    });
+    if is_told || has_own_token {
+        return Ok(name);
+    }
+    // Nobody has the new token.
+    RevokeClient { name }.run(hub).await?;
+    Err(ApiError::conflict(
+        "the client disconnected before it got its token, and was not added; let it ask again",
+    ))
+}

@@ -1,0 +1,36 @@
+//! Pairing: what the hub adds to the request of an unknown client.
+
+use drawbridge_model::{ids::ClientName, pairing::PairingProgram};
+
+use super::Hub;
+use crate::pairing::{PairingPlace, PairingRefusal, PairingTicket, Stranger};
+
+impl Hub {
+    /// Reserves a place for an unknown client that may ask to be paired.
+    ///
+    /// # Errors
+    /// Returns an error if a client with this token waits already or was denied, or if too many
+    /// clients ask.
+    pub fn reserve_pairing(&self, token: Option<&str>) -> Result<PairingPlace, PairingRefusal> {
+        self.pairings.reserve(token)
+    }
+
+    /// Asks a person whether a client may be paired.
+    ///
+    /// # Errors
+    /// Returns an error if the client sent no token, and its program waits already or was denied.
+    pub fn ask_to_pair(
+        &self,
+        place: PairingPlace,
+        name: String,
+        token: Option<&str>,
+        program: Option<PairingProgram>,
+    ) -> Result<PairingTicket, PairingRefusal> {
+        place.ask(Stranger {
+            suggested_name: self.access.free_name(&ClientName::new(name.as_str())),
+            revoked_client: token.and_then(|token| self.access.find_revoked_client(token)),
+            name,
+            program,
+        })
+    }
+}

@@ -1,0 +1,425 @@
+//! The requests of unknown clients to be paired, which wait for a person. The first answer wins.
+//!
+//! All memory is bounded: few requests wait at a time, and in each period few requests are made, so
+//! that few denials have to be remembered.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use drawbridge_model::{
+    audit::AuditKind,
+    clock,
+    event::{Event, Events},
+    ids::{ClientName, PairingId},
+    pairing::{PairingProgram, PairingRequest},
+    random,
+};
+use drawbridge_store::{Store, secrets::Secret};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
+
+/// How long a request waits for a person.
+const TIMEOUT: Duration = Duration::from_secs(300);
+const MAX_WAITING: usize = 4;
+/// How long a client that was denied cannot ask again.
+const DENIAL_PERIOD: Duration = Duration::from_secs(600);
+/// The most requests within [`DENIAL_PERIOD`]. A program that sends another token each time, or
+/// closes its connections, cannot ask more often.
+const MAX_ASKED: usize = 20;
+
+/// The clients that ask to be paired. Cheap to clone.
+#[derive(Clone)]
+pub struct Pairings {
+    store: Store,
+    events: Events,
+    table: Arc<Mutex<Table>>,
+}
+
+#[derive(Default)]
+struct Table {
+    /// Oldest first.
+    waiting: Vec<Waiting>,
+    /// At most [`MAX_ASKED`], because each was asked about within the period.
+    denied: Vec<(Asker, Instant)>,
+    asked_at: VecDeque<Instant>,
+}
+
+struct Waiting {
+    id: PairingId,
+    /// The token that the client sent, which becomes its token.
+    token: Option<Secret>,
+    /// `None` until the program behind the connection is known.
+    question: Option<Question>,
+}
+
+struct Question {
+    asker: Asker,
+    request: PairingRequest,
+    deadline: Instant,
+    answer: oneshot::Sender<PairingAnswer>,
+}
+
+/// Identifies a client, so that it is recognized if it asks again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Asker {
+    /// The SHA-256 hash of its token.
+    Token([u8; 32]),
+    /// The executable file of the program without a token, if the system reveals it.
+    Program(Option<String>),
+}
+
+/// A client that asks: the name that it gives, its program if the system reveals it, and the facts
+/// that the hub adds.
+pub struct Stranger {
+    pub name: String,
+    pub program: Option<PairingProgram>,
+    pub suggested_name: ClientName,
+    pub revoked_client: Option<ClientName>,
+}
+
+/// How a request ended.
+pub enum PairingAnswer {
+    Approved(PairedClient),
+    Denied,
+    TimedOut,
+    /// A person approved, but the client could not be added.
+    Failed,
+}
+
+/// A client that was paired.
+pub struct PairedClient {
+    pub name: ClientName,
+    /// The new token; `None` if the client sent one of its own.
+    pub token: Option<String>,
+    pub url: String,
+}
+
+/// Why a client cannot ask to be paired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PairingRefusal {
+    #[error("this client already waits to be paired")]
+    AlreadyWaiting,
+    #[error("the user denied this client less than 10 minutes ago")]
+    Denied,
+    #[error(
+        "too many clients ask to be paired; answer those that wait in Drawbridge, or try again in 10 minutes"
+    )]
+    TooMany,
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no client with the id '{0}' waits to be paired; it was answered, timed out or disconnected"
+)]
+pub struct UnknownPairing(PairingId);
+
+impl Pairings {
+    pub fn new(store: Store, events: Events) -> Self {
+        Self {
+            store,
+            events,
+            table: Arc::default(),
+        }
+    }
+
+    /// Returns the requests that wait, oldest first.
+    pub fn list(&self) -> Vec<PairingRequest> {
+        let table = self.lock();
+        let questions = table.waiting.iter().filter_map(|it| it.question.as_ref());
+        questions.map(Question::view).collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.lock().waiting.is_empty()
+    }
+
+    /// Reserves a place for a client that may ask, with the token that it sent. The request is made
+    /// with [`PairingPlace::ask`].
+    ///
+    /// # Errors
+    /// Returns an error if a client with this token waits already or was denied, or if too many
+    /// clients ask.
+    pub fn reserve(&self, token: Option<&str>) -> Result<PairingPlace, PairingRefusal> {
+        let mut table = self.lock();
+        table.remove_expired();
+        if let Some(token) = token {
+            table.check_asker(&Asker::from_token(token))?;
+        }
+        table.check_count()?;
+        let id = PairingId::new(random::id());
+        table.waiting.push(Waiting {
+            id: id.clone(),
+            token: token.map(|token| Secret::new(token.to_owned())),
+            question: None,
+        });
+        Ok(PairingPlace {
+            pairings: self.clone(),
+            id,
+        })
+    }
+
+    /// Returns a request that waits.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such request.
+    pub(crate) fn find(&self, id: &PairingId) -> Result<PairingRequest, UnknownPairing> {
+        let table = self.lock();
+        let found = table.waiting.iter().find(|waiting| waiting.id == *id);
+        found
+            .and_then(|waiting| waiting.question.as_ref())
+            .map(Question::view)
+            .ok_or_else(|| UnknownPairing(id.clone()))
+    }
+
+    /// Takes a request out. From now on only the caller can answer it.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such request.
+    pub(crate) fn take(&self, id: &PairingId) -> Result<TakenPairing, UnknownPairing> {
+        let (token, question) = self
+            .lock()
+            .remove_question(id)
+            .ok_or_else(|| UnknownPairing(id.clone()))?;
+        self.publish_end(id);
+        Ok(TakenPairing {
+            request: question.request,
+            token,
+            answer: question.answer,
+        })
+    }
+
+    /// Denies a request. The client cannot ask again for a while.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such request.
+    pub(crate) fn deny(&self, id: &PairingId) -> Result<(), UnknownPairing> {
+        let mut table = self.lock();
+        let (_, question) = table
+            .remove_question(id)
+            .ok_or_else(|| UnknownPairing(id.clone()))?;
+        table.denied.push((question.asker, Instant::now()));
+        drop(table);
+        let note = describe(&question.request);
+        self.store.append_audit(AuditKind::PairingDenied, &note);
+        let _ = question.answer.send(PairingAnswer::Denied);
+        self.publish_end(id);
+        Ok(())
+    }
+
+    /// Records that a request was approved, and under which name.
+    pub(crate) fn record_approval(&self, request: &PairingRequest, client: &ClientName) {
+        let mut note = describe(request);
+        note["client"] = json!(client);
+        self.store.append_audit(AuditKind::PairingApproved, &note);
+    }
+
+    fn publish_end(&self, id: &PairingId) {
+        self.events.publish(Event::PairingEnded { id: id.clone() });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns what the audit says about a request.
+fn describe(request: &PairingRequest) -> serde_json::Value {
+    json!({
+        "name": request.name,
+        "has_token": request.has_token,
+        "revoked_client": request.revoked_client,
+        "program": request.program,
+    })
+}
+
+impl Table {
+    fn remove_expired(&mut self) {
+        let is_recent = |at: &Instant| at.elapsed() < DENIAL_PERIOD;
+        self.denied.retain(|(_, at)| is_recent(at));
+        self.asked_at.retain(is_recent);
+    }
+
+    fn check_asker(&self, asker: &Asker) -> Result<(), PairingRefusal> {
+        let is_waiting = self.waiting.iter().any(|waiting| waiting.is_of(asker));
+        if is_waiting {
+            return Err(PairingRefusal::AlreadyWaiting);
+        }
+        if self.denied.iter().any(|(denied, _)| denied == asker) {
+            return Err(PairingRefusal::Denied);
+        }
+        Ok(())
+    }
+
+    /// Checks that one more client may ask. A reserved place counts as asked.
+    fn check_count(&self) -> Result<(), PairingRefusal> {
+        let reserved = self.waiting.iter().filter(|it| it.question.is_none());
+        let asked = self.asked_at.len() + reserved.count();
+        if self.waiting.len() >= MAX_WAITING || asked >= MAX_ASKED {
+            return Err(PairingRefusal::TooMany);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, id: &PairingId) -> Option<Waiting> {
+        let at = self.waiting.iter().position(|waiting| waiting.id == *id)?;
+        Some(self.waiting.remove(at))
+    }
+
+    /// Removes a request. A place that is reserved, but has no request yet, stays.
+    fn remove_question(&mut self, id: &PairingId) -> Option<(Option<Secret>, Question)> {
+        let is_asked = |waiting: &Waiting| waiting.id == *id && waiting.question.is_some();
+        let at = self.waiting.iter().position(is_asked)?;
+        let Waiting {
+            token, question, ..
+        } = self.waiting.remove(at);
+        Some((token, question?))
+    }
+}
+
+impl Waiting {
+    fn is_of(&self, asker: &Asker) -> bool {
+        match (&self.question, &self.token) {
+            (Some(question), _) => question.asker == *asker,
+            (None, Some(token)) => Asker::from_token(token.expose()) == *asker,
+            (None, None) => false,
+        }
+    }
+}
+
+impl Question {
+    fn view(&self) -> PairingRequest {
+        let remaining = self.deadline.saturating_duration_since(Instant::now());
+        PairingRequest {
+            remaining_ms: u32::try_from(remaining.as_millis()).unwrap_or(u32::MAX),
+            ..self.request.clone()
+        }
+    }
+}
+
+impl Asker {
+    fn from_token(token: &str) -> Self {
+        Self::Token(Sha256::digest(token.as_bytes()).into())
+    }
+}
+
+/// A place among the clients that wait. Dropping it frees the place.
+pub struct PairingPlace {
+    pairings: Pairings,
+    id: PairingId,
+}
+
+impl PairingPlace {
+    /// Asks a person whether the client may be paired.
+    ///
+    /// # Errors
+    /// Returns an error if the client sent no token, and its program waits already or was denied.
+    pub fn ask(self, stranger: Stranger) -> Result<PairingTicket, PairingRefusal> {
+        let Stranger {
+            name,
+            program,
+            suggested_name,
+            revoked_client,
+        } = stranger;
+        let deadline = Instant::now() + TIMEOUT;
+        let (sender, answer) = oneshot::channel();
+        let mut table = self.pairings.lock();
+        let table_ref = &mut *table;
+        let at = table_ref.waiting.iter().position(|it| it.id == self.id);
+        let at = at.expect("only this place removes itself before its request is made");
+        let token = table_ref.waiting[at].token.as_ref();
+        let has_token = token.is_some();
+        let asker = match token {
+            Some(token) => Asker::from_token(token.expose()),
+            None => {
+                let asker = Asker::Program(program.as_ref().map(|it| it.executable.clone()));
+                table_ref.check_asker(&asker)?;
+                asker
+            }
+        };
+        let request = PairingRequest {
+            id: self.id.clone(),
+            name,
+            suggested_name,
+            has_token,
+            revoked_client,
+            program,
+            asked_at: clock::now(),
+            remaining_ms: u32::try_from(TIMEOUT.as_millis()).unwrap_or(u32::MAX),
+        };
+        table_ref.waiting[at].question = Some(Question {
+            asker,
+            request: request.clone(),
+            deadline,
+            answer: sender,
+        });
+        table_ref.asked_at.push_back(Instant::now());
+        drop(table);
+        let note = describe(&request);
+        let pairings = &self.pairings;
+        pairings
+            .store
+            .append_audit(AuditKind::PairingRequested, &note);
+        pairings.events.publish(Event::PairingRequested {
+            request: Box::new(request),
+        });
+        Ok(PairingTicket {
+            answer,
+            deadline,
+            _place: self,
+        })
+    }
+}
+
+impl Drop for PairingPlace {
+    fn drop(&mut self) {
+        let removed = self.pairings.lock().remove(&self.id);
+        if removed.is_some_and(|waiting| waiting.question.is_some()) {
+            self.pairings.publish_end(&self.id);
+        }
+    }
+}
+
+/// A request that waits for a person. Dropping it withdraws the request.
+pub struct PairingTicket {
+    answer: oneshot::Receiver<PairingAnswer>,
+    deadline: Instant,
+    _place: PairingPlace,
+}
+
+impl PairingTicket {
+    /// Waits for the answer.
+    pub async fn wait(mut self) -> PairingAnswer {
+        match timeout_at(self.deadline, &mut self.answer).await {
+            Ok(answer) => answer.unwrap_or(PairingAnswer::Failed),
+            // From now on an answer fails; one that was just given still counts.
+            Err(_) => {
+                self.answer.close();
+                self.answer.try_recv().unwrap_or(PairingAnswer::TimedOut)
+            }
+        }
+    }
+}
+
+/// A request that was taken out. If it is dropped without an answer, pairing has failed.
+pub(crate) struct TakenPairing {
+    pub(crate) request: PairingRequest,
+    pub(crate) token: Option<Secret>,
+    answer: oneshot::Sender<PairingAnswer>,
+}
+
+impl TakenPairing {
+    /// Tells the client that it was paired. Returns whether it still waits for that.
+    pub(crate) fn approve(self, client: PairedClient) -> bool {
+        self.answer.send(PairingAnswer::Approved(client)).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;
