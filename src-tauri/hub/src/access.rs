@@ -14,7 +14,7 @@ use drawbridge_model::{
     audit::AuditKind,
     clock,
     event::{Event, Events},
-    ids::ClientName,
+    ids::{ClientName, UserName},
     random,
 };
 use drawbridge_store::{Store, StoreError, table::client::ClientRow};
@@ -45,6 +45,8 @@ pub struct Access {
 pub enum AccessError {
     #[error("a client's name must have 1 to {MAX_NAME_CHARS} characters and no control characters")]
     BadName,
+    #[error("a user's name must have 1 to {MAX_NAME_CHARS} characters and no control characters")]
+    BadUser,
     #[error("a token must have at least {MIN_TOKEN_CHARS} characters; this one has {0}")]
     ShortToken(usize),
     #[error("a client named '{0}' already exists; revoke it first, or choose another name")]
@@ -136,6 +138,32 @@ impl Access {
         self.browser_tokens.redeem_code(code)
     }
 
+    /// Returns whether the token gives access to anything.
+    pub fn is_token_in_use(&self, token: &str) -> bool {
+        self.is_admin(token) || self.find_client(token).is_some()
+    }
+
+    /// Returns the name, with a number if a client that was not revoked has it already. Otherwise a
+    /// new client would get the rules of the other one by its name.
+    pub fn free_name(&self, name: &ClientName) -> ClientName {
+        const MAX_NUMBER_CHARS: usize = 8;
+        let clients = self.lock();
+        let is_free = |name: &ClientName| {
+            let row = clients.get(name);
+            row.is_none_or(|row| row.revoked_at.is_some())
+        };
+        let base: String = name
+            .as_str()
+            .chars()
+            .take(MAX_NAME_CHARS - MAX_NUMBER_CHARS)
+            .collect();
+        let numbered = (2_u32..).map(|number| ClientName::new(format!("{base} {number}")));
+        std::iter::once(name.clone())
+            .chain(numbered)
+            .find(is_free)
+            .expect("there are fewer clients than numbers")
+    }
+
     /// Checks that a client with a token can be added under this name.
     ///
     /// # Errors
@@ -152,16 +180,19 @@ impl Access {
         Ok(())
     }
 
-    /// Adds a client, and returns its token.
+    /// Adds a client, and returns its token. Without a `user`, the client belongs to the user to whom a
+    /// revoked client of this name belonged, or to the default user.
     ///
     /// # Errors
-    /// Returns an error if the name is invalid or taken, if the token is too short or taken, or if
+    /// Returns an error if a name is invalid or taken, if the token is too short or taken, or if
     /// the store cannot be written.
     pub async fn add(
         &self,
         name: &ClientName,
         token: Option<String>,
+        user: Option<UserName>,
     ) -> Result<String, AccessError> {
+        user.as_ref().map_or(Ok(()), check_user)?;
         let _one_at_a_time = self.write_lock.lock().await;
         let token = token.unwrap_or_else(|| format!("db_{}", random::token()));
         let chars = token.chars().count();
@@ -173,7 +204,8 @@ impl Access {
         if self.is_admin(&token) || self.find_client(&token).is_some_and(|owner| owner != *name) {
             return Err(AccessError::TokenTaken);
         }
-        self.add_client(new_client(name, Some(self.key.hmac(&token))))
+        let user = user.or_else(|| self.find_user(name)).unwrap_or_default();
+        self.add_client(new_client(name, Some(self.key.hmac(&token)), user))
             .await?;
         Ok(token)
     }
@@ -192,7 +224,9 @@ impl Access {
         if self.is_admitted(name)? {
             return Ok(());
         }
-        Ok(self.add_client(new_client(name, None)).await?)
+        Ok(self
+            .add_client(new_client(name, None, UserName::default()))
+            .await?)
     }
 
     /// Returns whether the client is known.
@@ -238,13 +272,48 @@ impl Access {
         Ok(())
     }
 
+    /// Gives a client to another user. Returns whether it belonged to somebody else before.
+    ///
+    /// # Errors
+    /// Returns an error if the client does not exist or was revoked, if the user's name is invalid,
+    /// or if the store cannot be written.
+    pub async fn set_user(&self, name: &ClientName, user: &UserName) -> Result<bool, AccessError> {
+        check_user(user)?;
+        let _one_at_a_time = self.write_lock.lock().await;
+        let row = self.lock().get(name).cloned();
+        let row = row.ok_or_else(|| AccessError::Unknown(name.clone()))?;
+        if row.revoked_at.is_some() {
+            return Err(AccessError::Revoked(name.clone()));
+        }
+        if row.user == *user {
+            return Ok(false);
+        }
+        let note = json!({ "client": name, "user": user, "was": row.user });
+        let row = ClientRow {
+            user: user.clone(),
+            ..row
+        };
+        self.put_client(row).await?;
+        self.store.append_audit(AuditKind::ClientChanged, &note);
+        Ok(true)
+    }
+
+    /// Returns the user to whom a client belongs, or `None` if there is no such client.
+    pub fn find_user(&self, name: &ClientName) -> Option<UserName> {
+        self.lock().get(name).map(|row| row.user.clone())
+    }
+
     /// Returns all clients, by name.
     pub fn clients(&self) -> Vec<ClientRow> {
         self.lock().values().cloned().collect()
     }
 
     async fn add_client(&self, row: ClientRow) -> Result<(), StoreError> {
-        let note = json!({ "client": row.name, "has_token": row.token_hmac.is_some() });
+        let note = json!({
+            "client": row.name,
+            "has_token": row.token_hmac.is_some(),
+            "user": row.user,
+        });
         self.put_client(row).await?;
         self.store.append_audit(AuditKind::ClientAdded, &note);
         Ok(())
@@ -262,11 +331,12 @@ impl Access {
     }
 }
 
-fn new_client(name: &ClientName, token_hmac: Option<Vec<u8>>) -> ClientRow {
+fn new_client(name: &ClientName, token_hmac: Option<Vec<u8>>, user: UserName) -> ClientRow {
     ClientRow {
         name: name.clone(),
         token_hmac,
         software: None,
+        user,
         created_at: clock::now(),
         last_seen_at: None,
         revoked_at: None,
@@ -274,11 +344,25 @@ fn new_client(name: &ClientName, token_hmac: Option<Vec<u8>>) -> ClientRow {
 }
 
 fn check_name(name: &ClientName) -> Result<(), AccessError> {
-    let name = name.as_str();
-    let fits = !name.trim().is_empty()
+    is_valid_name(name.as_str())
+        .then_some(())
+        .ok_or(AccessError::BadName)
+}
+
+/// Checks that a user can have this name.
+///
+/// # Errors
+/// Returns [`AccessError::BadUser`] if not.
+pub fn check_user(user: &UserName) -> Result<(), AccessError> {
+    is_valid_name(user.as_str())
+        .then_some(())
+        .ok_or(AccessError::BadUser)
+}
+
+fn is_valid_name(name: &str) -> bool {
+    !name.trim().is_empty()
         && name.chars().count() <= MAX_NAME_CHARS
-        && !name.chars().any(char::is_control);
-    fits.then_some(()).ok_or(AccessError::BadName)
+        && !name.chars().any(char::is_control)
 }
 
 /// The key for the HMACs of tokens.

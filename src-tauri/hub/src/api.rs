@@ -14,11 +14,18 @@ mod bindings;
 pub mod calls;
 pub mod clients;
 pub mod config;
+pub mod doctor;
 pub mod drawbridge;
+pub mod folders;
 pub mod health;
+pub mod hooks;
 pub mod logs;
+pub mod memory;
+pub mod metrics;
+pub mod pairing;
 pub mod policy;
 pub mod profiles;
+pub mod sampling;
 pub mod screens;
 pub mod secrets;
 pub mod servers;
@@ -90,13 +97,18 @@ verbs! {
     "approvals.missed" => approvals::ListMissed,
     "approvals.allow_retry" => approvals::AllowRetry,
     "approvals.preview" => approvals::PreviewVerdict,
+    "approvals.open_url" => approvals::OpenApprovalUrl,
     "audit.verify" => audit::VerifyAudit,
     "audit.list" => audit::ListAudit,
     "audit.export" => audit::ExportAudit,
     "calls.list" => calls::ListCalls,
     "calls.show" => calls::ShowCall,
+    "calls.running" => calls::ListRunningCalls,
+    "calls.cancel" => calls::CancelCall,
+    "calls.stats" => calls::ShowCallStats,
     "clients.list" => clients::ListClients,
     "clients.add" => clients::AddClient,
+    "clients.set_user" => clients::SetClientUser,
     "clients.revoke" => clients::RevokeClient,
     "config.list" => config::ListConfigs,
     "config.show" => config::ShowConfig,
@@ -104,15 +116,39 @@ verbs! {
     "config.apply" => config::ApplyConfig,
     "config.undo" => config::UndoConfig,
     "config.set_restores" => config::SetRestores,
-    "config.test" => config::TestConfig,
+    "config.test" => config::entry::TestConfig,
+    "config.try_tool" => config::entry::TryTool,
     "config.find_servers" => config::import::FindServers,
     "config.preview_import" => config::import::PreviewImport,
     "config.import" => config::import::ImportServers,
+    "doctor.run" => doctor::RunDoctor,
+    "doctor.bundle" => doctor::BundleDiagnostics,
     "drawbridge.show" => drawbridge::ShowDrawbridge,
     "drawbridge.pause" => drawbridge::PauseCalls,
     "drawbridge.resume" => drawbridge::ResumeCalls,
+    "folders.list" => folders::ListFolders,
+    "folders.add" => folders::AddFolder,
+    "folders.remove" => folders::RemoveFolder,
     "health.show" => health::ShowHealth,
+    "hooks.list" => hooks::ListHooks,
+    "hooks.add" => hooks::AddHook,
+    "hooks.edit" => hooks::EditHook,
+    "hooks.remove" => hooks::RemoveHook,
+    "hooks.enable" => hooks::EnableHook,
+    "hooks.disable" => hooks::DisableHook,
+    "hooks.reorder" => hooks::ReorderHook,
+    "hooks.try" => hooks::TryHook,
+    "hooks.log" => hooks::ListHookRuns,
+    "hooks.samples" => hooks::ListHookSamples,
     "logs.list" => logs::ListLogs,
+    "memory.list" => memory::ListMemory,
+    "memory.categories" => memory::ListMemoryCategories,
+    "memory.show" => memory::ShowMemory,
+    "memory.add" => memory::AddMemory,
+    "memory.edit" => memory::EditMemory,
+    "memory.delete" => memory::DeleteMemory,
+    "pairing.list" => pairing::ListPairings,
+    "pairing.answer" => pairing::AnswerPairing,
     "policy.list" => policy::ListPolicy,
     "policy.set" => policy::SetPolicy,
     "policy.remove" => policy::RemovePolicy,
@@ -128,6 +164,9 @@ verbs! {
     "profiles.put" => profiles::PutProfile,
     "profiles.remove" => profiles::RemoveProfile,
     "profiles.assign" => profiles::AssignProfile,
+    "sampling.show" => sampling::ShowSampling,
+    "sampling.change" => sampling::ChangeSampling,
+    "sampling.check" => sampling::CheckSampling,
     "screens.open" => screens::OpenScreen,
     "secrets.list" => secrets::ListSecrets,
     "secrets.set" => secrets::SetSecret,

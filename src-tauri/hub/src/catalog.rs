@@ -64,7 +64,11 @@ pub use snapshots::KindChange;
 pub use sync::{SyncError, read_list};
 pub use withheld::Withheld;
 
-use crate::{clients::tool_names::max_tool_name, registry::Registry};
+use crate::{
+    clients::tool_names::max_tool_name,
+    metrics::{Cache, Metrics},
+    registry::Registry,
+};
 use acceptance::{AcceptedDefinitions, Definitions, definition_id, list_definitions};
 use copies::{Copies, CopyKey};
 use snapshots::Snapshots;
@@ -105,6 +109,7 @@ pub struct Catalog {
     settings: Settings,
     events: Events,
     profiles: Profiles,
+    metrics: Metrics,
     snapshots: Arc<ArcSwap<Snapshots>>,
     kind_changes: KindChanges,
     copies: Arc<Mutex<Copies>>,
@@ -119,7 +124,7 @@ pub struct Catalog {
 pub struct ServerCopy {
     pub row: ServerRow,
     pub offered: Offered,
-    /// What the server says about itself. All of it needs acceptance.
+    /// Everything that the server says about itself. All of it needs acceptance.
     definitions: Definitions,
     accepted: AcceptedDefinitions,
     /// The newest accepted definitions, by kind and name.
@@ -169,6 +174,11 @@ impl ServerCopy {
             client_session: Weak::new(),
             is_outdated: false,
         }
+    }
+
+    /// Returns how many entries of a kind the server offers.
+    pub fn count(&self, kind: CapabilityKind) -> usize {
+        self.offered.get(&kind).map_or(0, Vec::len)
     }
 
     pub fn tools(&self) -> &[Arc<Definition>] {
@@ -291,7 +301,7 @@ impl ServerCopy {
                 &self.offered
             }
             .clone(),
-            // What one client was given is not retained for another.
+            // Definitions that one client was given are not retained for another.
             last_accepted: previous.last_accepted.clone(),
             ..self.clone()
         }
@@ -381,6 +391,7 @@ impl Catalog {
         settings: Settings,
         events: Events,
         profiles: Profiles,
+        metrics: Metrics,
     ) -> Result<Self, StoreError> {
         let mut copies = Copies::default();
         for row in store.servers().await? {
@@ -418,6 +429,7 @@ impl Catalog {
             settings,
             events,
             profiles,
+            metrics,
             snapshots: Arc::default(),
             kind_changes: KindChanges::default(),
             copies: Arc::new(Mutex::new(copies)),
@@ -589,11 +601,14 @@ impl Catalog {
     pub async fn refresh_stale(&self, session: Option<&Arc<ClientSession>>) {
         let now = Instant::now();
         let (mut first_reads, mut deadline) = (Vec::new(), now);
+        let stale = self.stale_servers(session);
+        self.metrics
+            .count_cache_request(Cache::Catalog, stale.is_empty());
         for StaleServer {
             id,
             reading_since,
             is_first_read,
-        } in self.stale_servers(session)
+        } in stale
         {
             let wait_deadline = reading_since.unwrap_or(now) + FIRST_READ_TIMEOUT;
             let may_wait = is_first_read && wait_deadline > now;
@@ -779,6 +794,7 @@ impl Catalog {
             copy.reading_since = Some(Instant::now());
             copy.row.sync_status = SyncStatus::Syncing;
         });
+        self.metrics.count_cache_refresh(Cache::Catalog);
         let result = self.read_with_slot(key, handle.as_ref()).await;
         if let Some(client) = &key.client
             && self.lock().get(key).is_none()
@@ -878,6 +894,7 @@ impl Catalog {
                     server_version: Some(hello.server_info.version),
                     protocol_version: Some(hello.protocol_version),
                     instructions: hello.instructions.map(instructions::limit_length),
+                    extensions: hello.capabilities.extensions().clone(),
                     offers_resources: Some(hello.capabilities.may_offer(CapabilityKind::Resources)),
                     has_private_lists: is_private,
                     ..read
@@ -1017,6 +1034,13 @@ impl Catalog {
         self.events.publish(Event::ServerChanged { id: id.clone() });
         self.rebuild();
         Ok(())
+    }
+
+    /// Returns Drawbridge's copy of a server's lists, after the sync that runs now has ended.
+    pub async fn synced_copy(&self, id: &ServerId) -> ServerCopy {
+        let lock = self.sync_lock(id);
+        let _not_during_a_sync = lock.lock().await;
+        self.copy(id)
     }
 
     fn sync_lock(&self, id: &ServerId) -> Arc<tokio::sync::Mutex<()>> {

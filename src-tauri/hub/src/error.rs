@@ -1,5 +1,6 @@
 //! The error of a verb, with its closed list of codes.
 
+use drawbridge_model::memory::MemoryError;
 use drawbridge_store::{JournalError, StoreError, data_dir::DataDirError, secrets::SecretError};
 use drawbridge_upstream::{UpstreamError, oauth::OauthError};
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,8 @@ use crate::{
     access::AccessError,
     catalog::{AcceptError, ProfileError, SyncError},
     clients::configs::ConfigError,
+    hooks::HookError,
+    pairing::UnknownPairing,
     policy::{DecideError, PolicyError, QueueError, RuleError, VerdictError},
     registry::RegistryError,
 };
@@ -120,6 +123,8 @@ impl From<RegistryError> for ApiError {
             | RegistryError::NothingToGrant { .. }
             | RegistryError::Spec(_) => ErrorCode::Invalid,
             RegistryError::Taken(_)
+            | RegistryError::BuiltInId(_)
+            | RegistryError::BuiltIn(_)
             | RegistryError::LookAlike { .. }
             | RegistryError::MayNotRun(_)
             | RegistryError::NotGranted { .. }
@@ -134,11 +139,32 @@ impl From<RegistryError> for ApiError {
 impl From<AccessError> for ApiError {
     fn from(error: AccessError) -> Self {
         let code = match &error {
-            AccessError::BadName | AccessError::ShortToken(_) => ErrorCode::Invalid,
+            AccessError::BadName | AccessError::BadUser | AccessError::ShortToken(_) => {
+                ErrorCode::Invalid
+            }
             AccessError::NameTaken(_) | AccessError::TokenTaken => ErrorCode::Conflict,
             AccessError::Unknown(_) => ErrorCode::NotFound,
             AccessError::Revoked(_) => ErrorCode::Forbidden,
             AccessError::Store(_) => ErrorCode::Unavailable,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<UnknownPairing> for ApiError {
+    fn from(error: UnknownPairing) -> Self {
+        Self::conflict(error.to_string())
+    }
+}
+
+impl From<MemoryError> for ApiError {
+    fn from(error: MemoryError) -> Self {
+        let code = match &error {
+            MemoryError::Full(_) => ErrorCode::Conflict,
+            MemoryError::Empty
+            | MemoryError::TooLong(_)
+            | MemoryError::BadLabel { .. }
+            | MemoryError::TooManyTags(_) => ErrorCode::Invalid,
         };
         Self::new(code, error.to_string())
     }
@@ -234,6 +260,26 @@ impl From<ProfileError> for ApiError {
             ProfileError::Unknown(_) => Self::not_found(error.to_string()),
             ProfileError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<HookError> for ApiError {
+    fn from(error: HookError) -> Self {
+        let code = match error {
+            HookError::BadName
+            | HookError::NoEvent
+            | HookError::CannotBlock(_)
+            | HookError::ToolOfServerEvent
+            | HookError::Timeout(_)
+            | HookError::NoProgram
+            | HookError::TooLong
+            | HookError::Webhook(_)
+            | HookError::ReservedSecret(_) => ErrorCode::Invalid,
+            HookError::NameTaken(_) | HookError::TooMany => ErrorCode::Conflict,
+            HookError::Unknown(_) => ErrorCode::NotFound,
+            HookError::Store(_) => ErrorCode::Unavailable,
+        };
+        Self::new(code, error.to_string())
     }
 }
 

@@ -3,14 +3,16 @@
 
 mod client_files;
 pub mod methods;
+mod pairing;
 mod refusals;
 mod retention;
 mod spec_record;
+mod token_usage;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Component, Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     time::Duration,
 };
 
@@ -20,12 +22,15 @@ use drawbridge_jsonrpc::{
     rpc::{RpcError, RpcResult},
 };
 use drawbridge_model::{
+    allowed_host::AllowedHost,
     audit::AuditKind,
+    builtin::BuiltIn,
     capability::CapabilityKind,
+    clock,
     event::{Event, Events},
-    ids::{ClientName, ServerId},
+    ids::{ClientName, ServerId, Timestamp},
     listener::ListenerHealth,
-    protocol::{self, ClientHello, headers::HeaderParam},
+    protocol::{self, ClientHello, Era, handshake::ServersIntroduction, headers::HeaderParam},
     spec::{RegisteredServer, ServerSpec},
 };
 use drawbridge_sessions::{
@@ -36,7 +41,7 @@ use drawbridge_store::{
     Journal, Store,
     data_dir::DataDir,
     logs::Logs,
-    secrets::{Keyring, Secrets},
+    secrets::{Keyring, Secret, Secrets},
     settings::Settings,
 };
 use drawbridge_upstream::{
@@ -53,17 +58,25 @@ use url::Url;
 
 use crate::{
     access::{Access, AccessError},
+    builtin::BuiltInServers,
     catalog::{Catalog, KindChange, KindChanges, Profiles},
     clients::{self, configs::ClientConfigs},
     error::ApiError,
+    hooks::Hooks,
+    live_calls::LiveCalls,
+    metrics::Metrics,
+    pairing::Pairings,
     pipeline::{ClientRequests, Pipeline},
     policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
-    registry::{Registry, RegistryError, Watch},
-    router::Router,
+    registry::{BrokenFile, Registry, RegistryError, Watch},
+    roots::Roots,
+    router::{Router, is_tool_error},
+    sampling::Sampling,
+    traces::Tracer,
 };
 
 use refusals::Refusals;
-use spec_record::SpecRecord;
+use spec_record::{ChangedBy, SpecRecord};
 
 /// The engine: servers, clients, policy and records of one data folder.
 pub struct Hub {
@@ -72,9 +85,11 @@ pub struct Hub {
     pub(crate) logs: Logs,
     pub(crate) store: Store,
     pub(crate) secrets: Secrets,
+    pub(crate) sampling: Sampling,
     pub(crate) authorizer: Authorizer,
     pub(crate) settings: Settings,
-    pub(crate) access: Access,
+    pub(crate) access: Arc<Access>,
+    pub(crate) pairings: Pairings,
     pub(crate) sessions: ClientSessions,
     pub(crate) registry: Registry,
     pub(crate) pool: Pool,
@@ -85,11 +100,19 @@ pub struct Hub {
     pub(crate) drawbridge: Drawbridge,
     pub(crate) gate: Gate,
     pub(crate) client_configs: ClientConfigs,
+    pub(crate) hooks: Hooks,
+    pub(crate) live_calls: LiveCalls,
+    pub(crate) metrics: Metrics,
+    tracer: Tracer,
+    /// When the hub was opened.
+    pub(crate) started_at: Timestamp,
     pipeline: Pipeline,
     router: Router,
     pending_inputs: PendingInputs,
     guard: Guard,
     listeners: Mutex<Vec<ListenerHealth>>,
+    /// The hosts that the endpoint was started with, beside those of the settings.
+    started_with_hosts: OnceLock<Vec<AllowedHost>>,
     spec_record: SpecRecord,
     /// The clients whose tokens were refused within the last minute.
     recently_refused: Mutex<BTreeMap<ClientName, Instant>>,
@@ -99,7 +122,7 @@ pub struct Hub {
     pub(crate) journal: Journal,
 }
 
-/// What runs in the background and ends with the hub.
+/// The background work that ends with the hub.
 #[derive(Default)]
 struct Background {
     /// The watch over the spec files.
@@ -113,6 +136,37 @@ pub struct HubOptions {
     pub data_dir: PathBuf,
     /// The token for administration over HTTP, if there is one.
     pub admin_token: Option<String>,
+    /// The built-in servers that are disabled until a person enables them.
+    pub disabled_built_ins: BTreeSet<BuiltIn>,
+}
+
+impl HubOptions {
+    /// The variable with the ids of built-in servers, separated by commas, that are disabled until a
+    /// person enables them.
+    const DISABLED: &str = "DRAWBRIDGE_DISABLED_BUILT_INS";
+
+    /// Returns the options for a data folder, completed from the environment.
+    ///
+    /// # Errors
+    /// Returns an error if the environment names an unknown built-in server (`invalid`).
+    pub fn from_env(data_dir: PathBuf, admin_token: Option<String>) -> Result<Self, ApiError> {
+        let ids = std::env::var(Self::DISABLED).unwrap_or_default();
+        let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
+        let find = |id: &str| {
+            BuiltIn::from_id(&ServerId::new(id)).ok_or_else(|| {
+                let known = BuiltIn::ALL.map(|one| one.id().to_string()).join(", ");
+                ApiError::invalid(format!(
+                    "{}: there is no built-in server '{id}'; there are: {known}",
+                    Self::DISABLED
+                ))
+            })
+        };
+        Ok(Self {
+            data_dir,
+            admin_token,
+            disabled_built_ins: ids.map(find).collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 impl Hub {
@@ -131,14 +185,13 @@ impl Hub {
     /// # Errors
     /// Returns an error in the same cases as [`Hub::open`].
     pub async fn open_with(options: HubOptions, secrets: Secrets) -> Result<Arc<Self>, ApiError> {
-        let data_dir = DataDir::open(options.data_dir)?;
+        let data_dir = DataDir::open(options.data_dir.clone())?;
         let events = Events::new();
-        let logs = Logs::open(&data_dir.logs_dir(), events.clone()).map_err(|e| {
-            ApiError::unavailable(format!(
-                "cannot write the log in {}: {e}",
-                data_dir.logs_dir().display()
-            ))
-        })?;
+        let logs = Logs::open(&data_dir.logs_dir(), events.clone())
+            .map_err(|e| ApiError::unavailable(e.to_string()))?;
+        if let Some(token) = &options.admin_token {
+            logs.add_secret(&Secret::new(token.clone()));
+        }
         logs.install();
         let (store, moved) = Store::open(&data_dir.database_file()).await?;
         if let Some(file) = moved {
@@ -147,15 +200,7 @@ impl Hub {
                 file.display()
             );
         }
-        let hub = Self::assemble(
-            data_dir,
-            events,
-            logs,
-            store,
-            secrets,
-            options.admin_token.as_deref(),
-        )
-        .await?;
+        let hub = Self::assemble(data_dir, events, logs, store, secrets, options).await?;
         tracing::info!(
             "hub {} opened {}",
             env!("CARGO_PKG_VERSION"),
@@ -170,7 +215,7 @@ impl Hub {
         logs: Logs,
         store: Store,
         secrets: Secrets,
-        admin_token: Option<&str>,
+        options: HubOptions,
     ) -> Result<Arc<Self>, ApiError> {
         let guard = Guard::new();
         let settings = Settings::load(store.clone()).await?;
@@ -178,6 +223,8 @@ impl Hub {
         let registry = Registry::open(
             data_dir.servers_dir(),
             store.clone(),
+            settings.clone(),
+            options.disabled_built_ins,
             events.clone(),
             spec_changes.clone(),
         )
@@ -185,6 +232,14 @@ impl Hub {
         let journal = store.journal();
         journal.recover().await?;
         let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
+        let metrics = Metrics::new();
+        let tracer = Tracer::new(
+            settings.clone(),
+            secrets.clone(),
+            logs.clone(),
+            metrics.clone(),
+        );
+        let live_calls = LiveCalls::new(events.clone(), logs.clone());
         let queue = Queue::new(events.clone());
         let drawbridge = Drawbridge::new(settings.clone(), events.clone());
         let client_configs = ClientConfigs::load(
@@ -201,9 +256,23 @@ impl Hub {
             store.clone(),
             settings.clone(),
             client_configs.clone(),
-            (events.clone(), logs.clone()),
+            (
+                events.clone(),
+                logs.clone(),
+                metrics.clone(),
+                tracer.clone(),
+            ),
         );
-        let (session_events, announcements) = SessionEvents::new();
+        let (session_events, received) = SessionEvents::new();
+        let hooks = Hooks::load(
+            store.clone(),
+            events.clone(),
+            logs.clone(),
+            secrets.clone(),
+            guard.clone(),
+            received.connection_changes,
+        )
+        .await?;
         let signed_in = DirtySet::default();
         let authorizer = Authorizer::load(
             secrets.clone(),
@@ -214,16 +283,47 @@ impl Hub {
             signed_in.clone(),
         )
         .await?;
+        let admin_token = options.admin_token.as_deref();
+        let access = Access::load(store.clone(), events.clone(), admin_token).await?;
+        let access = Arc::new(access);
+        let built_ins = BuiltInServers {
+            store: store.clone(),
+            events: events.clone(),
+            access: access.clone(),
+            settings: settings.clone(),
+            // Without links, like the paths of shared files with which it is compared.
+            data_dir: data_dir
+                .path()
+                .canonicalize()
+                .unwrap_or_else(|_| data_dir.path().to_owned()),
+        };
         let connector = Connector::new(
             Arc::new(registry.clone()),
+            Arc::new(built_ins),
             events.clone(),
             logs.clone(),
             secrets.clone(),
             authorizer.clone(),
             guard.clone(),
         );
-        let client_requests = Arc::new(ClientRequests::new(gate.clone()));
-        let pool = Pool::new(connector, session_events.clone(), client_requests);
+        let sampling = Sampling::new(
+            settings.clone(),
+            secrets.clone(),
+            logs.clone(),
+            store.clone(),
+        );
+        let client_requests = ClientRequests::new(
+            gate.clone(),
+            events.clone(),
+            settings.clone(),
+            sampling.clone(),
+            Roots::new(settings.clone()),
+        );
+        let pool = Pool::new(
+            connector,
+            session_events.clone(),
+            Arc::new(client_requests.clone()),
+        );
         let profiles = Profiles::load(store.clone(), events.clone()).await?;
         let catalog = Catalog::load(
             registry.clone(),
@@ -232,10 +332,17 @@ impl Hub {
             settings.clone(),
             events.clone(),
             profiles,
+            metrics.clone(),
         )
         .await?;
         let mut tasks = catalog.spawn_refresh(session_events.list_changes);
-        let router = Router::new(registry.clone(), catalog.clone(), pool.clone());
+        let router = Router::new(
+            registry.clone(),
+            catalog.clone(),
+            pool.clone(),
+            metrics.clone(),
+            tracer.clone(),
+        );
         let policy_editor = PolicyEditor::new(
             rules.clone(),
             registry.clone(),
@@ -243,12 +350,20 @@ impl Hub {
             store.clone(),
         );
         let hub = Arc::new(Self {
-            access: Access::load(store.clone(), events.clone(), admin_token).await?,
+            access,
+            pairings: Pairings::new(store.clone(), events.clone()),
             sessions: ClientSessions::new(events.clone()),
-            pipeline: Pipeline::new(router.clone(), gate.clone()),
+            pipeline: Pipeline::new(
+                router.clone(),
+                gate.clone(),
+                client_requests,
+                hooks.clone(),
+                live_calls.clone(),
+            ),
             router,
             pending_inputs: PendingInputs::default(),
             listeners: Mutex::default(),
+            started_with_hosts: OnceLock::new(),
             spec_record: SpecRecord::load(store.clone()).await?,
             recently_refused: Mutex::default(),
             unknown_tokens: Refusals::new(store.clone(), AuditKind::TokenRefused),
@@ -260,6 +375,7 @@ impl Hub {
             logs,
             store,
             secrets,
+            sampling,
             authorizer,
             settings,
             registry,
@@ -271,7 +387,21 @@ impl Hub {
             drawbridge,
             gate,
             client_configs,
+            hooks,
+            live_calls,
+            metrics,
+            tracer,
+            started_at: clock::now(),
             guard,
+        });
+        let specs = hub.registry.specs();
+        hub.logs.remove_stale_servers(|id| {
+            let has_broken = specs
+                .broken
+                .iter()
+                .filter_map(BrokenFile::id)
+                .any(|one| one == *id);
+            specs.servers.contains_key(id) || has_broken
         });
         // Files may have been changed while Drawbridge did not run.
         let writer = hub.spec_record.writer().await;
@@ -286,7 +416,16 @@ impl Hub {
             hub.store.clone(),
             hub.settings.clone(),
         ));
-        tasks.spawn(forward_notifications(hub.pipeline.clone(), announcements));
+        tasks.spawn(hub.tracer.clone().follow_settings());
+        tasks.spawn(token_usage::store_regularly(
+            hub.store.clone(),
+            hub.metrics.clone(),
+        ));
+        tasks.spawn(forward_notifications(
+            hub.pipeline.clone(),
+            received.notifications,
+        ));
+        tasks.spawn(hub.hooks.clone().follow_connections(hub.catalog.clone()));
         let watch = hub.watch_specs();
         *hub.background() = Background {
             _watch: watch,
@@ -316,7 +455,11 @@ impl Hub {
     pub(crate) async fn apply_spec_changes(&self, ids: &BTreeSet<ServerId>) {
         for id in ids {
             match self.registry.get(id) {
-                Ok(server) if self.registry.may_run(&server) => {}
+                Ok(server) if self.registry.may_run(&server) => {
+                    self.pool
+                        .end_unused_sessions(&server, "its spec has changed")
+                        .await;
+                }
                 Ok(_) => {
                     self.pool
                         .remove(id, "the server was disabled or changed")
@@ -348,6 +491,28 @@ impl Hub {
             None => self.registry.write(id, spec)?,
         };
         writer.record_change(id, &self.registry.specs()).await;
+        Ok(server)
+    }
+
+    /// Enables or disables a built-in server for a person, and records the change in the audit.
+    ///
+    /// # Errors
+    /// Returns an error if the settings cannot be written.
+    pub(crate) async fn enable_built_in(
+        &self,
+        built_in: BuiltIn,
+        enabled: bool,
+    ) -> Result<Arc<RegisteredServer>, RegistryError> {
+        let (has_changed, server) = self.registry.enable_built_in(built_in, enabled).await?;
+        if has_changed {
+            let note = json!({
+                "server": server.id,
+                "by": ChangedBy::Person,
+                "fields": ["enabled"],
+                "identity": server.identity,
+            });
+            self.store.append_audit(AuditKind::ServerChanged, &note);
+        }
         Ok(server)
     }
 
@@ -392,10 +557,11 @@ impl Hub {
         &self.sessions
     }
 
-    /// Returns whether there is work that may have no connection: a call, a pending approval, or a
-    /// sign-in to a server.
+    /// Returns whether there is work that may have no connection: a call, a pending approval, a
+    /// client that waits to be paired, or a sign-in to a server.
     pub fn has_work(&self) -> bool {
         !self.queue.is_empty()
+            || !self.pairings.is_empty()
             || self.authorizer.is_signing_in()
             || self
                 .sessions
@@ -439,6 +605,7 @@ impl Hub {
     /// Records that a token was refused that belongs to no client and no administrator. If it
     /// belonged to a client that was revoked, the entry has its name.
     pub fn record_unknown_token(&self, token: &str) {
+        self.metrics.count_refused_client();
         match self.access.find_revoked_client(token) {
             Some(client) => self.record_refusal(&client, "the client was revoked"),
             None => self.unknown_tokens.add(),
@@ -447,6 +614,7 @@ impl Hub {
 
     /// Records that a client's token was refused at an address for administrators.
     pub fn record_refused_token(&self, client: &ClientName) {
+        self.metrics.count_refused_client();
         self.record_refusal(client, "the address is for administrators");
     }
 
@@ -492,6 +660,8 @@ impl Hub {
     }
 
     async fn record_session(&self, client: &ClientName, client_info: &ClientHello) {
+        self.pool
+            .add_client_extensions(client, client_info.capabilities.extensions());
         let software = client_info.software();
         if let Err(error) = self
             .access
@@ -507,13 +677,17 @@ impl Hub {
         );
     }
 
-    /// Returns the servers' instructions for a client with this scope.
-    pub fn instructions(&self, client: &ClientName, scope: &ClientScope) -> Option<String> {
+    /// Returns the servers' instructions and extensions for a client with this scope.
+    pub fn introduce_servers(
+        &self,
+        client: &ClientName,
+        scope: &ClientScope,
+    ) -> ServersIntroduction {
         let may_speak = |id: &ServerId| {
             let server = self.registry.get(id);
             server.is_ok_and(|server| !self.rules.denies_everything(client, &server))
         };
-        self.catalog.instructions(client, scope, may_speak)
+        self.catalog.introduce_servers(client, scope, may_speak)
     }
 
     /// Returns the project folder in which a client works that names this folder: the longest folder
@@ -527,9 +701,11 @@ impl Hub {
             .flatten()
     }
 
-    /// Returns whether the server exists and may run.
-    pub fn has_server(&self, id: &ServerId) -> bool {
-        self.registry.get_runnable(id).is_ok()
+    /// Returns whether `/mcp/{server}` has an endpoint for a server: the server may run, and is not
+    /// built in.
+    pub fn has_own_endpoint(&self, id: &ServerId) -> bool {
+        let server = self.registry.get_runnable(id);
+        server.is_ok_and(|server| server.spec.builtin.is_none())
     }
 
     /// Returns the arguments of a tool that a client must repeat in headers.
@@ -560,12 +736,22 @@ impl Hub {
         params: Option<&RawValue>,
     ) -> RpcResult {
         let method = methods::find_request(method, handle.era())?;
+        let span = self
+            .tracer
+            .begin_request(handle.session(), method.name, params);
         let request = ClientRequest {
             handle,
             method: method.name,
             params,
+            trace: span.as_ref().map(|span| span.context()),
         };
-        method.answer(self, request).await
+        let reply = method.answer(self, request).await;
+        if let Some(span) = span {
+            let is_tool_error =
+                method.name == "tools/call" && reply.as_ref().is_ok_and(is_tool_error);
+            span.end_with_reply(method.name, &reply, is_tool_error);
+        }
+        reply
     }
 
     /// Handles a notification of a client. An unknown one has no effect.
@@ -621,7 +807,7 @@ impl Hub {
             .iter()
             .flat_map(|wanted| &wanted.resources);
         for uri in resources {
-            if let Err(error) = self.pipeline.subscribe(&handle, uri.clone()).await {
+            if let Err(error) = self.pipeline.subscribe(&handle, uri.clone(), None).await {
                 self.sessions.close(&session.id);
                 return Err(error);
             }
@@ -631,15 +817,6 @@ impl Hub {
             acknowledged.as_deref(),
         );
         Ok(session)
-    }
-
-    /// Notifies the running legacy servers that a client's roots have changed.
-    async fn notify_roots_changed(&self) {
-        for session in self.pool.active_sessions() {
-            session
-                .notify("notifications/roots/list_changed", None)
-                .await;
-        }
     }
 
     /// Makes a call for a person on the command line, with the same checks and the same policy as
@@ -687,10 +864,23 @@ impl Hub {
         if listeners.contains(&listener) {
             return;
         }
+        let is_first = listeners.is_empty();
         listeners.retain(|existing| existing.name != listener.name);
         listeners.push(listener);
         drop(listeners);
+        if is_first {
+            self.sync_built_ins();
+        }
         self.events.publish(Event::SettingsChanged);
+    }
+
+    /// Reads the built-in servers that are enabled, in the background. They start nothing, so that
+    /// their tools are known before the first client asks.
+    fn sync_built_ins(&self) {
+        let runnable = |built_in: &BuiltIn| self.registry.get_runnable(&built_in.id()).is_ok();
+        for built_in in BuiltIn::ALL.iter().filter(|built_in| runnable(built_in)) {
+            self.catalog.start_sync(built_in.id());
+        }
     }
 
     /// Returns the state of each listener of the endpoint.
@@ -707,6 +897,11 @@ impl Hub {
     /// Returns the port of the settings.
     pub fn port(&self) -> u16 {
         self.settings.get().port
+    }
+
+    /// Stores the tokens of calls that were counted since the last time.
+    pub(crate) async fn store_token_usage(&self) {
+        token_usage::store_now(&self.store, &self.metrics).await;
     }
 
     /// Returns a receiver that is told of each change of the settings from now on.
@@ -733,7 +928,25 @@ impl Hub {
         )))
     }
 
-    /// Returns the URL of the endpoint, or `None` if it does not listen.
+    /// Stores the hosts that the endpoint is started with. Only the first call has an effect.
+    pub fn set_started_with_hosts(&self, hosts: Vec<AllowedHost>) {
+        let _ = self.started_with_hosts.set(hosts);
+    }
+
+    pub(crate) fn started_with_hosts(&self) -> &[AllowedHost] {
+        self.started_with_hosts.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the hosts, beside this computer's own, under which the endpoint answers: first those
+    /// that it was started with, then those of the settings.
+    pub fn allowed_hosts(&self) -> Vec<AllowedHost> {
+        let mut hosts = self.started_with_hosts().to_vec();
+        hosts.extend(self.settings.get().allowed_hosts);
+        hosts
+    }
+
+    /// Returns the URL of the endpoint with the address that it is bound to, or `None` if it does
+    /// not listen.
     pub fn endpoint_url(&self) -> Option<String> {
         let listeners = self.listeners();
         let http = listeners
@@ -742,13 +955,47 @@ impl Hub {
         Some(http.address.clone())
     }
 
-    /// Returns how a client reaches this hub: by the bridge, or over HTTP if there is a token.
+    /// Returns the URL of the endpoint for programs on this computer, or `None` if it does not
+    /// listen.
+    pub(crate) fn local_url(&self) -> Option<String> {
+        self.endpoint_url().map(|url| with_local_address(&url))
+    }
+
+    /// Returns the URL of the endpoint for clients that a person sets up by hand: under the first
+    /// allowed host, because the client may run elsewhere, or else under this computer's own
+    /// address. Returns `None` if the endpoint does not listen.
+    pub(crate) fn client_url(&self) -> Option<String> {
+        self.local_url().map(|url| self.with_first_host(url))
+    }
+
+    /// Returns how a client on this computer reaches this hub: by the bridge, or over HTTP if there
+    /// is a token.
     pub(crate) fn client_connection(&self, client: &ClientName, token: Option<&str>) -> Connection {
-        // While a data folder is provisioned, nothing listens yet.
-        let url = self
-            .endpoint_url()
-            .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", self.port()));
+        clients::connection(self.coming_url(), self.data_dir(), client, token)
+    }
+
+    /// Returns how a client that a person sets up by hand reaches this hub.
+    pub(crate) fn manual_connection(&self, client: &ClientName, token: Option<&str>) -> Connection {
+        let url = self.with_first_host(self.coming_url());
         clients::connection(url, self.data_dir(), client, token)
+    }
+
+    /// Returns the local URL of the endpoint. While a data folder is provisioned, nothing listens
+    /// yet, and the URL is the one at which a hub will listen by default.
+    fn coming_url(&self) -> String {
+        self.local_url()
+            .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", self.port()))
+    }
+
+    fn with_first_host(&self, url: String) -> String {
+        let hosts = self.allowed_hosts();
+        let port = Url::parse(&url)
+            .ok()
+            .and_then(|url| url.port_or_known_default());
+        match (hosts.first(), port) {
+            (Some(host), Some(port)) => host.endpoint_url(port),
+            (Some(_), None) | (None, _) => url,
+        }
     }
 
     /// Returns whether an endpoint serves this hub. A hub without one was opened to provision a
@@ -762,8 +1009,11 @@ impl Hub {
     pub async fn close(&self) {
         drop(std::mem::take(&mut *self.background()));
         self.pool.close().await;
+        self.hooks.close().await;
         let guard = self.guard.clone();
         let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
+        self.tracer.close().await;
+        self.store_token_usage().await;
         tracing::info!("hub ended");
         self.unknown_tokens.append();
         self.refused_codes.append();
@@ -771,6 +1021,13 @@ impl Hub {
         self.store.close().await;
         self.logs.close().await;
     }
+}
+
+/// Returns the URL with this computer's address in place of `0.0.0.0` or `[::]`, which stand for all
+/// its addresses and which a browser may not open.
+fn with_local_address(url: &str) -> String {
+    url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
+        .replacen("//[::]:", "//[::1]:", 1)
 }
 
 /// The client name for calls that a person makes on the command line.
@@ -804,7 +1061,12 @@ async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
     }
 }
 
-/// Notifies every client of changed lists, at most once a second.
+/// The pause after the clients were notified of changed lists. Clients that subscribe to a change wait
+/// only a second or two for its notification.
+const NOTIFICATION_PAUSE: Duration = Duration::from_millis(250);
+
+/// Notifies every client of changed lists, at most four times a second. One server causes at most one
+/// change a second.
 async fn notify_list_changes(hub: Weak<Hub>, kind_changes: KindChanges) {
     loop {
         kind_changes.wait().await;
@@ -814,7 +1076,7 @@ async fn notify_list_changes(hub: Weak<Hub>, kind_changes: KindChanges) {
             notify_session(&session, &changed_kinds(&changes, &session.client));
         }
         drop(hub);
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::time::sleep(NOTIFICATION_PAUSE).await;
     }
 }
 
@@ -841,6 +1103,9 @@ fn notify_session(session: &Arc<ClientSession>, kinds: &BTreeSet<CapabilityKind>
         .filter(wanted)
         .map(|kind| kind.list_changed_method())
         .collect();
+    if session.hello.era == Era::Legacy && kinds.contains(&CapabilityKind::Tools) {
+        session.note_tool_change();
+    }
     let handle = ClientHandle::for_session(session.clone());
     methods
         .iter()

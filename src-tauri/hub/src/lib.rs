@@ -4,8 +4,12 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' configuration files |
+//! | `metrics`, `traces`, `live_calls` | what the hub counts, its spans, the calls that run now |
+//! | [`pairing`] | unknown clients that ask to be added |
+//! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients that cannot give them |
 //! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |
 //! | [`policy`], [`router`] | whether a call may run; which server it goes to |
+//! | [`hooks`] | programs and webhooks that run on the events of servers and calls |
 //! | [`pipeline`] | the steps of a call |
 //! | [`error`] | the error of a verb |
 //! | [`hub`] | the facade |
@@ -13,13 +17,22 @@
 
 pub mod access;
 pub mod api;
+mod builtin;
 pub mod catalog;
 pub mod clients;
+pub mod elicitation;
 pub mod error;
+pub mod hooks;
 pub mod hub;
+mod live_calls;
+mod metrics;
+pub mod pairing;
 pub mod pipeline;
 pub mod policy;
 pub mod registry;
+pub mod roots;
 pub mod router;
+pub mod sampling;
+mod traces;
 
 pub use hub::{Hub, HubOptions, methods};

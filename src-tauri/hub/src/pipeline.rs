@@ -12,6 +12,7 @@ use drawbridge_model::{
     policy::RequestKind,
     protocol::{ProgressToken, guarded::GuardedMethod},
     spec::{RegisteredServer, ServerSpec},
+    trace::TraceContext,
 };
 use std::{borrow::Cow, collections::HashSet, path::PathBuf, sync::Arc};
 
@@ -28,8 +29,10 @@ use crate::{
         CatalogEntry,
         deferred::{self, DeferredCallError},
     },
+    hooks::{Hooks, WatchedCall},
+    live_calls::LiveCalls,
     policy::{Gate, GuardedRequest, Permitted, Refusal},
-    router::{ForwardError, Router},
+    router::{ForwardError, Router, is_tool_error},
 };
 
 pub use client_requests::ClientRequests;
@@ -43,23 +46,44 @@ const PAUSED_REASON: &str = "all calls were paused";
 /// The server id in the records of Drawbridge's own tools.
 const OWN_SERVER: &str = "drawbridge";
 
-/// All calls were paused while a call was in flight.
-struct Paused;
+/// The answer to a call that a person has cancelled while it ran.
+const CANCELLED_MESSAGE: &str = "The user cancelled this call. It is unknown whether it was run. Do not retry it \
+                                 unless the user asks.";
+/// The error in the record of such a call.
+const CANCELLED_REASON: &str = "the user cancelled the call";
+
+/// A person stopped a call that was in flight.
+enum Stopped {
+    /// All calls were paused.
+    Paused,
+    /// This call was cancelled.
+    Cancelled,
+}
 
 /// The steps of a call. Cheap to clone.
 #[derive(Clone)]
 pub struct Pipeline {
     router: Router,
     gate: Gate,
+    hooks: Hooks,
     client_requests: ClientRequests,
+    live_calls: LiveCalls,
 }
 
 impl Pipeline {
-    pub fn new(router: Router, gate: Gate) -> Self {
+    pub fn new(
+        router: Router,
+        gate: Gate,
+        client_requests: ClientRequests,
+        hooks: Hooks,
+        live_calls: LiveCalls,
+    ) -> Self {
         Self {
-            client_requests: ClientRequests::new(gate.clone()),
+            client_requests,
             router,
             gate,
+            hooks,
+            live_calls,
         }
     }
 
@@ -72,7 +96,7 @@ impl Pipeline {
     /// read.
     pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
-        let mut request = parse_call(request.params)?;
+        let mut request = parse_call(request.params, request.trace)?;
         let mut tool = match self.find(handle, &mut request).await {
             Err(error) => {
                 self.record_refused(&request, handle, &error.message)
@@ -90,16 +114,20 @@ impl Pipeline {
         };
         let mut tried = Vec::new();
         loop {
-            let call = request.build_call(tool.clone(), handle);
+            let mut call = request.build_call(tool.clone(), handle);
+            if let Err(denied) = self.ask_request_hooks(&mut call).await {
+                return Ok(denied);
+            }
             // A call that a rule denies needs no check.
             if !self.gate.is_denied(&call)
                 && let Err(mismatch) = tool
                     .definition
-                    .check_arguments(&request.arguments, tool.server.spec.validate)
+                    .check_arguments(&call.arguments, tool.server.spec.validate)
                     .await
             {
                 let name = &tool.exposed_name;
-                let why = format!("its arguments do not match the schema of '{name}': {mismatch}");
+                let whose = whose_arguments(&call);
+                let why = format!("{whose} do not match the schema of '{name}': {mismatch}");
                 return Ok(
                     match self
                         .gate
@@ -115,24 +143,39 @@ impl Pipeline {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(error_result(&refusal.to_string())),
             };
-            // A person has edited the arguments. If the call goes to a fallback, the edited ones
-            // are decided anew and sent there.
-            if permitted.request().arguments.get() != request.arguments.get() {
+            // If the call goes to a fallback, arguments that a person has edited are sent there,
+            // after its hooks have seen them and they are decided anew.
+            if permitted.record().is_edited {
                 request.arguments.clone_from(&permitted.request().arguments);
                 request.params.set("arguments", request.arguments.clone());
             }
+            let watched = self.hooks.watch(&permitted);
+            let running = self.live_calls.begin(permitted.record());
+            let observer = running.observer();
             let forwarded = tokio::select! {
                 biased;
-                // Dropping the other future cancels the call at the server.
-                () = self.gate.wait_until_paused() => Err(Paused),
-                forwarded = self.router.forward(&permitted, handle) => Ok(forwarded),
+                // Dropping the last future cancels the call at the server.
+                () = self.gate.wait_until_paused() => Err(Stopped::Paused),
+                () = running.cancelled() => Err(Stopped::Cancelled),
+                forwarded = self.router.forward(&permitted, handle, Some(&observer)) => Ok(forwarded),
             };
-            let Ok(forwarded) = forwarded else {
-                permitted.record_outcome(Outcome::Cancelled, PAUSED_REASON.into());
-                return Ok(error_result(PAUSED_MESSAGE));
+            drop(running);
+            let forwarded = match forwarded {
+                Ok(forwarded) => forwarded,
+                Err(Stopped::Paused) => {
+                    permitted.record_outcome(Outcome::Cancelled, PAUSED_REASON.into());
+                    return Ok(error_result(PAUSED_MESSAGE));
+                }
+                Err(Stopped::Cancelled) => {
+                    permitted.record_outcome(Outcome::Cancelled, CANCELLED_REASON.into());
+                    return Ok(error_result(CANCELLED_MESSAGE));
+                }
             };
             match forwarded {
                 Err(ForwardError::Upstream(error)) if error.was_not_sent() => {
+                    if let Some(watched) = watched {
+                        watched.discard();
+                    }
                     let next = self.router.next_fallback(handle.session(), &tool, &tried);
                     tried.push((tool.server.clone(), error.to_string()));
                     let Some(next) = next else {
@@ -144,39 +187,98 @@ impl Pipeline {
                     );
                     tool = next;
                 }
-                Ok(Reply::Result(result)) => {
-                    return Ok(
-                        match self
-                            .release(permitted.request(), permitted.record(), result, handle)
-                            .await
-                        {
-                            Ok(result) => {
-                                let outcome = if is_error(&result) {
-                                    Outcome::ServerError
-                                } else {
-                                    Outcome::Ok
-                                };
-                                permitted.record_outcome(outcome, String::new());
-                                result
-                            }
-                            Err(refusal) => withheld_result(permitted, &refusal),
-                        },
-                    );
+                Err(error) => {
+                    report_to_hooks(watched, &error);
+                    return Ok(failed_result(permitted, &error));
                 }
-                Ok(Reply::Error(error)) => {
-                    let (request, call) = (permitted.request(), permitted.record());
-                    let released = self.gate.release_error(request, call, error, Some(handle));
-                    return match released.await {
-                        Ok(error) => {
-                            permitted.record_outcome(Outcome::ServerError, error.message.clone());
-                            Err(error)
-                        }
-                        Err(refusal) => Ok(withheld_result(permitted, &refusal)),
-                    };
-                }
-                Err(error) => return Ok(failed_result(permitted, &error)),
+                Ok(reply) => return self.answer(permitted, watched, reply, handle).await,
             }
         }
+    }
+
+    /// Lets the hooks on `tool_requested` change or deny a call, before anything is decided. Does
+    /// nothing while all calls are paused.
+    ///
+    /// # Errors
+    /// Returns the result for the client if a hook denies the call.
+    async fn ask_request_hooks(&self, call: &mut GuardedRequest) -> Result<(), Json> {
+        if !self.hooks.wants_request(call) || self.gate.is_paused() {
+            return Ok(());
+        }
+        let record = self.gate.record_if_abandoned(call);
+        let reviewed = Box::pin(self.hooks.review_request(call)).await;
+        record.discard();
+        let Err(denial) = reviewed else {
+            return Ok(());
+        };
+        let reason = denial.to_string();
+        let refusal = Refusal::DeniedByHub {
+            reason: reason.clone(),
+        };
+        let recorded = self
+            .gate
+            .record_answered(call, Decision::Denied, reason)
+            .await;
+        let refusal = recorded.err().unwrap_or(refusal);
+        Err(error_result(&refusal.to_string()))
+    }
+
+    /// Lets the hooks on `tool_executed` replace the server's answer, releases it as the rules for
+    /// results demand, and records the outcome.
+    async fn answer(
+        &self,
+        mut permitted: Permitted,
+        watched: Option<Box<WatchedCall>>,
+        reply: Reply,
+        handle: &ClientHandle,
+    ) -> RpcResult {
+        if let Reply::Result(result) = &reply {
+            permitted.count_tokens(result.get().len());
+        }
+        let (outcome, message) = match &reply {
+            Reply::Result(result) if is_tool_error(result) => (Outcome::ServerError, String::new()),
+            Reply::Result(_) => (Outcome::Ok, String::new()),
+            Reply::Error(error) => (Outcome::ServerError, error.message.clone()),
+        };
+        let reply = match self.ask_result_hooks(&mut permitted, watched, reply).await {
+            Ok(reply) => reply,
+            Err(refusal) => return Ok(withheld_result(permitted, &refusal)),
+        };
+        let (request, call) = (permitted.request(), permitted.record());
+        let released = match reply {
+            Reply::Result(result) => self.release(request, call, result, handle).await.map(Ok),
+            Reply::Error(error) => {
+                let released = self.gate.release_error(request, call, error, Some(handle));
+                released.await.map(Err)
+            }
+        };
+        match released {
+            Ok(answer) => {
+                // The rules may have masked the server's error.
+                let message = answer.as_ref().err().map_or(message, |e| e.message.clone());
+                permitted.record_outcome(outcome, message);
+                answer
+            }
+            Err(refusal) => Ok(withheld_result(permitted, &refusal)),
+        }
+    }
+
+    /// Returns the server's answer as the hooks on `tool_executed` make it.
+    ///
+    /// # Errors
+    /// Returns an error if a hook fails and results are withheld then.
+    async fn ask_result_hooks(
+        &self,
+        permitted: &mut Permitted,
+        watched: Option<Box<WatchedCall>>,
+        reply: Reply,
+    ) -> Result<Reply, Refusal> {
+        let Some(watched) = watched else {
+            return Ok(reply);
+        };
+        let reviewed = Box::pin(watched.review(reply)).await?;
+        permitted.set_result_hooks(reviewed.hooks);
+        Ok(reviewed.reply)
     }
 
     /// Returns the result of a permitted request for the client, as the rules for results demand. The
@@ -300,6 +402,7 @@ struct CallRequest<'a> {
     arguments: Box<RawValue>,
     progress_token: Option<ProgressToken>,
     params: RawObject<'a>,
+    trace: Option<TraceContext>,
 }
 
 impl CallRequest<'_> {
@@ -345,11 +448,17 @@ impl CallRequest<'_> {
             extra: self.params.without(&["name", "arguments"]),
             arguments: self.arguments.clone(),
             progress_token: self.progress_token.clone(),
+            hooked: None,
+            stand_in: None,
+            trace: self.trace,
         }
     }
 }
 
-fn parse_call(params: Option<&RawValue>) -> Result<CallRequest<'_>, RpcError> {
+fn parse_call(
+    params: Option<&RawValue>,
+    trace: Option<TraceContext>,
+) -> Result<CallRequest<'_>, RpcError> {
     let invalid =
         |why: Cow<'_, str>| RpcError::new(code::INVALID_PARAMS, format!("tools/call: {why}"));
     let params = params.ok_or_else(|| invalid("params are missing".into()))?;
@@ -370,6 +479,7 @@ fn parse_call(params: Option<&RawValue>) -> Result<CallRequest<'_>, RpcError> {
         arguments,
         progress_token,
         params,
+        trace,
     })
 }
 
@@ -451,6 +561,25 @@ fn failed_result(permitted: Permitted, error: &ForwardError) -> Json {
     error_result(&text)
 }
 
+/// Tells the hooks on `tool_executed` that the server did not answer, if it may have been reached.
+fn report_to_hooks(watched: Option<Box<WatchedCall>>, error: &ForwardError) {
+    let Some(watched) = watched else { return };
+    let outcome = error_outcome(error);
+    if matches!(outcome, Outcome::NotSent | Outcome::Unreachable) {
+        watched.discard();
+    } else {
+        watched.report_failure(outcome, &error.to_string());
+    }
+}
+
+/// Returns whose arguments a call has, as the subject of a sentence.
+fn whose_arguments(call: &GuardedRequest) -> String {
+    match call.request_hooks() {
+        [] => "its arguments".to_owned(),
+        hooks => format!("its arguments, changed by the hook {},", hooks.join(", ")),
+    }
+}
+
 /// Returns a sentence that lets a model judge whether it may retry the call.
 fn describe_outcome(outcome: Outcome, server: &str) -> String {
     match outcome {
@@ -495,26 +624,6 @@ fn error_outcome(error: &ForwardError) -> Outcome {
 /// Returns a result that reports a failed call and its reason to the model.
 fn error_result(text: &str) -> Json {
     Json::new(json!({ "content": [{ "type": "text", "text": text }], "isError": true }).to_string())
-}
-
-/// Returns whether the tool reports a failure itself. The search for the key spares most results
-/// from being parsed.
-fn is_error(result: &Json) -> bool {
-    const KEY: &str = "\"isError\"";
-    let text = result.get();
-    let is_true = |at: usize| {
-        let value = text[at + KEY.len()..]
-            .trim_start()
-            .strip_prefix(':')
-            .map(str::trim_start);
-        value.is_some_and(|value| value.starts_with("true"))
-    };
-    memchr::memmem::find_iter(text.as_bytes(), KEY).any(is_true)
-        && RawObject::parse(result).is_ok_and(|result| {
-            result
-                .get("isError")
-                .is_some_and(|value| value.get() == "true")
-        })
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The registry: one JSON file per server in the data folder's `servers/`, watched for changes. Any
+//! The registry: one JSON file per server in the data folder's `servers/`, watched for changes, and
+//! beside them the built-in servers, which have no file and which nobody can edit or remove. Any
 //! program may write these files, because Drawbridge starts a server only after the user has
 //! accepted its spec.
 
@@ -20,6 +21,7 @@ use accepted::Accepted;
 use arc_swap::ArcSwap;
 use drawbridge_model::{
     acceptance::AcceptanceState,
+    builtin::BuiltIn,
     clock, digest,
     event::{Event, Events},
     ids::{ServerId, Timestamp},
@@ -31,16 +33,22 @@ use drawbridge_model::{
         changes::{self, SpecChange},
     },
 };
-use drawbridge_store::{Store, StoreError, secrets::SecretScope, table::server::AcceptedColumns};
+use drawbridge_store::{
+    Store, StoreError,
+    secrets::SecretScope,
+    settings::{Settings, SettingsChange},
+    table::server::AcceptedColumns,
+};
 use drawbridge_upstream::{Acceptances, DirtySet, transport::process::program};
 use futures_util::future::BoxFuture;
 
+use crate::builtin;
 pub use accepted::foreign_secrets;
-pub use import::{EntryError, ImportError, ImportedServer, read_specs};
+pub use import::{EntryError, ImportError, ImportedServer, ImportedServers, read_specs};
 pub use spec_file::BrokenFile;
 pub use watch::Watch;
 
-/// The specs as they are on the disk.
+/// The specs as they are on the disk, and those of the built-in servers.
 #[derive(Debug, Default, PartialEq)]
 pub struct Specs {
     pub servers: BTreeMap<ServerId, Arc<RegisteredServer>>,
@@ -59,6 +67,12 @@ pub enum RegistryError {
          another name"
     )]
     LookAlike { name: String, other: ServerId },
+    #[error("'{0}' is the id of a server that is built into Drawbridge; choose another name")]
+    BuiltInId(ServerId),
+    #[error(
+        "'{0}' is built into Drawbridge: it can be enabled and disabled, but not edited or removed"
+    )]
+    BuiltIn(ServerId),
     #[error("there is no server with the id '{0}'")]
     Unknown(ServerId),
     #[error("the server '{0}' is disabled or not accepted")]
@@ -90,6 +104,9 @@ pub enum RegistryError {
 pub struct Registry {
     folder: Arc<PathBuf>,
     store: Store,
+    settings: Settings,
+    /// The built-in servers that are disabled unless a person enables them.
+    disabled_built_ins: Arc<BTreeSet<BuiltIn>>,
     events: Events,
     specs: Arc<ArcSwap<Specs>>,
     accepted: Arc<Mutex<BTreeMap<ServerId, Accepted>>>,
@@ -103,7 +120,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Reads the folder, and creates it if it is missing. From then on, `changes` receives the ids
+    /// Reads the folder, and creates it if it is missing. The built-in servers in
+    /// `disabled_built_ins` are disabled unless a person enables them. From then on, `changes` receives the ids
     /// of the servers that differ.
     ///
     /// # Errors
@@ -111,6 +129,8 @@ impl Registry {
     pub async fn open(
         folder: PathBuf,
         store: Store,
+        settings: Settings,
+        disabled_built_ins: BTreeSet<BuiltIn>,
         events: Events,
         changes: DirtySet<ServerId>,
     ) -> Result<Self, RegistryError> {
@@ -129,6 +149,8 @@ impl Registry {
         let registry = Self {
             folder: Arc::new(folder),
             store,
+            settings,
+            disabled_built_ins: Arc::new(disabled_built_ins),
             events,
             specs: Arc::default(),
             accepted: Arc::new(Mutex::new(accepted)),
@@ -189,7 +211,11 @@ impl Registry {
             .ok_or_else(|| RegistryError::Unknown(id.clone()))
     }
 
+    /// Returns the acceptance state of a server. A built-in server is accepted with Drawbridge.
     pub fn acceptance(&self, server: &RegisteredServer) -> AcceptanceState {
+        if server.spec.builtin.is_some() {
+            return AcceptanceState::Accepted;
+        }
         self.accepted()
             .get(&server.id)
             .map_or(AcceptanceState::New, |accepted| accepted.state(server))
@@ -250,7 +276,7 @@ impl Registry {
         self.accepted().get(id)?.program_change.clone()
     }
 
-    /// Returns the secrets of others that a person granted to a server.
+    /// Returns the foreign secrets that a person granted to a server.
     pub fn granted_secrets(&self, id: &ServerId) -> BTreeSet<String> {
         let accepted = self.accepted();
         accepted
@@ -259,8 +285,12 @@ impl Registry {
             .unwrap_or_default()
     }
 
-    /// Returns when a server was first accepted, or the latest possible time if it never was.
+    /// Returns when a server was first accepted, or the latest possible time if it never was. The
+    /// built-in servers come before all others.
     pub fn accepted_since(&self, id: &ServerId) -> Timestamp {
+        if BuiltIn::from_id(id).is_some() {
+            return Timestamp(i64::MIN);
+        }
         self.accepted()
             .get(id)
             .map_or(Timestamp(i64::MAX), |accepted| accepted.since)
@@ -287,10 +317,13 @@ impl Registry {
     /// Returns the id for a new server with this name.
     ///
     /// # Errors
-    /// Returns an error if the name yields no id, or if a file with this id exists, even a broken
-    /// one.
+    /// Returns an error if the name yields no id, if the id is that of a built-in server, or if a
+    /// file with this id exists, even a broken one.
     pub fn new_id(&self, name: &str) -> Result<ServerId, RegistryError> {
         let id = names::server_id_from_name(name).ok_or(RegistryError::BadName)?;
+        if BuiltIn::from_id(&id).is_some() {
+            return Err(RegistryError::BuiltInId(id));
+        }
         if self.spec_path(&id).exists() {
             return Err(RegistryError::Taken(id));
         }
@@ -310,9 +343,10 @@ impl Registry {
         self.write_file(id, spec, None)
     }
 
-    /// Writes a spec file atomically, and records that the user accepts it with these secrets of
-    /// others, and with the program that it starts now. A spec that starts the same command as before
-    /// keeps the accepted program. The server keeps running in between if it may.
+    /// Writes a spec file atomically, and records that the user accepts it with these foreign
+    /// secrets, and with the program that it starts now. A spec that starts the same command as
+    /// before keeps the accepted program. The spec and its acceptance take effect together, so that
+    /// the server is not stopped in between.
     ///
     /// # Errors
     /// Returns an error in the cases of [`Registry::write`] and [`Registry::accept`].
@@ -361,6 +395,7 @@ impl Registry {
         spec: &ServerSpec,
         accepted: Option<Accepted>,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
+        self.check_editable(id)?;
         protocol::check_spec(spec)?;
         let reloading = self
             .reloading
@@ -382,11 +417,11 @@ impl Registry {
         }
     }
 
-    /// Records that the user accepts the server as it is, with this program and these secrets of
-    /// others.
+    /// Records that the user accepts the server as it is, with this program and these foreign
+    /// secrets.
     ///
     /// # Errors
-    /// Returns an error if the spec refers to a secret of others that is not among the granted ones,
+    /// Returns an error if the spec refers to a foreign secret that is not among the granted ones,
     /// or if the store cannot be written.
     pub async fn accept(
         &self,
@@ -394,6 +429,7 @@ impl Registry {
         program: Option<Program>,
         granted_secrets: BTreeSet<String>,
     ) -> Result<(), RegistryError> {
+        self.check_editable(&server.id)?;
         check_grants(&server.id, &server.spec, &granted_secrets)?;
         let _one_at_a_time = self.write_lock.lock().await;
         self.check_name(server)?;
@@ -405,8 +441,35 @@ impl Registry {
         Ok(())
     }
 
+    /// Checks that a server can be edited and removed.
+    ///
+    /// # Errors
+    /// Returns an error if the server is built in.
+    pub fn check_editable(&self, id: &ServerId) -> Result<(), RegistryError> {
+        match BuiltIn::from_id(id) {
+            Some(_) => Err(RegistryError::BuiltIn(id.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Enables or disables a built-in server. Returns whether that changes anything, and the server
+    /// as it is now.
+    ///
+    /// # Errors
+    /// Returns an error if the settings cannot be written.
+    pub async fn enable_built_in(
+        &self,
+        built_in: BuiltIn,
+        enabled: bool,
+    ) -> Result<(bool, Arc<RegisteredServer>), RegistryError> {
+        let change = SettingsChange::built_in_enabled(built_in, enabled);
+        let differences = self.settings.change(change).await?;
+        self.reload();
+        Ok((!differences.is_empty(), self.get(&built_in.id())?))
+    }
+
     /// Checks that a server's name looks neither like the name nor like the id of another server that
-    /// was accepted before. A name that was accepted already is not checked.
+    /// was accepted before, or that is built in. A name that was accepted already is not checked.
     ///
     /// # Errors
     /// Returns an error that names the other server.
@@ -422,7 +485,7 @@ impl Registry {
         let specs = self.specs();
         let other = specs.servers.values().find(|other| {
             other.id != server.id
-                && accepted.contains_key(&other.id)
+                && (accepted.contains_key(&other.id) || other.spec.builtin.is_some())
                 && [other.name(), other.id.as_str()]
                     .into_iter()
                     .any(|name| look_alike::look_alike(name, server.name()))
@@ -460,8 +523,9 @@ impl Registry {
     /// Removes the spec file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be removed.
+    /// Returns an error if the server is built in, or if the file cannot be removed.
     pub fn remove(&self, id: &ServerId) -> Result<(), RegistryError> {
+        self.check_editable(id)?;
         spec_file::remove(&self.spec_path(id))?;
         self.accepted().remove(id);
         self.reload();
@@ -480,7 +544,16 @@ impl Registry {
     /// Like [`Registry::reload`], while the caller holds the lock.
     fn read_specs(&self, _reloading: &MutexGuard<'_, ()>) -> Vec<ServerId> {
         let old = self.specs.load_full();
-        let new = spec_file::read_folder(&self.folder, &old);
+        let mut new = spec_file::read_folder(&self.folder, &old);
+        let settings = self.settings.get();
+        for built_in in BuiltIn::ALL {
+            let enabled = settings.is_enabled(built_in).unwrap_or_else(|| {
+                built_in.is_on_by_default() && !self.disabled_built_ins.contains(&built_in)
+            });
+            let spec = builtin::spec(built_in, enabled);
+            let server = RegisteredServer::new(built_in.id(), spec, PathBuf::new());
+            new.servers.insert(server.id.clone(), Arc::new(server));
+        }
         if *old == new {
             return Vec::new();
         }
@@ -592,7 +665,7 @@ impl Acceptances for Registry {
     }
 }
 
-/// Checks that the granted secrets are those of others to which the spec refers.
+/// Checks that the granted secrets are exactly the foreign secrets to which the spec refers.
 ///
 /// # Errors
 /// Returns an error if one of them is missing, or if another one is granted.

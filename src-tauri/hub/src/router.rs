@@ -7,6 +7,7 @@ mod tasks;
 
 use std::sync::Arc;
 
+use drawbridge_jsonrpc::json::{Json, RawObject};
 use drawbridge_model::{
     capability::CapabilityKind,
     ids::ServerId,
@@ -15,13 +16,16 @@ use drawbridge_model::{
 };
 use drawbridge_sessions::{ClientHandle, ClientSession};
 use drawbridge_upstream::{
-    Lease, Pool, RequestTimeouts, ServerRequest, UpstreamError, transport::Reply,
+    Lease, Pool, ProgressObserver, RequestSpan, RequestTimeouts, ServerRequest, UpstreamError,
+    transport::Reply,
 };
 
 use crate::{
     catalog::{Catalog, CatalogEntry, CatalogView, Withheld, deferred},
+    metrics::{Cache, Metrics},
     policy::{GuardedRequest, Permitted},
     registry::Registry,
+    traces::{OpenSpan, Tracer},
 };
 use result_cache::ResultCache;
 use subscriptions::Subscriptions;
@@ -36,6 +40,8 @@ pub struct Router {
     subscriptions: Subscriptions,
     tasks: Tasks,
     result_cache: ResultCache,
+    metrics: Metrics,
+    tracer: Tracer,
 }
 
 pub use passthrough::{Target, server_error, string_member};
@@ -53,8 +59,54 @@ pub enum ForwardError {
     Upstream(#[from] UpstreamError),
 }
 
+/// The span of a request to a server, if spans are recorded.
+struct ServerSpan(Option<Box<(Box<OpenSpan>, RequestSpan)>>);
+
+impl ServerSpan {
+    fn request(&self) -> Option<&RequestSpan> {
+        self.0.as_deref().map(|(_, request)| request)
+    }
+
+    /// Ends the span with the server's answer, which is returned unchanged.
+    fn end(self, reply: Result<Reply, UpstreamError>) -> Result<Reply, UpstreamError> {
+        let Some(span) = self.0 else { return reply };
+        let (mut span, request) = *span;
+        if let Some(sent) = request.sent.get() {
+            span.set_sent(sent);
+        }
+        match &reply {
+            Ok(Reply::Result(result)) if is_tool_error(result) => span.fail("tool_error", ""),
+            Ok(Reply::Result(_)) => {}
+            Ok(Reply::Error(error)) => span.set_error(error),
+            Err(error) => span.fail(failure_kind(error), &error.to_string()),
+        }
+        span.finish();
+        reply
+    }
+}
+
+/// Returns the value of the attribute `error.type`.
+fn failure_kind(error: &UpstreamError) -> &'static str {
+    match error {
+        UpstreamError::TimedOut(_) => "timeout",
+        UpstreamError::Lost(_) => "connection_lost",
+        UpstreamError::Protocol(_) => "invalid_answer",
+        UpstreamError::Unreachable(_)
+        | UpstreamError::Starting { .. }
+        | UpstreamError::Refused(_)
+        | UpstreamError::Secret(_)
+        | UpstreamError::NeedsSignIn(_) => "unreachable",
+    }
+}
+
 impl Router {
-    pub fn new(registry: Registry, catalog: Catalog, pool: Pool) -> Self {
+    pub fn new(
+        registry: Registry,
+        catalog: Catalog,
+        pool: Pool,
+        metrics: Metrics,
+        tracer: Tracer,
+    ) -> Self {
         Self {
             registry,
             catalog,
@@ -62,6 +114,8 @@ impl Router {
             subscriptions: Subscriptions::default(),
             tasks: Tasks::default(),
             result_cache: ResultCache::default(),
+            metrics,
+            tracer,
         }
     }
 
@@ -127,7 +181,8 @@ impl Router {
         first.spec.fallback.iter().filter(is_new).find_map(same)
     }
 
-    /// Sends a permitted call to its server, once, or answers it with a cached result.
+    /// Sends a permitted call to its server, once, or answers it with a cached result. `observer`
+    /// gets the call's progress.
     ///
     /// # Errors
     /// Returns an error if the tool or its server is not the permitted one any more, or if the
@@ -136,6 +191,7 @@ impl Router {
         &self,
         permitted: &Permitted,
         handle: &ClientHandle,
+        observer: Option<&Arc<dyn ProgressObserver>>,
     ) -> Result<Reply, ForwardError> {
         let call = permitted.request();
         let Some(tool) = &call.entry else {
@@ -148,21 +204,29 @@ impl Router {
             &call.arguments,
             call.extra.as_deref(),
         );
-        if let Some(result) = cache_key
-            .as_ref()
-            .and_then(|key| self.result_cache.get(key))
-        {
-            return Ok(Reply::Result(result));
+        if let Some(key) = &cache_key {
+            let cached = self.result_cache.get(key);
+            self.metrics
+                .count_cache_request(Cache::Results, cached.is_some());
+            if let Some(result) = cached {
+                return Ok(Reply::Result(result));
+            }
         }
         let deadlines =
             RequestTimeouts::from_spec(&server.spec.timeouts, Some(&tool.definition.name));
         let header_params = tool.definition.header_params.as_deref().unwrap_or_default();
         let outgoing = ServerRequest::new(call.method.name(), Some(&call.params), deadlines)
             .on_behalf_of(handle, call.progress_token.as_ref())
-            .with_mirrored_headers(header_params);
-        let reply = session.request(outgoing).await?;
+            .with_mirrored_headers(header_params)
+            .observed_by(observer);
+        let span = self.begin_span(call);
+        let sent = session.request(outgoing.within_span(span.request())).await;
+        let reply = span.end(sent)?;
         match (cache_key, &reply) {
-            (Some(key), Reply::Result(result)) => self.result_cache.put(key, result),
+            (Some(key), Reply::Result(result)) => {
+                self.metrics.count_cache_refresh(Cache::Results);
+                self.result_cache.put(key, result);
+            }
             (None, _)
                 if server.spec.cache_results_ms > 0
                     && tool.definition.annotations.read_only != Some(true) =>
@@ -182,6 +246,22 @@ impl Router {
             return Ok(Reply::Error(error));
         }
         Ok(reply)
+    }
+
+    /// Begins the span of a request to a server, if spans are recorded.
+    fn begin_span(&self, request: &GuardedRequest) -> ServerSpan {
+        let method = request.method.name();
+        let server = request.server.id.as_str();
+        let span = self
+            .tracer
+            .begin_server_request(request.trace, method, &request.name, server);
+        ServerSpan(span.map(|mut span| {
+            if request.method == GuardedMethod::CallTool {
+                span.set_content("gen_ai.tool.call.arguments", request.arguments.get());
+            }
+            let sent = RequestSpan::new(span.context());
+            Box::new((span, sent))
+        }))
     }
 
     /// Returns the server of a permitted request, and its session.
@@ -234,4 +314,24 @@ impl Router {
             current.definition.decision_digest() == permitted.definition.decision_digest()
         })
     }
+}
+
+/// Returns whether the tool reports a failure itself. The search for the key spares most results
+/// from being parsed.
+pub fn is_tool_error(result: &Json) -> bool {
+    const KEY: &str = "\"isError\"";
+    let text = result.get();
+    let is_true = |at: usize| {
+        let value = text[at + KEY.len()..]
+            .trim_start()
+            .strip_prefix(':')
+            .map(str::trim_start);
+        value.is_some_and(|value| value.starts_with("true"))
+    };
+    memchr::memmem::find_iter(text.as_bytes(), KEY).any(is_true)
+        && RawObject::parse(result).is_ok_and(|result| {
+            result
+                .get("isError")
+                .is_some_and(|value| value.get() == "true")
+        })
 }

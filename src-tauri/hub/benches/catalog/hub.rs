@@ -14,6 +14,7 @@ use drawbridge_hub::{
 };
 use drawbridge_model::{
     acceptance::{DefinitionId, DefinitionKind},
+    builtin::BuiltIn,
     capability::CapabilityKind,
     clock,
     server::SyncStatus,
@@ -75,6 +76,7 @@ async fn open_hub(folder: &Path) -> (Arc<Hub>, Duration) {
         let options = HubOptions {
             data_dir: folder.to_owned(),
             admin_token: None,
+            disabled_built_ins: BuiltIn::ALL.into(),
         };
         let start = Instant::now();
         match Hub::open_with(options, Secrets::new(InMemory::default())).await {

@@ -13,7 +13,7 @@ async fn a_token_identifies_its_client_until_revoked_even_after_a_restart() {
     let name = ClientName::new("claude");
     let token = {
         let access = access(folder.path()).await;
-        access.add(&name, None).await.expect("added")
+        access.add(&name, None, None).await.expect("added")
     };
     let access = access(folder.path()).await;
     assert_eq!(access.find_client(&token), Some(name.clone()));
@@ -30,7 +30,7 @@ async fn client_tokens_and_the_admin_token_are_not_interchangeable() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let token = access
-        .add(&ClientName::new("c"), None)
+        .add(&ClientName::new("c"), None, None)
         .await
         .expect("added");
     assert!(!access.is_admin(&token));
@@ -45,24 +45,24 @@ async fn a_short_or_taken_token_is_refused() {
     let token = "t".repeat(32);
     assert!(matches!(
         access
-            .add(&ClientName::new("a"), Some("short".into()))
+            .add(&ClientName::new("a"), Some("short".into()), None)
             .await,
         Err(AccessError::ShortToken(5))
     ));
     access
-        .add(&ClientName::new("a"), Some(token.clone()))
+        .add(&ClientName::new("a"), Some(token.clone()), None)
         .await
         .expect("added");
     assert!(matches!(
-        access.add(&ClientName::new("b"), Some(token)).await,
+        access.add(&ClientName::new("b"), Some(token), None).await,
         Err(AccessError::TokenTaken)
     ));
     assert!(matches!(
-        access.add(&ClientName::new("a"), None).await,
+        access.add(&ClientName::new("a"), None, None).await,
         Err(AccessError::NameTaken(_))
     ));
     assert!(matches!(
-        access.add(&ClientName::new(" "), None).await,
+        access.add(&ClientName::new(" "), None, None).await,
         Err(AccessError::BadName)
     ));
 }

@@ -7,10 +7,10 @@ use drawbridge_model::{
     ids::CallId,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{json, value::RawValue};
 
 use super::{ApiError, Verb, policy::DryRun};
-use crate::{hub::Hub, policy::QueueError};
+use crate::{elicitation::Elicitation, hub::Hub, policy::QueueError};
 
 /// `approvals.list`: the requests in the queue, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,23 @@ pub struct VerdictPreview {
     pub dry_run: DryRun,
 }
 
+/// `approvals.open_url`: accepts a server's request that the person visits a URL, and returns the
+/// URL. The desktop app opens it in the browser.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OpenApprovalUrl {
+    pub id: CallId,
+    /// The digest of the request that the person saw.
+    pub digest: String,
+}
+
+/// A URL that a person visits for a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ApprovalUrl {
+    pub url: String,
+}
+
 impl Verb for ListApprovals {
     type Answer = Vec<ApprovalRequest>;
 
@@ -139,6 +156,23 @@ impl Verb for PreviewVerdict {
                 dry_run: DryRun::default(),
             }),
         }
+    }
+}
+
+impl Verb for OpenApprovalUrl {
+    type Answer = ApprovalUrl;
+
+    async fn run(self, hub: &Hub) -> Result<ApprovalUrl, ApiError> {
+        let request = find_request(hub, &self.id)?;
+        let params = RawValue::from_string(request.arguments)
+            .map_err(|error| ApiError::internal(error.to_string()))?;
+        let url = match Elicitation::read(&params) {
+            Ok(Elicitation::Url(url)) if request.is_form => url,
+            Ok(_) | Err(_) => return Err(ApiError::invalid("this request has no URL to visit")),
+        };
+        let verdict = Verdict::FillIn { content: None };
+        hub.gate.decide(&self.id, &self.digest, verdict).await?;
+        Ok(ApprovalUrl { url: url.into() })
     }
 }
 

@@ -1,9 +1,9 @@
-//! What the audit has about each verb: the test `each_verb_leaves_the_entries_of_its_row` fails if a
-//! verb has no row.
+//! The kinds of entries that each verb leaves in the audit. The test
+//! `each_verb_leaves_the_entries_of_its_row` fails if a verb has no row.
 
 use drawbridge_model::audit::AuditKind::{self, *};
 
-/// What the audit has about a verb.
+/// The entries that a verb leaves in the audit.
 pub(crate) enum Audited {
     /// Entries of these kinds, or of some of them, if the verb has changed anything.
     Entries(&'static [AuditKind]),
@@ -14,6 +14,7 @@ pub(crate) enum Audited {
 use Audited::{Entries, Nothing};
 
 const READS: Audited = Nothing("changes nothing");
+const USERS_DATA: Audited = Nothing("changes a user's data, and no access");
 const SAVES_NOTHING: Audited = Nothing("returns a spec, and saves nothing");
 
 /// Each verb with what the audit has about it, in the order of [`super::NAMES`].
@@ -24,13 +25,21 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("approvals.missed", READS),
     ("approvals.allow_retry", Entries(&[RetryAllowed])),
     ("approvals.preview", READS),
+    ("approvals.open_url", Entries(&[Decided])),
     ("audit.verify", READS),
     ("audit.list", READS),
     ("audit.export", READS),
     ("calls.list", READS),
     ("calls.show", READS),
+    ("calls.running", READS),
+    (
+        "calls.cancel",
+        Nothing("the record of the call has it as its outcome"),
+    ),
+    ("calls.stats", READS),
     ("clients.list", READS),
     ("clients.add", Entries(&[ClientAdded])),
+    ("clients.set_user", Entries(&[ClientChanged])),
     (
         "clients.revoke",
         Entries(&[ClientRevoked, PolicyChanged, ProfileChanged]),
@@ -56,6 +65,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     ("config.set_restores", Entries(&[ClientFilesChanged])),
     ("config.test", Entries(&[SpecVerified])),
+    ("config.try_tool", Entries(&[SpecVerified])),
     ("config.find_servers", READS),
     (
         "config.preview_import",
@@ -65,11 +75,40 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         "config.import",
         Entries(&[ClientFilesChanged, ServerAdded, ServerAccepted, SecretSet]),
     ),
+    ("doctor.run", READS),
+    ("doctor.bundle", READS),
     ("drawbridge.show", READS),
     ("drawbridge.pause", Entries(&[Paused])),
     ("drawbridge.resume", Entries(&[Resumed])),
+    ("folders.list", READS),
+    ("folders.add", Entries(&[SettingsChanged, ServerChanged])),
+    ("folders.remove", Entries(&[SettingsChanged])),
     ("health.show", READS),
+    ("hooks.list", READS),
+    ("hooks.add", Entries(&[HookChanged, SecretSet])),
+    (
+        "hooks.edit",
+        Entries(&[HookChanged, SecretSet, SecretRemoved]),
+    ),
+    ("hooks.remove", Entries(&[HookChanged, SecretRemoved])),
+    ("hooks.enable", Entries(&[HookChanged])),
+    ("hooks.disable", Entries(&[HookChanged])),
+    ("hooks.reorder", Entries(&[HookChanged])),
+    ("hooks.try", Entries(&[HookChanged])),
+    ("hooks.log", READS),
+    ("hooks.samples", READS),
     ("logs.list", READS),
+    ("memory.list", READS),
+    ("memory.categories", READS),
+    ("memory.show", READS),
+    ("memory.add", USERS_DATA),
+    ("memory.edit", USERS_DATA),
+    ("memory.delete", USERS_DATA),
+    ("pairing.list", READS),
+    (
+        "pairing.answer",
+        Entries(&[PairingApproved, PairingDenied, ClientAdded, ProfileChanged]),
+    ),
     ("policy.list", READS),
     ("policy.set", Entries(&[PolicyChanged])),
     ("policy.remove", Entries(&[PolicyChanged])),
@@ -85,6 +124,15 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("profiles.put", Entries(&[ProfileChanged])),
     ("profiles.remove", Entries(&[ProfileChanged])),
     ("profiles.assign", Entries(&[ProfileChanged])),
+    ("sampling.show", READS),
+    (
+        "sampling.change",
+        Entries(&[SettingsChanged, SecretSet, SecretRemoved]),
+    ),
+    (
+        "sampling.check",
+        Nothing("sends a request of the user's own to the provider"),
+    ),
     (
         "screens.open",
         Nothing("the browser that uses the link has an entry"),

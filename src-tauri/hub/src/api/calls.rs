@@ -1,14 +1,20 @@
 //! Calls: every `tools/call` that reached the endpoint, with its decision and its outcome.
 
+use std::collections::BTreeMap;
+
 use drawbridge_model::{
-    call::{Call, Decision},
+    call::{Call, CallProgress, CallStats, Decision},
+    clock,
     ids::{CallId, ClientName, ServerId, Timestamp},
 };
-use drawbridge_store::table::call::CallFilter;
+use drawbridge_store::table::{
+    call::CallFilter,
+    call_stats::{CallGroup, CallStatsFilter, MAX_COUNTED_CALLS},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb};
-use crate::hub::Hub;
+use crate::{hub::Hub, live_calls::LiveCallView};
 
 /// `calls.list`: calls, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,4 +78,204 @@ impl Verb for ShowCall {
             ApiError::not_found(format!("there is no call with the id '{}'", self.id))
         })
     }
+}
+
+/// `calls.running`: the calls of tools that run now, the oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ListRunningCalls {}
+
+/// A call that runs now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RunningCallView {
+    pub call: Call,
+    /// How long it has run, in milliseconds.
+    pub running_ms: u32,
+    /// What its server reported last. Servers report progress only if the client asks for it.
+    pub progress: Option<CallProgress>,
+}
+
+/// `calls.cancel`: cancels a running call at its server. Its client gets an error that says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CancelCall {
+    pub id: CallId,
+}
+
+/// `calls.stats`: how many calls of tools there were, how long they took and how they ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(default, deny_unknown_fields)]
+pub struct ShowCallStats {
+    pub period: StatsPeriod,
+    /// What the groups are.
+    pub by: StatsGroup,
+    pub client: Option<ClientName>,
+    pub server: Option<ServerId>,
+    /// The server's own name of the tool.
+    pub tool: Option<String>,
+}
+
+/// A span of time that ends now, and the steps of its series.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum StatsPeriod {
+    /// 12 steps of five minutes.
+    Hour,
+    /// 24 steps of an hour.
+    #[default]
+    Day,
+    /// 28 steps of six hours.
+    Week,
+    /// 30 steps of a day (UTC).
+    Month,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum StatsGroup {
+    Client,
+    #[default]
+    Server,
+    /// Each tool of each server.
+    Tool,
+}
+
+/// The stats of calls in a span of time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CallStatsView {
+    pub since: Timestamp,
+    /// The length of a step of the series, in milliseconds.
+    pub step_ms: u32,
+    pub total: CallStats,
+    /// One entry for each step, the oldest first. The last step is not over yet.
+    pub series: Vec<CallStats>,
+    /// The groups with the most calls, at most 50.
+    pub groups: Vec<CallGroupView>,
+    pub omitted_groups: u32,
+    /// Whether there were more calls than are counted (200,000), so that older ones are missing.
+    pub is_partial: bool,
+}
+
+/// The stats of the calls of a client, a server or a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CallGroupView {
+    /// The client, the server's id, or the tool's own name.
+    pub name: String,
+    /// The server of a tool. Empty if no server has the tool, and for other groups.
+    pub server: String,
+    pub stats: CallStats,
+}
+
+/// The most groups in an answer.
+const MAX_GROUPS: usize = 50;
+const MINUTE_MS: u32 = 60_000;
+
+impl StatsPeriod {
+    /// Returns the number of steps, and the length of one in milliseconds.
+    fn steps(self) -> (u32, u32) {
+        match self {
+            Self::Hour => (12, 5 * MINUTE_MS),
+            Self::Day => (24, 60 * MINUTE_MS),
+            Self::Week => (28, 6 * 60 * MINUTE_MS),
+            Self::Month => (30, 24 * 60 * MINUTE_MS),
+        }
+    }
+}
+
+impl Verb for ListRunningCalls {
+    type Answer = Vec<RunningCallView>;
+
+    async fn run(self, hub: &Hub) -> Result<Vec<RunningCallView>, ApiError> {
+        let view = |live: LiveCallView| RunningCallView {
+            call: live.call,
+            running_ms: u32::try_from(live.running.as_millis()).unwrap_or(u32::MAX),
+            progress: live.progress,
+        };
+        Ok(hub.live_calls.list().into_iter().map(view).collect())
+    }
+}
+
+impl Verb for CancelCall {
+    type Answer = Call;
+
+    async fn run(self, hub: &Hub) -> Result<Call, ApiError> {
+        hub.live_calls.cancel(&self.id).ok_or_else(|| {
+            ApiError::not_found(format!(
+                "the call '{}' does not run; it may have ended already",
+                self.id
+            ))
+        })
+    }
+}
+
+impl Verb for ShowCallStats {
+    type Answer = CallStatsView;
+
+    async fn run(self, hub: &Hub) -> Result<CallStatsView, ApiError> {
+        let (steps, step_ms) = self.period.steps();
+        let step = i64::from(step_ms);
+        let now = clock::now().0;
+        let until = now - now.rem_euclid(step) + step;
+        let filter = CallStatsFilter {
+            since: Timestamp(until - i64::from(steps) * step),
+            until: Timestamp(until),
+            client: self.client,
+            server: self.server,
+            tool: self.tool,
+        };
+        hub.journal.flush().await;
+        hub.store_token_usage().await;
+        let store = &hub.store;
+        let total = store.call_stats(&filter, CallGroup::All).await?;
+        let total = total.into_values().next().unwrap_or_default();
+        let by_step = store.call_stats(&filter, CallGroup::Time(step)).await?;
+        let by_group = store.call_stats(&filter, self.by.into()).await?;
+        let omitted = by_group.len().saturating_sub(MAX_GROUPS);
+        Ok(CallStatsView {
+            since: filter.since,
+            step_ms,
+            series: (0..steps)
+                .map(|step| by_step.get(&step.to_string()).cloned().unwrap_or_default())
+                .collect(),
+            groups: largest_groups(by_group, self.by),
+            omitted_groups: u32::try_from(omitted).unwrap_or(u32::MAX),
+            is_partial: total.calls >= MAX_COUNTED_CALLS.into(),
+            total,
+        })
+    }
+}
+
+impl From<StatsGroup> for CallGroup {
+    fn from(group: StatsGroup) -> Self {
+        match group {
+            StatsGroup::Client => Self::Client,
+            StatsGroup::Server => Self::Server,
+            StatsGroup::Tool => Self::Tool,
+        }
+    }
+}
+
+/// Returns the groups with the most calls, in this order.
+fn largest_groups(groups: BTreeMap<String, CallStats>, by: StatsGroup) -> Vec<CallGroupView> {
+    let view = |(key, stats): (String, CallStats)| {
+        let (server, name) = match key.split_once(' ') {
+            Some((server, tool)) if by == StatsGroup::Tool => (server.to_owned(), tool.to_owned()),
+            _ => (String::new(), key),
+        };
+        CallGroupView {
+            name,
+            server,
+            stats,
+        }
+    };
+    let mut groups: Vec<_> = groups.into_iter().map(view).collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.stats.calls));
+    groups.truncate(MAX_GROUPS);
+    groups
 }

@@ -1,18 +1,28 @@
 //! Clients: the AI applications that may connect, each with its own token.
 
+use std::collections::BTreeSet;
+
 use drawbridge_client_config::{Connection, find_client};
-use drawbridge_model::ids::{ClientName, Timestamp};
+use drawbridge_model::{
+    clock,
+    ids::{ClientName, Timestamp, UserName},
+};
 use drawbridge_store::secrets::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Done, Verb, profiles};
 use crate::hub::Hub;
 
+/// How long abandoned calls count, in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
 /// A client that a person added, or that connected over the stdio bridge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ClientView {
     pub name: ClientName,
+    /// The user to whom the client belongs, and whose memory it reads and writes.
+    pub user: UserName,
     /// Whether the client has a token. A client of the stdio bridge has none.
     pub has_token: bool,
     pub created_at: Timestamp,
@@ -25,6 +35,13 @@ pub struct ClientView {
     pub software: Option<String>,
     /// The profile that limits what the client sees; none if the client sees everything.
     pub profile: Option<String>,
+    /// The number of calls that the client abandoned before a decision, in the last 24 hours.
+    pub abandoned_calls: u32,
+    /// The longest time in milliseconds that the client waited for one of them.
+    pub longest_wait_ms: u32,
+    /// Whether a session of the client was notified of changed tools, and has not read them for a
+    /// minute.
+    pub ignores_tool_changes: bool,
 }
 
 /// A new client and its token, which is shown once and stored only as an HMAC.
@@ -33,7 +50,8 @@ pub struct ClientView {
 pub struct ClientAdded {
     pub name: ClientName,
     pub token: String,
-    /// The endpoint, such as `http://127.0.0.1:8765/mcp`.
+    /// The endpoint, such as `http://127.0.0.1:8765/mcp`; under the first allowed host, if there is
+    /// one.
     pub url: String,
     /// The `mcpServers` JSON to paste into the client's settings, over HTTP.
     #[cfg_attr(test, ts(type = "unknown"))]
@@ -57,6 +75,19 @@ pub struct AddClient {
     /// A token of the person's choice, with at least 32 characters; a random one if absent.
     #[serde(default)]
     pub token: Option<String>,
+    /// The user to whom the client belongs. If it is absent, this is the user of the revoked client of
+    /// this name, or else `default`.
+    #[serde(default)]
+    pub user: Option<UserName>,
+}
+
+/// `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads its
+/// lists again, and nothing that was kept for it remains.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SetClientUser {
+    pub name: ClientName,
+    pub user: UserName,
 }
 
 /// `clients.revoke`: ends the client's token and its sessions at once.
@@ -71,9 +102,24 @@ impl Verb for ListClients {
 
     async fn run(self, hub: &Hub) -> Result<Vec<ClientView>, ApiError> {
         let rows = hub.access.clients();
+        let since = Timestamp(clock::now().0 - DAY_MS);
+        let abandoned = hub.store.abandoned_calls(since).await?;
+        let ignoring: BTreeSet<ClientName> = hub
+            .sessions
+            .all()
+            .iter()
+            .filter(|session| session.ignores_tool_changes())
+            .map(|session| session.client.clone())
+            .collect();
         Ok(rows
             .into_iter()
             .map(|row| ClientView {
+                abandoned_calls: abandoned.get(&row.name).map_or(0, |calls| calls.count),
+                longest_wait_ms: abandoned
+                    .get(&row.name)
+                    .map_or(0, |calls| calls.longest_wait_ms),
+                ignores_tool_changes: ignoring.contains(&row.name),
+                user: row.user,
                 has_token: row.token_hmac.is_some(),
                 created_at: row.created_at,
                 last_seen_at: row.last_seen_at,
@@ -97,14 +143,14 @@ impl Verb for AddClient {
 
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
         hub.check_clients_can_connect()?;
-        let token = hub.access.add(&self.name, self.token).await?;
+        let token = hub.access.add(&self.name, self.token, self.user).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
         let config = |token| {
-            let connection = hub.client_connection(&self.name, token);
+            let connection = hub.manual_connection(&self.name, token);
             standard_config(&connection)
         };
         Ok(ClientAdded {
-            url: hub.client_connection(&self.name, None).url,
+            url: hub.manual_connection(&self.name, Some(&token)).url,
             config: config(Some(token.as_str())),
             stdio_config: config(None),
             name: self.name,
@@ -119,9 +165,22 @@ impl Verb for RevokeClient {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         hub.access.revoke(&self.name).await?;
         hub.sessions.close_client(&self.name);
+        hub.pool.remove_client_extensions(&self.name);
         hub.rules.delete_for_client(&self.name).await?;
         profiles::assign_profile(hub, &self.name, None).await?;
         hub.catalog.delete_client(&self.name).await?;
+        Ok(Done {})
+    }
+}
+
+impl Verb for SetClientUser {
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        if hub.access.set_user(&self.name, &self.user).await? {
+            hub.sessions.close_client(&self.name);
+            hub.catalog.delete_client(&self.name).await?;
+        }
         Ok(Done {})
     }
 }

@@ -1,10 +1,14 @@
 //! Health: whether the hub works, for people and for probes.
 
-use drawbridge_model::{listener::ListenerHealth, server::ServerState};
+use std::collections::BTreeSet;
+
+use drawbridge_model::{
+    builtin::BuiltIn, ids::ServerId, listener::ListenerHealth, server::ServerState,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Verb, servers};
-use crate::hub::Hub;
+use crate::{catalog::deferred, hub::Hub};
 
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +21,9 @@ pub struct HealthView {
     pub builtin_tools: BuiltinTools,
     pub registry: RegistryHealth,
     pub storage: StorageHealth,
+    /// Whether all checks pass.
     pub ready: bool,
+    pub checks: Vec<HealthCheck>,
     pub transports: Vec<ListenerHealth>,
     /// The number of client sessions that are open now.
     pub sessions: u32,
@@ -29,13 +35,14 @@ pub struct HealthView {
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
     Ok,
-    /// Some servers are in error, or a listener does not listen.
+    /// Some servers have errors, or a listener does not listen.
     Degraded,
-    /// All servers are in error.
+    /// All enabled servers have errors.
     Down,
 }
 
-/// The hub's own tools.
+/// Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search` and
+/// `tool_call` if a server is deferred.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BuiltinTools {
@@ -43,6 +50,7 @@ pub struct BuiltinTools {
     pub names: Vec<String>,
 }
 
+/// The servers in the registry, without the built-in ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RegistryHealth {
@@ -53,7 +61,7 @@ pub struct RegistryHealth {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct StorageHealth {
-    /// The number of clients with an open session.
+    /// The number of users who have a client with an open session.
     pub active_users: u32,
 }
 
@@ -61,7 +69,30 @@ pub struct StorageHealth {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ServersHealth {
     pub connected: u32,
+    /// The number of servers that are in the state `error`, or that need a secret or a sign-in, and
+    /// of spec files that cannot be read.
     pub errors: u32,
+    /// The state of each server. Empty for anyone but an administrator.
+    pub each: Vec<ServerHealth>,
+}
+
+/// The state of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ServerHealth {
+    pub id: ServerId,
+    pub state: ServerState,
+}
+
+/// A part of the hub that has to work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct HealthCheck {
+    /// `database`, `listeners` or `registry`.
+    pub name: String,
+    pub ok: bool,
+    /// What does not work; empty if `ok`, and for anyone but an administrator.
+    pub error: String,
 }
 
 /// `health.show`: the health of the hub.
@@ -74,27 +105,35 @@ impl Verb for ShowHealth {
 
     async fn run(self, hub: &Hub) -> Result<HealthView, ApiError> {
         let specs = hub.registry.specs();
-        let states: Vec<_> = specs
+        let checks = check_parts(hub).await;
+        let external: Vec<_> = specs
             .servers
             .values()
+            .filter(|server| server.spec.builtin.is_none())
+            .collect();
+        let states: Vec<_> = external
+            .iter()
             .map(|server| servers::server_state(hub, server))
             .collect();
         let count = |wanted: &[ServerState]| {
             to_u32(states.iter().filter(|state| wanted.contains(state)).count())
         };
+        let each = external
+            .iter()
+            .zip(&states)
+            .map(|(server, state)| ServerHealth {
+                id: server.id.clone(),
+                state: *state,
+            })
+            .collect();
         let connected = count(&[ServerState::Active]);
         let errors = count(&[
             ServerState::Error,
             ServerState::NeedsSecret,
             ServerState::NeedsSignIn,
         ]) + to_u32(specs.broken.len());
-        let enabled = to_u32(
-            specs
-                .servers
-                .values()
-                .filter(|server| server.spec.enabled)
-                .count(),
-        );
+        let enabled = external.iter().filter(|server| server.spec.enabled);
+        let enabled = to_u32(enabled.count());
         let transports = hub.listener_health();
         let all_listen = transports.iter().all(|transport| transport.listening);
         let status = match errors {
@@ -108,20 +147,106 @@ impl Verb for ShowHealth {
             status,
             service: "drawbridge".into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            builtin_tools: BuiltinTools::default(),
+            builtin_tools: builtin_tools(hub),
             registry: RegistryHealth {
-                servers_total: to_u32(specs.servers.len()),
+                servers_total: to_u32(external.len()),
                 servers_enabled: enabled,
             },
             storage: StorageHealth {
-                active_users: to_u32(hub.sessions.count_clients()),
+                active_users: to_u32(active_users(hub)),
             },
-            ready: true,
+            ready: checks.iter().all(|check| check.ok),
+            checks,
             transports,
             sessions: to_u32(hub.sessions.count()),
-            servers: ServersHealth { connected, errors },
+            servers: ServersHealth {
+                connected,
+                errors,
+                each,
+            },
         })
     }
+}
+
+fn builtin_tools(hub: &Hub) -> BuiltinTools {
+    let snapshot = hub.catalog.snapshot();
+    let view = snapshot.all();
+    let mut names: Vec<_> = BuiltIn::ALL
+        .iter()
+        .flat_map(|built_in| view.server_tools(&built_in.id()))
+        .map(|tool| tool.exposed_name.clone())
+        .collect();
+    if deferred::is_offered(view) {
+        names.extend([deferred::TOOL_SEARCH, deferred::TOOL_CALL].map(str::to_owned));
+    }
+    BuiltinTools {
+        total: to_u32(names.len()),
+        names,
+    }
+}
+
+/// Returns the number of users who have a client with an open session.
+fn active_users(hub: &Hub) -> usize {
+    let sessions = hub.sessions.all();
+    let users: BTreeSet<_> = sessions
+        .iter()
+        .filter_map(|session| hub.access.find_user(&session.client))
+        .collect();
+    users.len()
+}
+
+impl HealthView {
+    /// Returns what anyone may know: no servers, and no text that may name a path.
+    #[must_use]
+    pub fn for_anyone(mut self) -> Self {
+        self.servers.each.clear();
+        for check in &mut self.checks {
+            check.error.clear();
+        }
+        // The address of a local socket is a path in this user's folders.
+        for local in self
+            .transports
+            .iter_mut()
+            .filter(|transport| transport.name == "local")
+        {
+            local.address.clear();
+            if !local.listening {
+                local.error = "not listening".into();
+            }
+        }
+        self
+    }
+}
+
+/// Checks that the database can be written, that the listeners listen and that the specs can be
+/// read.
+async fn check_parts(hub: &Hub) -> Vec<HealthCheck> {
+    let database = match hub.store.check_writable().await {
+        Ok(()) if hub.journal.is_failing() => "records cannot be written; see the log".to_owned(),
+        Ok(()) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    let silent: Vec<_> = hub
+        .listener_health()
+        .into_iter()
+        .filter(|listener| !listener.listening)
+        .map(|listener| format!("{}: {}", listener.name, listener.error))
+        .collect();
+    let registry = match std::fs::read_dir(hub.data_dir.servers_dir()) {
+        Ok(_) => String::new(),
+        Err(error) => format!("the folder of the specs cannot be read: {error}"),
+    };
+    [
+        ("database", database),
+        ("listeners", silent.join("; ")),
+        ("registry", registry),
+    ]
+    .map(|(name, error)| HealthCheck {
+        name: name.to_owned(),
+        ok: error.is_empty(),
+        error,
+    })
+    .into()
 }
 
 fn to_u32(count: usize) -> u32 {

@@ -19,6 +19,10 @@ pub struct SecretView {
     pub present: Option<bool>,
     /// The servers that refer to the secret.
     pub servers: Vec<ServerId>,
+    /// The hooks that refer to the secret.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
+    pub hooks: Vec<String>,
 }
 
 /// `secrets.list`: the names that specs refer to.
@@ -45,18 +49,21 @@ impl Verb for ListSecrets {
     type Answer = Vec<SecretView>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<SecretView>, ApiError> {
-        let mut names: BTreeMap<String, Vec<ServerId>> = BTreeMap::new();
+        let mut names: BTreeMap<String, (Vec<ServerId>, Vec<String>)> = BTreeMap::new();
         for server in hub.registry.specs().servers.values() {
             for name in server
                 .spec
                 .values_with_references()
                 .flat_map(|text| secrets::referenced_names(text))
             {
-                names.entry(name).or_default().push(server.id.clone());
+                names.entry(name).or_default().0.push(server.id.clone());
             }
         }
+        for (name, hook) in hub.hooks.referenced_secrets() {
+            names.entry(name).or_default().1.push(hook);
+        }
         let mut views = Vec::with_capacity(names.len());
-        for (name, servers) in names {
+        for (name, (servers, hooks)) in names {
             let present = hub
                 .secrets
                 .get(&name)
@@ -67,6 +74,7 @@ impl Verb for ListSecrets {
                 name,
                 present,
                 servers,
+                hooks,
             });
         }
         Ok(views)

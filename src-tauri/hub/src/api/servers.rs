@@ -1,8 +1,12 @@
 //! Servers: the registry's specs, and the state of each server.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 mod capabilities;
 mod definitions;
@@ -15,7 +19,7 @@ mod view;
 use drawbridge_model::{
     acceptance::AcceptanceState,
     capability::ExcludedEntries,
-    ids::{ServerId, Timestamp},
+    ids::{ClientName, ServerId, Timestamp},
     program::Program,
     server::{ServerState, SyncStatus, Transition},
     sign_in::{ServerSignIn, SignIn},
@@ -28,11 +32,12 @@ pub use definitions::{
 };
 pub use manifests::{
     CheckRuntimes, FillManifest, FilledManifest, ListPresets, ManifestChoice, ManifestSource,
-    ManifestView, PresetView, ReadManifest,
+    ManifestView, PresetView, ReadManifest, read_registration,
 };
 pub use sign_in::{AwaitSignIn, CancelSignIn, SignInServer, SignOutServer};
 pub use usage::{ServerUsage, ShowUsage};
 
+use drawbridge_jsonrpc::rpc::Reply;
 use drawbridge_upstream::transport::process::program;
 
 use super::{ApiError, Done, Verb, tools::ToolView};
@@ -68,7 +73,7 @@ pub struct ServerView {
     pub id: ServerId,
     pub name: String,
     pub spec: ServerSpec,
-    /// The path of the server's spec file.
+    /// The path of the server's spec file; empty for a built-in server, which has none.
     pub file: String,
     pub acceptance: AcceptanceState,
     /// The digest of all that a person accepts: the spec and what it starts or connects to.
@@ -113,8 +118,8 @@ pub struct ServerView {
     /// The instructions for a model that the server sent when it was connected, at most 16 KiB.
     pub instructions: Option<String>,
     pub tools: Vec<ToolView>,
-    /// About how many tokens a model spends on the server's tools, counting only those that clients
-    /// see.
+    /// About how many tokens a model spends on the server's tools in a list, counting only those
+    /// that clients see; 0 if the server is deferred, because its tools are not listed.
     pub tokens: u32,
     /// The new and changed definitions that a person has not accepted yet.
     pub unaccepted: Vec<UnacceptedDefinition>,
@@ -305,6 +310,8 @@ pub struct ParsedSpec {
     pub problem: String,
     /// Names in `env` and `headers` whose literal values look like secrets.
     pub likely_secrets: Vec<String>,
+    /// What was changed, or not taken over.
+    pub notes: Vec<String>,
 }
 
 impl Verb for ListServers {
@@ -378,6 +385,12 @@ impl Verb for EnableServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let server = hub.registry.get(&self.id)?;
+        if let Some(built_in) = server.spec.builtin {
+            let server = hub.enable_built_in(built_in, self.enabled).await?;
+            hub.apply_spec_changes(&[self.id.clone()].into()).await;
+            lifecycle::sync_in_background(hub, &server);
+            return Ok(view::server_view(hub, &server));
+        }
         let spec = ServerSpec {
             enabled: self.enabled,
             ..server.spec.clone()
@@ -474,10 +487,14 @@ impl Verb for RestartServer {
 impl Verb for ReadSpecs {
     type Answer = Vec<ParsedSpec>;
 
-    async fn run(self, _: &Hub) -> Result<Vec<ParsedSpec>, ApiError> {
-        let read = registry::read_specs(&self.text)
+    async fn run(self, hub: &Hub) -> Result<Vec<ParsedSpec>, ApiError> {
+        let endpoint = hub.client_connection(&ClientName::new(""), None);
+        let read = registry::read_specs(&self.text, &endpoint.url)
             .map_err(|error| ApiError::invalid(error.to_string()))?;
-        Ok(read.into_iter().map(view::parsed_spec).collect())
+        let servers = read.servers.into_iter().map(view::parsed_spec);
+        Ok(servers
+            .chain(read.skipped.into_iter().map(view::skipped_spec))
+            .collect())
     }
 }
 
@@ -512,10 +529,33 @@ pub(super) async fn verify_entry(hub: &Hub, spec: ServerSpec) -> Result<Verified
     lifecycle::verify_spec(hub, None, spec, SecretValues::default(), Vec::new()).await
 }
 
+/// Starts a spec once, as a client would, and sends it one request.
+///
+/// # Errors
+/// Returns an error if the spec is invalid, or if what it starts cannot be reached or does not answer
+/// in time.
+pub(super) async fn request_entry(
+    hub: &Hub,
+    spec: ServerSpec,
+    method: &str,
+    params: &RawValue,
+    time_limit: Duration,
+) -> Result<Reply, ApiError> {
+    lifecycle::request_once(hub, spec, method, params, time_limit).await
+}
+
 /// Returns the state of a server.
 pub(super) fn server_state(
     hub: &Hub,
     server: &drawbridge_model::spec::RegisteredServer,
 ) -> ServerState {
     view::server_state(hub, server).0
+}
+
+/// Returns the state of a server, its reason, and what to do about it.
+pub(super) fn explain_state(
+    hub: &Hub,
+    server: &drawbridge_model::spec::RegisteredServer,
+) -> (ServerState, String, String) {
+    view::server_state(hub, server)
 }

@@ -1,23 +1,32 @@
 //! Settings, and general facts about this hub.
 
 use std::{
+    collections::BTreeMap,
     net::{Ipv4Addr, TcpListener},
     ops::RangeInclusive,
     time::Duration,
 };
 
-use drawbridge_model::{audit::AuditKind, event::Event, policy::Effect, secret::KeyringStatus};
+use drawbridge_model::{
+    allowed_host::{AllowedHost, MAX_ALLOWED_HOSTS},
+    audit::AuditKind,
+    event::Event,
+    ids::ServerId,
+    policy::Effect,
+    secret::KeyringStatus,
+};
 use drawbridge_store::{
-    secrets::{KeyringFailure, SecretError},
+    secrets::{self, KeyringFailure, SecretError},
     settings::SettingsChange,
 };
 use drawbridge_upstream::oauth;
+use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
 use super::{ApiError, Verb};
-use crate::hub::Hub;
+use crate::{hub::Hub, roots, traces};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -33,11 +42,26 @@ pub struct SettingsView {
     pub oauth_client_metadata_url: String,
     /// How many days calls and other audit entries are kept; 0 means forever.
     pub audit_retention_days: u32,
+    /// The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
+    pub otlp_endpoint: String,
+    /// The headers of requests to the collector. Secrets are references, `${keyring:otlp.NAME}`.
+    pub otlp_headers: BTreeMap<String, String>,
+    /// Whether traces contain arguments and results.
+    pub otlp_content: bool,
     /// The port that clients connect to, unless the hub was started with another one.
     pub port: u16,
+    /// The hosts, beside this computer's own, under which the endpoint answers: `NAME` (with the
+    /// port of the listener) or `NAME:PORT`.
+    pub allowed_hosts: Vec<AllowedHost>,
+    /// The hosts that the hub was started with. They end with it.
+    pub started_with_hosts: Vec<AllowedHost>,
+    /// The folders that servers get as roots if the client has none, as `file://` URLs.
+    pub roots: Vec<String>,
+    /// Whether a person is asked on screen for the input that a client cannot ask for.
+    pub elicitation_forms: bool,
     pub version: String,
     pub data_dir: String,
-    /// The URL of the endpoint; none if no listener runs.
+    /// The URL that clients connect to; none if no listener runs.
     pub url: Option<String>,
     pub keyring: KeyringStatus,
     /// How to make the keyring ready; empty if it is ready.
@@ -62,8 +86,19 @@ pub struct ChangeSettings {
     pub oauth_client_metadata_url: Option<String>,
     /// 1 to 3,650 days; 0 means forever.
     pub audit_retention_days: Option<u32>,
+    /// An http or https URL; empty to turn traces off. `/v1/traces` is added if it is missing.
+    pub otlp_endpoint: Option<String>,
+    /// At most 20 headers, which replace the present ones. A value refers to a secret as
+    /// `${keyring:otlp.NAME}`.
+    pub otlp_headers: Option<BTreeMap<String, String>>,
+    pub otlp_content: Option<bool>,
     /// A free port from 1 to 65,535. The endpoint of a running hub moves there at once.
     pub port: Option<u16>,
+    /// At most 32 hosts, which replace the present ones at once.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// At most 50 folders, as absolute paths or `file://` URLs.
+    pub roots: Option<Vec<String>>,
+    pub elicitation_forms: Option<bool>,
 }
 
 impl Verb for ShowSettings {
@@ -90,10 +125,22 @@ impl Verb for ChangeSettings {
                 .map(check_metadata_url)
                 .transpose()?,
             audit_retention_days: self.audit_retention_days.map(check_days).transpose()?,
+            otlp_endpoint: self.otlp_endpoint.map(check_collector).transpose()?,
+            otlp_headers: self.otlp_headers.map(check_headers).transpose()?,
+            otlp_content: self.otlp_content,
             port: self.port.map(|port| check_port(hub, port)).transpose()?,
+            allowed_hosts: self
+                .allowed_hosts
+                .map(|hosts| check_hosts(&hosts))
+                .transpose()?,
+            roots: self.roots.as_deref().map(check_roots).transpose()?,
+            elicitation_forms: self.elicitation_forms,
             ..SettingsChange::default()
         };
         let changed = hub.settings.change(change).await?;
+        if changed.iter().any(|change| change.name == "roots") {
+            hub.announce_roots_changed();
+        }
         if !changed.is_empty() {
             hub.store
                 .append_audit(AuditKind::SettingsChanged, &json!({ "changed": changed }));
@@ -123,6 +170,71 @@ fn check_metadata_url(url: String) -> Result<String, ApiError> {
     ))
 }
 
+/// The most headers of requests to the collector, and the longest one, in bytes.
+const MAX_HEADERS: usize = 20;
+const MAX_HEADER_BYTES: usize = 1_024;
+
+/// Returns the URL of a collector without the spaces around it.
+///
+/// # Errors
+/// Returns an error if the URL is neither empty nor a plain http or https URL.
+fn check_collector(url: String) -> Result<String, ApiError> {
+    let url = url.trim().to_owned();
+    let is_allowed = |url: &Url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    };
+    if url.is_empty() || Url::parse(&url).is_ok_and(|url| is_allowed(&url)) {
+        return Ok(url);
+    }
+    Err(ApiError::invalid(
+        "'otlp_endpoint' must be an http or https URL without a user, a query and a fragment, such as http://127.0.0.1:4318, or empty",
+    ))
+}
+
+/// Checks the headers of requests to the collector.
+///
+/// # Errors
+/// Returns an error if there are too many, if one is malformed or refers to a secret of something
+/// else, or if one is likely to contain a secret in plain text.
+fn check_headers(headers: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, ApiError> {
+    if headers.len() > MAX_HEADERS {
+        return Err(ApiError::invalid(format!(
+            "'otlp_headers' may have at most {MAX_HEADERS} headers"
+        )));
+    }
+    for (name, value) in &headers {
+        let refused = |why: &str| {
+            Err(ApiError::invalid(format!(
+                "'otlp_headers': the header '{name}' {why}"
+            )))
+        };
+        let is_valid = HeaderName::try_from(name).is_ok() && HeaderValue::try_from(value).is_ok();
+        if !is_valid || name.len() + value.len() > MAX_HEADER_BYTES {
+            return refused("is not a valid header, or is too long");
+        }
+        let own = ServerId::new(traces::SECRET_PREFIX);
+        let used = secrets::referenced_names(value);
+        if !used.iter().all(|name| secrets::is_own_secret(&own, name)) {
+            return refused("may only refer to secrets whose names begin with 'otlp.'");
+        }
+        let folded = name.to_ascii_lowercase();
+        let names_secret = ["auth", "key", "token", "secret", "cookie"]
+            .iter()
+            .any(|word| folded.contains(word));
+        if names_secret && used.is_empty() {
+            return refused(
+                "looks like a secret; store it with `drawbridge secrets set otlp.NAME`, and set the header to ${keyring:otlp.NAME}",
+            );
+        }
+    }
+    Ok(headers)
+}
+
 fn check_days(days: u32) -> Result<u32, ApiError> {
     if days <= MAX_DAYS {
         return Ok(days);
@@ -130,6 +242,33 @@ fn check_days(days: u32) -> Result<u32, ApiError> {
     Err(ApiError::invalid(format!(
         "'audit_retention_days' must be 1 to {MAX_DAYS}, or 0 to keep everything, not {days}"
     )))
+}
+
+/// Returns the hosts, each once.
+///
+/// # Errors
+/// Returns an error if one of them is not a host, or if there are too many.
+fn check_hosts(texts: &[String]) -> Result<Vec<AllowedHost>, ApiError> {
+    let mut hosts = Vec::new();
+    for text in texts {
+        let host = text
+            .parse()
+            .map_err(|error| ApiError::invalid(format!("'allowed_hosts': {error}")))?;
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    if hosts.len() <= MAX_ALLOWED_HOSTS {
+        return Ok(hosts);
+    }
+    Err(ApiError::invalid(format!(
+        "'allowed_hosts' may have at most {MAX_ALLOWED_HOSTS} hosts, not {}",
+        hosts.len()
+    )))
+}
+
+fn check_roots(folders: &[String]) -> Result<Vec<String>, ApiError> {
+    roots::check_roots(folders).map_err(|error| ApiError::invalid(error.to_string()))
 }
 
 /// Checks that the endpoint of this hub can move to a port. It is not checked while no endpoint
@@ -156,7 +295,7 @@ fn check_port(hub: &Hub, port: u16) -> Result<u16, ApiError> {
     Ok(port)
 }
 
-fn check_seconds(
+pub(super) fn check_seconds(
     name: &str,
     seconds: Option<u32>,
     range: RangeInclusive<u32>,
@@ -181,10 +320,17 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         cache_ttl_s: u32::try_from(values.cache_ttl.as_secs()).unwrap_or(u32::MAX),
         oauth_client_metadata_url: values.oauth_client_metadata_url,
         audit_retention_days: values.audit_retention_days,
+        otlp_endpoint: values.otlp_endpoint,
+        otlp_headers: values.otlp_headers,
+        otlp_content: values.otlp_content,
         port: values.port,
+        allowed_hosts: values.allowed_hosts,
+        started_with_hosts: hub.started_with_hosts().to_vec(),
+        roots: values.roots,
+        elicitation_forms: values.elicitation_forms,
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
-        url: hub.endpoint_url(),
+        url: hub.client_url(),
         keyring,
         keyring_remedy: match keyring {
             KeyringStatus::Ready => String::new(),

@@ -41,6 +41,7 @@ async fn a_new_verb_is_its_type_and_one_line() {
     let options = HubOptions {
         data_dir: folder.path().to_owned(),
         admin_token: None,
+        disabled_built_ins: drawbridge_model::builtin::BuiltIn::ALL.into(),
     };
     let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
         .await

@@ -1,6 +1,6 @@
 //! Tools: the catalog as clients see it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use drawbridge_model::{
     acceptance::AcceptanceState,
@@ -10,11 +10,13 @@ use drawbridge_model::{
     policy::{Effect, RequestKind},
     spec::RegisteredServer,
     tool::Annotations,
+    tool_result::ToolExecutionResult,
 };
 use drawbridge_sessions::ClientScope;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
-use super::{ApiError, Verb};
+use super::{ApiError, ErrorCode, Verb};
 use crate::{
     catalog::{CatalogEntry, Definition, ServerCopy, Snapshot},
     hub::Hub,
@@ -44,10 +46,10 @@ pub struct ToolView {
     pub annotations: Annotations,
     /// The SHA-256 of the definition as the server sent it, in hex.
     pub digest: String,
-    /// The effect for a client that has no rule of its own.
-    pub policy: Effect,
-    /// The plain rule for exactly this tool, for all clients.
-    pub own_policy: Option<Effect>,
+    /// The effect of the policy on calls of a client that has no rule of its own.
+    pub effect: Effect,
+    /// The effect of the plain rule for exactly this tool and all clients, if there is one.
+    pub own_effect: Option<Effect>,
 }
 
 /// `tools.list`: the tools of all accepted, enabled servers, in the order in which clients get
@@ -84,18 +86,69 @@ pub struct CallTool {
     /// A JSON object.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub arguments: serde_json::Value,
+    /// The shape of the answer.
+    #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<ResultFormat>", optional))]
+    pub format: ResultFormat,
+}
+
+/// The shape in which `tools.call` answers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ResultFormat {
+    /// The result of `tools/call` as the server sent it.
+    #[default]
+    Mcp,
+    /// A `ToolExecutionResult`: the same shape for every server, also if the server answers with an
+    /// error.
+    Unified,
 }
 
 impl Verb for CallTool {
-    /// The result of `tools/call` as the server sent it.
+    /// The result in the format of the request.
     type Answer = serde_json::Value;
 
     async fn run(self, hub: &Hub) -> Result<serde_json::Value, ApiError> {
         if !self.arguments.is_object() {
             return Err(ApiError::invalid("'arguments' must be a JSON object"));
         }
-        hub.call_from_cli(&self.name, &self.arguments).await
+        let started = Instant::now();
+        let result = hub.call_from_cli(&self.name, &self.arguments).await;
+        match self.format {
+            ResultFormat::Mcp => result,
+            ResultFormat::Unified => unify(result, started.elapsed()),
+        }
     }
+}
+
+/// Returns the result of a call in the shape of scripts. An error of the server is a result, too.
+fn unify(
+    result: Result<serde_json::Value, ApiError>,
+    took: Duration,
+) -> Result<serde_json::Value, ApiError> {
+    let took = u32::try_from(took.as_millis()).ok();
+    let unified = match result {
+        Ok(result) => ToolExecutionResult::from_result(&result, took),
+        Err(error) if error.code == ErrorCode::Invalid => {
+            ToolExecutionResult::from_error(&error.message, took)
+        }
+        Err(error) => return Err(error),
+    };
+    serde_json::to_value(unified).map_err(|e| ApiError::internal(e.to_string()))
+}
+
+/// Returns the text blocks of a result of `tools/call`. Other blocks are named by their type.
+pub fn result_text(result: &serde_json::Value) -> String {
+    let blocks = result["content"].as_array();
+    let texts = blocks
+        .into_iter()
+        .flatten()
+        .map(|block| match block["text"].as_str() {
+            Some(text) => text.lines().collect::<Vec<_>>().join("\n"),
+            None => format!("({})", block["type"].as_str().unwrap_or("unknown content")),
+        });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// `tools.export`: the tools of all servers as function tools in the format of the OpenAI API.
@@ -137,11 +190,11 @@ impl Verb for ExportTools {
             hub.access.check_known(client)?;
         }
         hub.catalog.refresh_stale(None).await;
-        let lists = match &self.client {
+        let view = match &self.client {
             Some(client) => hub.catalog.client_view(client, &ClientScope::ALL),
             None => hub.catalog.snapshot().all().clone(),
         };
-        Ok(lists
+        Ok(view
             .entries(CapabilityKind::Tools)
             .iter()
             .map(|tool| function_tool(tool))
@@ -210,14 +263,14 @@ fn hidden_reason(
     acceptance: AcceptanceState,
     snapshot: &Snapshot,
 ) -> String {
-    let is_meant =
+    let is_this_tool =
         |entry: &ExcludedEntry| entry.kind == CapabilityKind::Tools && entry.name == tool.name;
-    let left_out = || {
+    let find_exclusion = || {
         snapshot
             .all()
             .excluded()
             .iter()
-            .find(|exclusion| exclusion.server == server.id && is_meant(&exclusion.entry))
+            .find(|exclusion| exclusion.server == server.id && is_this_tool(&exclusion.entry))
     };
     match acceptance {
         AcceptanceState::New => {
@@ -229,7 +282,7 @@ fn hidden_reason(
         AcceptanceState::Accepted if !hub.registry.may_run(server) => {
             "the server is disabled or not accepted".into()
         }
-        AcceptanceState::Accepted => left_out()
+        AcceptanceState::Accepted => find_exclusion()
             .map(|exclusion| exclusion.entry.why.clone())
             .unwrap_or_default(),
     }
@@ -267,7 +320,7 @@ pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition)
         input_schema: tool.input_schema.clone(),
         annotations: tool.annotations.clone(),
         digest: tool.digest.clone(),
-        policy: hub.rules.evaluate(&input).effect,
-        own_policy: hub.rules.plain_tool_effect(&server.id, &tool.name),
+        effect: hub.rules.evaluate(&input).effect,
+        own_effect: hub.rules.plain_tool_effect(&server.id, &tool.name),
     }
 }

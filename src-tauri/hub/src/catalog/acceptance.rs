@@ -1,10 +1,10 @@
-//! What a server says about itself, and what of it a person has accepted: the instructions, tools,
-//! prompts and templates, and the texts of resources. Clients see nothing else of it.
+//! The definitions of a server, and the versions that a person has accepted: the instructions,
+//! tools, prompts and templates, and the texts of resources. Clients see only accepted ones.
 //!
-//! Accepting a server accepts everything that it says at its first sync, and what it adds in the
-//! minute after that (some servers list more tools only after they have identified their client).
-//! What it changes, and what it adds later, waits for a person, unless its spec marks the server as
-//! trusted.
+//! Accepting a server accepts all its definitions at its first sync, and those that it adds in the
+//! minute after that (some servers list more tools only after they have identified their client). A
+//! definition that it changes, or adds later, waits for a person, unless its spec marks the server
+//! as trusted.
 //!
 //! Resources come and go all the time, so they are listed without acceptance. Only their names,
 //! titles and descriptions wait, because models read them. A name that the URI contains says nothing

@@ -72,8 +72,8 @@ pub struct Definition {
     pub raw: Box<RawValue>,
     /// SHA-256 of `raw`, in hex.
     pub digest: String,
-    /// What the server offers instead, if `raw` is a definition that was accepted earlier. It is
-    /// what a call runs, so decisions bind to [`Definition::decision_digest`].
+    /// The definition that the server offers now, if `raw` is one that was accepted earlier. Calls
+    /// run the offered one, so decisions bind to [`Definition::decision_digest`].
     pub offered: Option<ChangedDefinition>,
     /// The server's own name for it. For a resource the URI, for a template the URI template.
     pub name: String,

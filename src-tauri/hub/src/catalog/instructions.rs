@@ -1,8 +1,12 @@
-//! The instructions that servers give to models.
+//! What servers say about themselves as a whole: their instructions for models, and their extensions
+//! of the protocol.
 
 use std::fmt::Write;
 
-use drawbridge_model::ids::{ClientName, ServerId};
+use drawbridge_model::{
+    ids::{ClientName, ServerId},
+    protocol::{Extensions, handshake::ServersIntroduction},
+};
 use drawbridge_sessions::{ClientScope, ServerScope};
 
 use super::Catalog;
@@ -42,34 +46,44 @@ fn quote(server: &ServerId, text: &str) -> String {
 }
 
 impl Catalog {
-    /// Returns the accepted instructions of the servers that a client can see and for which
-    /// `may_speak` is true. Returns `None` if no server gives any. The instructions of several
-    /// servers are quoted; those of an endpoint of one server are unchanged.
-    pub fn instructions(
+    /// Returns the accepted instructions and the extensions of the servers that a client can see and
+    /// for which `may_speak` is true. The instructions of several servers are quoted; those of an
+    /// endpoint of one server are unchanged.
+    pub fn introduce_servers(
         &self,
         client: &ClientName,
         scope: &ClientScope,
         may_speak: impl Fn(&ServerId) -> bool,
-    ) -> Option<String> {
+    ) -> ServersIntroduction {
         let profiles = self.profiles.in_scope(client, scope);
         let copies = self.lock();
         let specs = self.registry.specs();
         let is_seen =
             |id: &ServerId| scope.includes(id) && profiles.have_server(id) && may_speak(id);
-        let mut texts = specs
+        let mut extensions = Extensions::default();
+        let mut texts = Vec::new();
+        for server in specs
             .servers
             .values()
             .filter(|server| is_seen(&server.id) && self.registry.may_run(server))
-            .filter_map(|server| {
-                let copy = copies.current(server)?;
-                Some((&server.id, copy.visible_instructions(server)?))
-            });
-        match scope.servers {
-            ServerScope::One(_) => texts.next().map(|(_, text)| text),
+        {
+            let Some(copy) = copies.current(server) else {
+                continue;
+            };
+            extensions.merge(&copy.row.extensions);
+            let text = copy.visible_instructions(server);
+            texts.extend(text.map(|text| (&server.id, text)));
+        }
+        let instructions = match scope.servers {
+            ServerScope::One(_) => texts.into_iter().next().map(|(_, text)| text),
             ServerScope::All => {
-                let quoted: Vec<_> = texts.map(|(id, text)| quote(id, &text)).collect();
+                let quoted: Vec<_> = texts.iter().map(|(id, text)| quote(id, text)).collect();
                 (!quoted.is_empty()).then(|| format!("{ORIGIN_NOTE}\n\n{}", quoted.join("\n\n")))
             }
+        };
+        ServersIntroduction {
+            instructions,
+            extensions,
         }
     }
 }

@@ -608,7 +608,7 @@ fn choose_name(
         (CapabilityKind::Resources | CapabilityKind::Templates, ..) | (_, Naming::Bare, _) => {
             (name.to_owned(), None)
         }
-        (_, _, Some("")) if names::is_reserved(name) => {
+        (_, _, Some("")) if names::is_reserved(name) && server.spec.builtin.is_none() => {
             return Err(format!(
                 "'{name}' is too similar to the name of one of Drawbridge's own tools; give the server a prefix"
             ));

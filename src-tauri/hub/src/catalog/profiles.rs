@@ -71,6 +71,18 @@ impl Profiles {
         self.table.load().profiles.values().cloned().collect()
     }
 
+    /// Checks that there is a profile with this name.
+    ///
+    /// # Errors
+    /// Returns [`ProfileError::Unknown`] if there is none.
+    pub fn check_known(&self, name: &str) -> Result<(), ProfileError> {
+        if self.table.load().profiles.contains_key(name) {
+            Ok(())
+        } else {
+            Err(ProfileError::Unknown(name.to_owned()))
+        }
+    }
+
     /// Returns the profile of a client, if it has one.
     pub fn client_profile(&self, client: &ClientName) -> Option<Arc<Profile>> {
         let table = self.table.load();

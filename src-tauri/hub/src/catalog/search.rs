@@ -7,47 +7,52 @@ use std::{
 
 use super::CatalogEntry;
 
-/// The weight of a word, by the field that contains it.
-const NAME: f32 = 4.0;
-const TITLE: f32 = 3.0;
-const SERVER: f32 = 2.0;
-const PARAMETER: f32 = 1.5;
-const TEXT: f32 = 1.0;
-const PARAMETER_TEXT: f32 = 0.5;
-/// The weight of a word that only begins with the word of the query.
-const PREFIX: f32 = 0.5;
-const MIN_PREFIX: usize = 3;
+/// The weight of a word in each field of a tool.
+const NAME_WEIGHT: f32 = 4.0;
+const TITLE_WEIGHT: f32 = 3.0;
+const SERVER_WEIGHT: f32 = 2.0;
+const PARAMETER_WEIGHT: f32 = 1.5;
+const DESCRIPTION_WEIGHT: f32 = 1.0;
+const PARAMETER_DESCRIPTION_WEIGHT: f32 = 0.5;
+/// The factor for the score of an indexed word that only begins with a word of the query.
+const PREFIX_FACTOR: f32 = 0.5;
+/// Shorter words of a query match only equal words.
+const MIN_PREFIX_BYTES: usize = 3;
 /// The parameters of BM25 from Robertson and Zaragoza (The Probabilistic Relevance Framework,
 /// 2009).
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
-const MAX_WORDS: usize = 16;
-const MAX_WORD: usize = 64;
+/// Further words of a query are ignored.
+const MAX_QUERY_WORDS: usize = 16;
+/// Longer words are cut.
+const MAX_WORD_BYTES: usize = 64;
 
 /// An index of tools.
 #[derive(Debug)]
 pub struct Index {
     tools: Vec<Arc<CatalogEntry>>,
-    /// The tools that contain each word, with the word's contribution to their scores.
     words: BTreeMap<String, Postings>,
 }
 
-/// The number of each tool, with a weight or a score.
+/// The tools that contain a word, as indices into [`Index::tools`]. Each has the weight of the word
+/// in the tool and later, in the finished index, the contribution of the word to the tool's score.
 type Postings = Vec<(u32, f32)>;
 
 impl Index {
     pub fn new(tools: Vec<Arc<CatalogEntry>>) -> Self {
         let (mut words, lengths) = index_words(&tools);
         #[expect(clippy::cast_precision_loss, reason = "a few thousand tools at most")]
-        let number = tools.len() as f32;
-        let mean = (lengths.iter().sum::<f32>() / number.max(1.0)).max(1.0);
+        let tool_count = tools.len() as f32;
+        let mean_length = (lengths.iter().sum::<f32>() / tool_count.max(1.0)).max(1.0);
         for postings in words.values_mut() {
             #[expect(clippy::cast_precision_loss, reason = "a few thousand tools at most")]
-            let count_with_word = postings.len() as f32;
-            let rarity = (1.0 + (number - count_with_word + 0.5) / (count_with_word + 0.5)).ln();
-            for (index, count) in postings.iter_mut() {
-                let length = lengths.get(*index as usize).copied().unwrap_or(mean);
-                *count *= rarity * (K1 + 1.0) / (*count + K1 * (1.0 - B + B * length / mean));
+            let tools_with_word = postings.len() as f32;
+            let rarity =
+                (1.0 + (tool_count - tools_with_word + 0.5) / (tools_with_word + 0.5)).ln();
+            for (index, weight) in postings.iter_mut() {
+                let length = lengths.get(*index as usize).copied().unwrap_or(mean_length);
+                *weight *=
+                    rarity * (K1 + 1.0) / (*weight + K1 * (1.0 - B + B * length / mean_length));
             }
             postings.shrink_to_fit();
         }
@@ -70,7 +75,7 @@ impl Index {
         }
         let mut scores = vec![0.0_f32; self.tools.len()];
         let mut best = scores.clone();
-        for word in query_words.iter().take(MAX_WORDS) {
+        for word in query_words.iter().take(MAX_QUERY_WORDS) {
             self.score_word(word, &mut best);
             for (sum, best) in scores.iter_mut().zip(&mut best) {
                 *sum += std::mem::take(best);
@@ -85,29 +90,33 @@ impl Index {
         found.into_iter().map(|(_, _, tool)| tool).collect()
     }
 
-    /// Computes the score of one word of the query for each tool. If several words begin with it,
-    /// the best one counts.
+    /// Raises the entry of each tool in `best` to the score of this word of the query. If several
+    /// words of a tool begin with it, the one with the highest score counts.
     fn score_word(&self, word: &str, best: &mut [f32]) {
         for (indexed_word, postings) in self
             .words
             .range(word.to_owned()..)
             .take_while(|(indexed_word, _)| indexed_word.starts_with(word))
         {
-            let weight = if indexed_word == word { 1.0 } else { PREFIX };
-            if indexed_word != word && word.len() < MIN_PREFIX {
+            let factor = if indexed_word == word {
+                1.0
+            } else {
+                PREFIX_FACTOR
+            };
+            if indexed_word != word && word.len() < MIN_PREFIX_BYTES {
                 continue;
             }
             for (index, score) in postings {
                 if let Some(best) = best.get_mut(*index as usize) {
-                    *best = best.max(score * weight);
+                    *best = best.max(score * factor);
                 }
             }
         }
     }
 }
 
-/// Returns each word with the tools that contain it and its weight there, and the sum of weights of
-/// each tool.
+/// Returns the tools and weights of each word, and the length of each tool: the sum of the weights
+/// of its words.
 fn index_words(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Postings>, Vec<f32>) {
     let mut words: HashMap<String, Postings> = HashMap::new();
     let mut lengths = Vec::with_capacity(tools.len());
@@ -118,7 +127,7 @@ fn index_words(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Postings>, Vec<f
                 length += weight;
                 match words.get_mut(word) {
                     Some(postings) => match postings.last_mut() {
-                        Some((last, count)) if *last == index => *count += weight,
+                        Some((last, sum)) if *last == index => *sum += weight,
                         _ => postings.push((index, weight)),
                     },
                     None => drop(words.insert(word.to_owned(), vec![(index, weight)])),
@@ -130,25 +139,28 @@ fn index_words(tools: &[Arc<CatalogEntry>]) -> (HashMap<String, Postings>, Vec<f
     (words, lengths)
 }
 
-/// Passes on the texts of a tool, each with the weight of its words.
+/// Calls `visit` with each text of a tool and the weight of its words.
 fn for_each_text(tool: &CatalogEntry, mut visit: impl FnMut(&str, f32)) {
     let definition = &tool.definition;
-    visit(&definition.name, NAME);
-    visit(definition.title.as_deref().unwrap_or_default(), TITLE);
-    visit(tool.server.id.as_str(), SERVER);
-    visit(&definition.description, TEXT);
+    visit(&definition.name, NAME_WEIGHT);
+    visit(
+        definition.title.as_deref().unwrap_or_default(),
+        TITLE_WEIGHT,
+    );
+    visit(tool.server.id.as_str(), SERVER_WEIGHT);
+    visit(&definition.description, DESCRIPTION_WEIGHT);
     let parameters = definition
         .input_schema
         .get("properties")
         .and_then(serde_json::Value::as_object);
     for (name, schema) in parameters.into_iter().flatten() {
-        visit(name, PARAMETER);
+        visit(name, PARAMETER_WEIGHT);
         visit(
             schema
                 .get("description")
                 .and_then(serde_json::Value::as_str)
                 .unwrap_or_default(),
-            PARAMETER_TEXT,
+            PARAMETER_DESCRIPTION_WEIGHT,
         );
     }
 }
@@ -159,8 +171,8 @@ fn split_words(text: &str) -> Vec<String> {
     words
 }
 
-/// Passes on the words of a text: letters and digits, in lower case, with `camelCase` split and
-/// plural endings removed.
+/// Calls `take` with each word of a text: letters and digits, in lower case, with `camelCase` split
+/// and plural endings removed.
 fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     let mut after_lower = false;
@@ -169,7 +181,7 @@ fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
         if begins || !c.is_alphanumeric() {
             emit_word(&mut word, &mut take);
         }
-        if c.is_alphanumeric() && word.len() < MAX_WORD {
+        if c.is_alphanumeric() && word.len() < MAX_WORD_BYTES {
             word.extend(c.to_lowercase());
         }
         after_lower = c.is_lowercase() || c.is_numeric();
@@ -177,7 +189,7 @@ fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     emit_word(&mut word, &mut take);
 }
 
-/// Passes on the word, and clears it for the next one.
+/// Calls `take` with the word without its plural ending, and clears the word for the next one.
 fn emit_word(word: &mut String, take: &mut impl FnMut(&str)) {
     if word.is_empty() {
         return;

@@ -24,7 +24,7 @@ pub(super) struct Snapshots {
     /// All lists as Drawbridge reads them for itself. People see these, and clients without copies of
     /// private lists.
     pub(super) own: Arc<Snapshot>,
-    /// What a client with copies of private lists sees.
+    /// The snapshot of each client that has copies of private lists.
     by_client: BTreeMap<ClientName, Arc<Snapshot>>,
 }
 

@@ -26,9 +26,9 @@ use crate::registry::RegistryError;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_PAGES: usize = 1_000;
 /// Changes that a server reports within this time are handled as one.
-const COALESCE: Duration = Duration::from_millis(300);
+const COALESCE: Duration = Duration::from_millis(150);
 /// The additional pause after a batch of changes.
-const BATCH_PAUSE: Duration = Duration::from_millis(700);
+const BATCH_PAUSE: Duration = Duration::from_millis(850);
 /// The maximum number of entries of a kind in one server, and the longest time for reading them.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
@@ -123,7 +123,7 @@ async fn read_once(
     let send_request = |method: &'static str, params: Box<RawValue>| async move {
         let request = ServerRequest::new(method, Some(&params), REQUEST_TIMEOUT);
         let request = match client {
-            Some(client) => request.on_behalf_of(client, None),
+            Some(client) => request.reading_list_of(client),
             None => request,
         };
         session.request(request).await

@@ -434,8 +434,8 @@ pub struct EntryState {
     pub problems: Vec<String>,
 }
 
-/// Returns the state of a file. `connection` is that of the hub, `row` the managed entry of the file,
-/// and `ask_once` what the entry should have if the client leaves the asking to Drawbridge.
+/// Returns the state of a file. `connection` is that of the hub, `row` the managed entry of the
+/// file, and `ask_once` what the entry should have if the client leaves approval to Drawbridge.
 pub fn inspect(
     kind: &Client,
     file: &ConfigFile,

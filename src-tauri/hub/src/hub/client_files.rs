@@ -42,7 +42,7 @@ const RESTORE_PERIOD: Duration = Duration::from_secs(600);
 
 type FileWatch = Debouncer<RecommendedWatcher, RecommendedCache>;
 
-/// What is known of the managed entries since the start.
+/// The states of the managed entries, and when each was restored, since the start.
 #[derive(Default)]
 struct Known {
     states: BTreeMap<String, ClientFileState>,
@@ -69,7 +69,7 @@ impl Hub {
             .append_audit(AuditKind::ClientFilesChanged, &note);
     }
 
-    /// Returns what tells a client to leave the asking to Drawbridge.
+    /// Returns the settings that make a client leave approval to Drawbridge.
     pub(crate) fn ask_once(&self, client: &ClientName) -> AskOnce {
         let view = self.catalog.client_view(client, &ClientScope::ALL);
         let tools = view.entries(CapabilityKind::Tools).iter();

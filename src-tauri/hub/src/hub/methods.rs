@@ -23,7 +23,7 @@ pub struct Method {
     pub name: &'static str,
     /// The era that has the method, or `None` if both have it.
     pub era: Option<Era>,
-    /// What has to be decided before anything is sent to a server.
+    /// The decision that is required before anything is sent to a server.
     pub decision: Required,
     handler: Handler,
 }
@@ -183,23 +183,32 @@ fn cancel(session: &ClientSession, params: Option<&RawValue>) {
 }
 
 impl Hub {
-    /// Tells the running legacy servers that a client's roots have changed.
-    fn announce_roots_changed(self: &Arc<Self>) {
-        let hub = self.clone();
-        tokio::spawn(async move { hub.notify_roots_changed().await });
+    /// Tells the running legacy servers that the roots of a client or of the settings have changed.
+    pub(crate) fn announce_roots_changed(&self) {
+        let sessions = self.pool.active_sessions();
+        tokio::spawn(async move {
+            for session in sessions {
+                session
+                    .notify("notifications/roots/list_changed", None)
+                    .await;
+            }
+        });
     }
 
     /// Answers `server/discover`.
     fn discover(&self, request: ClientRequest<'_>) -> Json {
         let session = request.handle.session();
-        let instructions = self.instructions(&session.client, &session.scope);
-        protocol::handshake::discover_result(instructions.as_deref()).into()
+        let servers = self.introduce_servers(&session.client, &session.scope);
+        protocol::handshake::discover_result(&servers).into()
     }
 
     /// Answers a list request, in one page.
     async fn list(&self, kind: CapabilityKind, request: ClientRequest<'_>) -> RpcResult {
         protocol::reject_cursor(request.method, request.params)?;
         let session = request.handle.session();
+        if kind == CapabilityKind::Tools {
+            session.note_tools_read();
+        }
         self.catalog.refresh_stale(Some(session)).await;
         let view = self.catalog.session_view(session);
         Ok(view.list_result(kind).clone())

@@ -1,5 +1,5 @@
-//! Counts what was refused to strangers, so that a flood of requests makes at most one entry a
-//! minute in the audit.
+//! Counts refused tokens that belong to no known client, and refused sign-in links, so that a flood
+//! of requests makes at most one entry of each kind a minute in the audit.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -12,8 +12,8 @@ use serde_json::json;
 
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// The refusals of one kind. The first one is recorded at once, and those within the following
-/// minute at its end.
+/// The refusals of one kind. The first one is recorded at once. Those of the following minute are
+/// recorded together at the end of that minute.
 pub(super) struct Refusals {
     store: Store,
     kind: AuditKind,
@@ -47,7 +47,7 @@ impl Refusals {
             }
         }
         self.append();
-        let (window, later) = (Arc::downgrade(&self.window), self.store.clone());
+        let (window, store) = (Arc::downgrade(&self.window), self.store.clone());
         let kind = self.kind;
         tokio::spawn(async move {
             loop {
@@ -63,7 +63,7 @@ impl Refusals {
                 if count == 0 {
                     return;
                 }
-                later.append_audit(kind, &json!({ "count": count }));
+                store.append_audit(kind, &json!({ "count": count }));
             }
         });
     }

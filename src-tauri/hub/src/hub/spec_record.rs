@@ -101,7 +101,10 @@ impl SpecWriter<'_> {
                 .filter_map(|broken| broken.file.file_stem());
             files.any(|stem| stem == id.as_str())
         };
-        match (self.recorded.get(id), specs.servers.get(id)) {
+        // A built-in server has no file, and an entry for each change.
+        let spec = specs.servers.get(id);
+        let spec = spec.filter(|server| server.spec.builtin.is_none());
+        match (self.recorded.get(id), spec) {
             (Some(_), None) if is_broken() => false,
             (None, None) => false,
             (Some(_), None) => {

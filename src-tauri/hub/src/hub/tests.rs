@@ -3,6 +3,7 @@ mod fail_closed;
 
 use drawbridge_model::{
     acceptance::AcceptanceState,
+    builtin::BuiltIn,
     policy::{Effect, Scope},
     server::ServerState,
     spec::ServerSpec,
@@ -26,6 +27,7 @@ pub(super) async fn test_hub() -> TestHub {
     let options = HubOptions {
         data_dir: folder.path().to_owned(),
         admin_token: Some("a".repeat(40)),
+        disabled_built_ins: BuiltIn::ALL.into(),
     };
     let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
         .await
@@ -82,6 +84,7 @@ async fn a_second_hub_on_the_same_folder_is_rejected_with_the_pid_of_the_first()
     let options = HubOptions {
         data_dir: test_hub.folder.path().to_owned(),
         admin_token: None,
+        disabled_built_ins: BuiltIn::ALL.into(),
     };
     let error = Hub::open(options)
         .await
@@ -332,6 +335,7 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
         .run(AddClient {
             name: name.clone(),
             token: None,
+            user: None,
         })
         .await
         .expect("added");
@@ -364,7 +368,11 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
             .is_empty()
     );
     test_hub
-        .run(AddClient { name, token: None })
+        .run(AddClient {
+            name,
+            token: None,
+            user: None,
+        })
         .await
         .expect("added again");
 }
@@ -375,6 +383,7 @@ async fn a_client_cannot_be_given_the_admin_token() {
     let add = AddClient {
         name: ClientName::new("c"),
         token: Some("a".repeat(40)),
+        user: None,
     };
     assert_eq!(code(test_hub.run(add).await), Some(ErrorCode::Conflict));
 }

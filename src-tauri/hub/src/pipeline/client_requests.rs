@@ -1,56 +1,186 @@
-//! The path of requests that servers send to clients: decide and record, send, answer.
+//! The path of requests that servers send to clients: decide and record, send, answer. Drawbridge
+//! answers those that a client cannot: the sampling provider a sampling request, a person a request
+//! for input, and the settings a request for roots.
 
 use std::{sync::Arc, time::Duration};
 
 use drawbridge_jsonrpc::{
     json::{self, Json},
-    rpc::RpcResult,
+    rpc::{RpcError, RpcResult, code},
 };
 use drawbridge_model::{
-    call::Outcome,
+    approval::FormContent,
+    call::{Decision, Outcome},
+    event::Events,
+    ids::{ClientName, SessionId},
     protocol::{
+        OwnCapabilities,
         guarded::GuardedMethod,
         input::{InputRequest, InputRequired},
     },
     spec::RegisteredServer,
 };
-use drawbridge_sessions::ClientHandle;
-use drawbridge_upstream::ClientRequestGate;
+use drawbridge_sessions::{ClientHandle, ClientSession};
+use drawbridge_store::settings::Settings;
+use drawbridge_upstream::{ClientRequestGate, Respondent, ServerQuestion};
 use futures_util::future::BoxFuture;
+use serde_json::value::RawValue;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::guarded::abort;
-use crate::policy::{Gate, GuardedRequest, Permitted, Refusal};
+use super::{OWN_SERVER, guarded::abort};
+use crate::{
+    elicitation::Elicitation,
+    policy::{Gate, GuardedRequest, Permitted, Refusal, StandIn},
+    roots::Roots,
+    sampling::{Provider, Sampling},
+};
 
-/// Carries requests from servers to clients. Cheap to clone.
+/// The interval of progress notifications to a client while the sampling provider works.
+const KEEPALIVE: Duration = Duration::from_secs(10);
+/// The number of the first of these notifications, which follow those of the approval.
+const FIRST_PROGRESS: u32 = 1_000;
+
+/// Carries requests from servers to clients, and answers those that clients cannot. Cheap to clone.
 #[derive(Clone)]
 pub struct ClientRequests {
     gate: Gate,
+    events: Events,
+    settings: Settings,
+    sampling: Sampling,
+    roots: Roots,
 }
 
 impl ClientRequestGate for ClientRequests {
-    fn ask<'a>(
+    fn find_respondent(
+        &self,
+        request: &InputRequest,
+        session: &ClientSession,
+    ) -> Option<Respondent> {
+        let params = request.params.as_deref();
+        let capabilities = &session.hello.capabilities;
+        let is_client_able = capabilities.can_answer(&request.method, params);
+        let is_bridged = match to_client(&request.method)? {
+            GuardedMethod::CreateMessage if is_client_able => {
+                has_tools(params)
+                    && capabilities.lacks_sampling_tools()
+                    && self.sampling.uses_tools()
+            }
+            _ if is_client_able => false,
+            GuardedMethod::CreateMessage => self.sampling.is_on(),
+            GuardedMethod::Elicit => self.can_ask_person(),
+            GuardedMethod::ListRoots => self.roots.has_any(session.scope.project.as_deref()),
+            GuardedMethod::CallTool
+            | GuardedMethod::GetPrompt
+            | GuardedMethod::ReadResource
+            | GuardedMethod::SubscribeToResource
+            | GuardedMethod::Complete
+            | GuardedMethod::GetTask
+            | GuardedMethod::UpdateTask
+            | GuardedMethod::CancelTask
+            | GuardedMethod::GetTaskResult
+            | GuardedMethod::ListTasks => false,
+        };
+        match (is_bridged, is_client_able) {
+            (true, _) => Some(Respondent::Drawbridge),
+            (false, true) => Some(Respondent::Client),
+            (false, false) => None,
+        }
+    }
+
+    fn own_capabilities(&self, session: &ClientSession) -> OwnCapabilities {
+        OwnCapabilities {
+            sampling: self.sampling.is_on(),
+            sampling_tools: self.sampling.uses_tools(),
+            elicitation: self.can_ask_person(),
+            roots: self.roots.has_any(session.scope.project.as_deref()),
+        }
+    }
+
+    fn ask<'a>(&'a self, question: ServerQuestion<'a>) -> BoxFuture<'a, RpcResult> {
+        Box::pin(self.carry_out(question))
+    }
+
+    fn ask_without_client<'a>(
         &'a self,
         server: &'a Arc<RegisteredServer>,
         request: &'a InputRequest,
-        handle: &'a ClientHandle,
-        max_wait: Duration,
-    ) -> BoxFuture<'a, RpcResult> {
-        Box::pin(self.carry_out(server, request, handle, max_wait))
+    ) -> BoxFuture<'a, Option<RpcResult>> {
+        Box::pin(async move {
+            let is_for_roots = to_client(&request.method) == Some(GuardedMethod::ListRoots);
+            // A server may ask as soon as it is connected, before the client's request reaches it.
+            let roots = is_for_roots
+                .then(|| self.roots.list_result(None))
+                .flatten()?;
+            let request = GuardedRequest {
+                client: ClientName::new(OWN_SERVER),
+                session: SessionId::new(""),
+                project: None,
+                ..build(GuardedMethod::ListRoots, server, request)
+            };
+            Some(self.give_roots(request, None, roots).await)
+        })
     }
 }
 
 impl ClientRequests {
-    pub fn new(gate: Gate) -> Self {
-        Self { gate }
+    pub fn new(
+        gate: Gate,
+        events: Events,
+        settings: Settings,
+        sampling: Sampling,
+        roots: Roots,
+    ) -> Self {
+        Self {
+            gate,
+            events,
+            settings,
+            sampling,
+            roots,
+        }
     }
 
-    async fn carry_out(
-        &self,
-        server: &Arc<RegisteredServer>,
-        request: &InputRequest,
-        handle: &ClientHandle,
-        max_wait: Duration,
-    ) -> RpcResult {
+    /// Returns whether a front end is there on which a person can fill in a form. Without one, the
+    /// server gets an error at once.
+    fn can_ask_person(&self) -> bool {
+        self.settings.get().elicitation_forms && self.events.has_subscribers()
+    }
+
+    async fn carry_out(&self, question: ServerQuestion<'_>) -> RpcResult {
+        let ServerQuestion {
+            request, handle, ..
+        } = question;
+        let method = method_of(request).map_err(|refusal| refusal.to_rpc_error())?;
+        let unanswerable = || {
+            let message = format!("No client can answer '{}'", request.method);
+            RpcError::new(code::METHOD_NOT_FOUND, message)
+        };
+        let session = handle.session();
+        let respondent = self.find_respondent(request, session);
+        match respondent.ok_or_else(unanswerable)? {
+            Respondent::Client => self.ask_client(question).await,
+            Respondent::Drawbridge if method == GuardedMethod::CreateMessage => {
+                self.create_message(question).await
+            }
+            Respondent::Drawbridge if method == GuardedMethod::Elicit => {
+                self.elicit(question).await
+            }
+            Respondent::Drawbridge => {
+                let roots = self.roots.list_result(session.scope.project.as_deref());
+                let guarded = guarded_request(method, question);
+                let roots = roots.ok_or_else(unanswerable)?;
+                self.give_roots(guarded, Some(handle), roots).await
+            }
+        }
+    }
+
+    async fn ask_client(&self, question: ServerQuestion<'_>) -> RpcResult {
+        let ServerQuestion {
+            server,
+            request,
+            handle,
+            max_wait,
+            ..
+        } = question;
         let admitted = self.admit(server, request, handle).await;
         let permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
         let answer = tokio::select! {
@@ -58,13 +188,107 @@ impl ClientRequests {
             () = self.gate.wait_until_paused() => return Err(abort(permitted)),
             answer = handle.send_request(request, max_wait) => answer,
         };
-        let answer = match answer {
-            Ok(answer) => answer,
+        match answer {
+            Ok(answer) => self.release(permitted, answer).await,
             Err(error) => {
                 permitted.record_outcome(Outcome::ClientError, error.message.clone());
-                return Err(error);
+                Err(error)
             }
+        }
+    }
+
+    /// Lets the sampling provider answer, after the user has agreed.
+    async fn create_message(&self, question: ServerQuestion<'_>) -> RpcResult {
+        let mut guarded = guarded_request(GuardedMethod::CreateMessage, question);
+        let provider = self.sampling.provider(&guarded.params);
+        let provider = provider.ok_or_else(|| {
+            let message = "No client can sample, and the sampling provider was switched off";
+            RpcError::new(code::METHOD_NOT_FOUND, message)
+        })?;
+        guarded.stand_in = Some(StandIn::Provider(provider.name()));
+        // Nobody is asked about a request that cannot be sent.
+        if let Err(error) = self.sampling.check(&provider, &guarded.params).await {
+            return self.refuse(&guarded, error.to_rpc_error()).await;
+        }
+        let admitted = self.gate.admit(guarded, Some(question.handle)).await;
+        let permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
+        let params = &permitted.request().params;
+        let answer = tokio::select! {
+            biased;
+            () = self.gate.wait_until_paused() => None,
+            answer = self.sampling.create_message(&provider, params) => Some(answer),
+            () = keep_waiting(question, &provider) => None,
         };
+        match answer {
+            Some(Ok(answer)) => self.release(permitted, answer).await,
+            Some(Err(error)) => {
+                permitted.record_outcome(Outcome::ClientError, error.to_string());
+                Err(error.to_rpc_error())
+            }
+            None => Err(abort(permitted)),
+        }
+    }
+
+    /// Lets a person answer on screen. Nobody's values are kept: they are dropped with the answer.
+    async fn elicit(&self, question: ServerQuestion<'_>) -> RpcResult {
+        let mut guarded = guarded_request(GuardedMethod::Elicit, question);
+        if let Err(error) = Elicitation::read(&guarded.params) {
+            let message = format!("elicitation/create: {error}");
+            let error = RpcError::new(code::INVALID_PARAMS, message);
+            return self.refuse(&guarded, error).await;
+        }
+        guarded.stand_in = Some(StandIn::Person(None));
+        match self.gate.admit(guarded, Some(question.handle)).await {
+            Ok(permitted) => {
+                let answer = match &permitted.request().stand_in {
+                    Some(StandIn::Person(Some(content))) => accepted(content),
+                    _ => Json::new(r#"{"action":"accept"}"#),
+                };
+                permitted.record_outcome(Outcome::Ok, String::new());
+                Ok(answer)
+            }
+            Err(Refusal::DeniedByUser { .. }) => Ok(Json::new(r#"{"action":"decline"}"#)),
+            Err(
+                Refusal::Dismissed
+                | Refusal::TimedOut { .. }
+                | Refusal::NoScreen { .. }
+                | Refusal::QueueFull { .. },
+            ) => Ok(Json::new(r#"{"action":"cancel"}"#)),
+            Err(
+                refusal @ (Refusal::Paused
+                | Refusal::DeniedByPolicy { .. }
+                | Refusal::DeniedByHub { .. }
+                | Refusal::NotRecorded(_)
+                | Refusal::Withheld { .. }),
+            ) => Err(refusal.to_rpc_error()),
+        }
+    }
+
+    async fn give_roots(
+        &self,
+        mut guarded: GuardedRequest,
+        handle: Option<&ClientHandle>,
+        roots: Json,
+    ) -> RpcResult {
+        guarded.stand_in = Some(StandIn::Settings);
+        let admitted = self.gate.admit(guarded, handle).await;
+        let permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
+        permitted.record_outcome(Outcome::Ok, String::new());
+        Ok(roots)
+    }
+
+    /// Records a request that nobody is asked about, and returns the error for the server.
+    async fn refuse(&self, guarded: &GuardedRequest, error: RpcError) -> RpcResult {
+        let reason = error.message.clone();
+        self.gate
+            .record_answered(guarded, Decision::Denied, reason)
+            .await
+            .map_err(|refusal| refusal.to_rpc_error())?;
+        Err(error)
+    }
+
+    /// Returns an answer for the server, as the rules for results demand.
+    async fn release(&self, permitted: Permitted, answer: Json) -> RpcResult {
         let released = self
             .gate
             .release_result(permitted.request(), permitted.record(), answer, None)
@@ -109,31 +333,96 @@ impl ClientRequests {
         request: &InputRequest,
         handle: &ClientHandle,
     ) -> Result<Permitted, Refusal> {
-        let method = to_client(&request.method).ok_or_else(|| Refusal::DeniedByHub {
-            reason: format!("servers cannot send '{}' to clients", request.method),
-        })?;
-        let params = match &request.params {
-            Some(params) => params.clone(),
-            None => json::raw("{}".into()),
-        };
-        let session = handle.session();
-        let request = GuardedRequest {
-            method,
-            kind: method.kind(),
-            client: session.client.clone(),
-            session: session.id.clone(),
-            project: session.scope.project.clone(),
-            server: server.clone(),
-            entry: None,
-            name: String::new(),
-            exposed_name: String::new(),
-            arguments: params.clone(),
-            extra: None,
-            params,
-            progress_token: None,
-        };
+        let method = method_of(request)?;
+        let request = with_client(build(method, server, request), handle);
         self.gate.admit(request, Some(handle)).await
     }
+}
+
+/// Notifies the client that its request goes on while the sampling provider works. Never returns.
+async fn keep_waiting(question: ServerQuestion<'_>, provider: &Provider) {
+    let mut keepalive = interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
+    keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let message = format!("Waiting for {}", provider.name());
+    for count in FIRST_PROGRESS.. {
+        keepalive.tick().await;
+        let token = question.handle.progress_token();
+        if let Some(token) = token.as_ref().or(question.progress_token) {
+            let params = token.early_progress(count, &message);
+            question
+                .handle
+                .notify("notifications/progress", Some(&params));
+        }
+    }
+}
+
+/// Returns the answer with a person's values.
+fn accepted(content: &FormContent) -> Json {
+    Json::new(format!(
+        r#"{{"action":"accept","content":{}}}"#,
+        content.expose()
+    ))
+}
+
+/// Returns whether a sampling request has tools.
+fn has_tools(params: Option<&RawValue>) -> bool {
+    params.is_some_and(|params| {
+        json::RawObject::parse(params).is_ok_and(|params| params.get("tools").is_some())
+    })
+}
+
+fn guarded_request(method: GuardedMethod, question: ServerQuestion<'_>) -> GuardedRequest {
+    let request = build(method, question.server, question.request);
+    GuardedRequest {
+        progress_token: question.progress_token.cloned(),
+        ..with_client(request, question.handle)
+    }
+}
+
+fn with_client(request: GuardedRequest, handle: &ClientHandle) -> GuardedRequest {
+    let session = handle.session();
+    GuardedRequest {
+        client: session.client.clone(),
+        session: session.id.clone(),
+        project: session.scope.project.clone(),
+        ..request
+    }
+}
+
+/// Returns a request to a client that is not named yet.
+fn build(
+    method: GuardedMethod,
+    server: &Arc<RegisteredServer>,
+    request: &InputRequest,
+) -> GuardedRequest {
+    let params = match &request.params {
+        Some(params) => params.clone(),
+        None => json::raw("{}".into()),
+    };
+    GuardedRequest {
+        method,
+        kind: method.kind(),
+        client: ClientName::new(""),
+        session: SessionId::new(""),
+        project: None,
+        server: server.clone(),
+        entry: None,
+        name: String::new(),
+        exposed_name: String::new(),
+        arguments: params.clone(),
+        extra: None,
+        params,
+        progress_token: None,
+        hooked: None,
+        stand_in: None,
+        trace: None,
+    }
+}
+
+fn method_of(request: &InputRequest) -> Result<GuardedMethod, Refusal> {
+    to_client(&request.method).ok_or_else(|| Refusal::DeniedByHub {
+        reason: format!("servers cannot send '{}' to clients", request.method),
+    })
 }
 
 /// Returns the method if servers may send its requests to clients.

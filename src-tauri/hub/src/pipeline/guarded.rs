@@ -8,6 +8,7 @@ use drawbridge_model::{
     call::Outcome,
     policy::RequestKind,
     protocol::{ProgressToken, guarded::GuardedMethod},
+    trace::TraceContext,
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest};
 
@@ -27,7 +28,7 @@ impl Pipeline {
     /// Returns an error if no server has the prompt (`-32602`), if the request is denied or the
     /// server cannot be reached (`-32603`), and if the server answers with one.
     pub async fn get_prompt(&self, request: ClientRequest<'_>) -> RpcResult {
-        let handle = request.handle;
+        let (handle, trace) = (request.handle, request.trace);
         let mut params = request.params_object()?;
         let exposed_name = string_member(&params, "name")?;
         let prompt = self.router.find_prompt(handle, &exposed_name).await?;
@@ -40,7 +41,7 @@ impl Pipeline {
             name,
             exposed_name,
         };
-        let request = build(method, named, params, handle)?;
+        let request = build(method, named, params, (handle, trace))?;
         self.carry_out(request, handle, async |permitted| {
             self.router.send(permitted, handle).await
         })
@@ -53,7 +54,7 @@ impl Pipeline {
     /// Returns an error if no server has the resource (`-32002`), if the request is denied or the
     /// server cannot be reached (`-32603`), and if the server answers with one.
     pub async fn read_resource(&self, request: ClientRequest<'_>) -> RpcResult {
-        let handle = request.handle;
+        let (handle, trace) = (request.handle, request.trace);
         let params = request.params_object()?;
         let uri = string_member(&params, "uri")?;
         let target = self.router.find_resource(handle, &uri).await?;
@@ -61,7 +62,7 @@ impl Pipeline {
             GuardedMethod::ReadResource,
             Named::resource(target, uri),
             params,
-            handle,
+            (handle, trace),
         )?;
         self.carry_out(request, handle, async |permitted| {
             match self.router.cached_resource(permitted) {
@@ -78,7 +79,7 @@ impl Pipeline {
     /// Returns an error as [`Self::subscribe`] does.
     pub async fn subscribe_to_resource(&self, request: ClientRequest<'_>) -> RpcResult {
         let uri = string_member(&request.params_object()?, "uri")?;
-        self.subscribe(request.handle, uri).await
+        self.subscribe(request.handle, uri, request.trace).await
     }
 
     /// Subscribes a client to a resource until its session ends.
@@ -87,7 +88,12 @@ impl Pipeline {
     /// Returns an error if no server has the resource (`-32002`), if the request is denied, if the
     /// server is transient or cannot be reached, if the session has too many subscriptions
     /// (`-32603`), and if the server answers with one.
-    pub async fn subscribe(&self, handle: &ClientHandle, uri: String) -> RpcResult {
+    pub async fn subscribe(
+        &self,
+        handle: &ClientHandle,
+        uri: String,
+        trace: Option<TraceContext>,
+    ) -> RpcResult {
         let target = self.router.find_resource(handle, &uri).await?;
         let mut params = RawObject::default();
         params.set("uri", json::raw(json::quote(&uri)));
@@ -95,7 +101,7 @@ impl Pipeline {
             GuardedMethod::SubscribeToResource,
             Named::resource(target, uri),
             params,
-            handle,
+            (handle, trace),
         )?;
         self.carry_out(request, handle, async |permitted| {
             self.router.subscribe(permitted, handle).await
@@ -110,6 +116,7 @@ impl Pipeline {
     /// denied or the server cannot be reached (`-32603`), and if the server answers with one.
     pub async fn complete(&self, request: ClientRequest<'_>) -> RpcResult {
         let (handle, mut params) = (request.handle, request.params_object()?);
+        let trace = request.trace;
         let invalid =
             |why: &str| RpcError::new(code::INVALID_PARAMS, format!("completion/complete: {why}"));
         let reference = params
@@ -143,7 +150,7 @@ impl Pipeline {
         };
         let reference = reference.to_raw();
         params.set("ref", reference);
-        let request = build(GuardedMethod::Complete, named, params, handle)?;
+        let request = build(GuardedMethod::Complete, named, params, (handle, trace))?;
         self.carry_out(request, handle, async |permitted| {
             self.router.send(permitted, handle).await
         })
@@ -199,7 +206,7 @@ impl Pipeline {
     }
 }
 
-/// What a request names.
+/// The prompt, resource or template that a request names.
 struct Named {
     target: Target,
     kind: RequestKind,
@@ -223,7 +230,7 @@ fn build(
     method: GuardedMethod,
     named: Named,
     mut params: RawObject<'_>,
-    handle: &ClientHandle,
+    (handle, trace): (&ClientHandle, Option<TraceContext>),
 ) -> Result<GuardedRequest, RpcError> {
     let progress_token = ProgressToken::take_from(&mut params)?;
     let params = params.to_raw();
@@ -242,6 +249,9 @@ fn build(
         extra: None,
         params,
         progress_token,
+        hooked: None,
+        stand_in: None,
+        trace,
     })
 }
 

@@ -19,7 +19,7 @@ use super::{
     guarded::{abort, fail, fail_to_send},
 };
 use crate::{
-    policy::{GuardedRequest, PermittedRequest},
+    policy::{GuardedRequest, Permitted, PermittedRequest, Refusal},
     router::string_member,
 };
 
@@ -98,9 +98,12 @@ impl Pipeline {
             extra: None,
             params: params.to_owned(),
             progress_token: None,
+            hooked: None,
+            stand_in: None,
+            trace: None,
         };
         let admitted = self.gate.admit_for_task(request, started_by).await;
-        let permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
+        let mut permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
         let sent = self.send_unless_paused(&permitted, async |permitted| {
             self.router.send_task_request(permitted, handle).await
         });
@@ -114,10 +117,17 @@ impl Pipeline {
             Some(Err(error)) => return Err(fail_to_send(permitted, &error)),
             None => return Err(abort(permitted)),
         };
-        match self
-            .release(&started_by.request, &started_by.call, result, handle)
-            .await
-        {
+        let reviewed = self
+            .ask_task_hooks(method, started_by, &mut permitted, result)
+            .await;
+        let released = match reviewed {
+            Ok(result) => {
+                self.release(&started_by.request, &started_by.call, result, handle)
+                    .await
+            }
+            Err(refusal) => Err(refusal),
+        };
+        match released {
             Ok(result) => {
                 permitted.record_outcome(Outcome::Ok, String::new());
                 Ok(result)
@@ -134,8 +144,51 @@ impl Pipeline {
         }
     }
 
+    /// Lets the hooks on `tool_executed` replace the result of a call that became a task, when the
+    /// client fetches it: as the whole answer, or as a member of it in the modern era.
+    ///
+    /// # Errors
+    /// Returns an error if a hook fails and results are withheld then.
+    async fn ask_task_hooks(
+        &self,
+        method: GuardedMethod,
+        started_by: &PermittedRequest,
+        permitted: &mut Permitted,
+        answer: Json,
+    ) -> Result<Json, Refusal> {
+        if method == GuardedMethod::GetTaskResult {
+            let watched = self.hooks.watch_task(started_by);
+            let reply = Reply::Result(answer.clone());
+            let reply = self.ask_result_hooks(permitted, watched, reply).await?;
+            return Ok(match reply {
+                Reply::Result(result) => result,
+                // Hooks replace a result only with a result.
+                Reply::Error(_) => answer,
+            });
+        }
+        let text = answer.clone();
+        let Ok(mut object) = RawObject::parse(&text) else {
+            return Ok(answer);
+        };
+        let result = object.get("result").filter(|result| result.get() != "null");
+        let Some((result, watched)) = result
+            .map(RawValue::to_owned)
+            .zip(self.hooks.watch_task(started_by))
+        else {
+            return Ok(answer);
+        };
+        let reply = Reply::Result(Json::from(result));
+        let reply = self
+            .ask_result_hooks(permitted, Some(watched), reply)
+            .await?;
+        if let Reply::Result(result) = reply {
+            object.set("result", result.to_raw());
+        }
+        Ok(Json::from(object.to_raw()))
+    }
+
     /// Forwards a server's notification about a resource or a task to the clients that it concerns,
-    /// as far as no rule denies it.
+    /// except those for which a rule denies it.
     pub fn forward_notification(&self, announced: &ServerNotification) {
         let ServerNotification {
             server,
@@ -165,6 +218,10 @@ impl Pipeline {
             return;
         };
         for (session, started_by) in self.router.task_sessions(server, &task) {
+            // The client gets a result that a hook has to see first only as an answer.
+            if json::mentions(params, "result") && self.hooks.reviews_result(&started_by.request) {
+                continue;
+            }
             if let Some(params) = self.gate.release_notification(&started_by.request, params) {
                 ClientHandle::for_session(session).notify(method, Some(&params));
             }

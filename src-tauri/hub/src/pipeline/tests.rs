@@ -2,7 +2,7 @@ use super::*;
 
 fn parsed(text: &str) -> Result<(String, String), RpcError> {
     let params = json::raw(text.into());
-    let mut request = parse_call(Some(&params))?;
+    let mut request = parse_call(Some(&params), None)?;
     request.params.set("name", json::raw("\"own\"".into()));
     Ok((
         request.params.to_raw().get().to_owned(),
@@ -66,11 +66,11 @@ fn invalid_params_are_rejected_with_their_path() {
 
 #[test]
 fn an_is_error_flag_is_told_from_text_that_mentions_it() {
-    assert!(is_error(&error_result("x")));
-    assert!(!is_error(&Json::new(
+    assert!(is_tool_error(&error_result("x")));
+    assert!(!is_tool_error(&Json::new(
         r#"{"content":[{"type":"text","text":"\"isError\": true"}]}"#
     )));
-    assert!(!is_error(&Json::new(
+    assert!(!is_tool_error(&Json::new(
         r#"{"structuredContent":{"isError":true},"isError":false}"#
     )));
 }

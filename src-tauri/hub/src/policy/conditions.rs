@@ -85,8 +85,8 @@ pub(super) enum MatchMode {
 }
 
 impl MatchMode {
-    /// Returns how certain a match has to be for a rule with this effect. A rule without an effect
-    /// is about results.
+    /// Returns how certain a match has to be for a rule with this effect. `None` stands for the
+    /// effect on results.
     pub(super) fn for_effect(effect: Option<Effect>) -> Self {
         match effect {
             Some(Effect::Allow) => Self::Must,
@@ -130,7 +130,8 @@ impl Conditions {
     /// Compiles the conditions of a rule.
     ///
     /// # Errors
-    /// Returns an error if a condition is invalid, with the number of the first one and the reason.
+    /// Returns an error if a condition is invalid. The error has the number of the first invalid
+    /// condition, and the reason.
     pub(super) fn compile(conditions: &[Condition]) -> Result<Self, ConditionError> {
         conditions
             .iter()
@@ -174,7 +175,7 @@ impl Conditions {
         folders: Folders<'_>,
         mode: MatchMode,
     ) -> bool {
-        self.0.iter().all(|(pointer, test)| {
+        self.0.iter().all(|(pointer, predicate)| {
             let found = pointer::resolve(pointer, arguments);
             match mode {
                 MatchMode::Must => {
@@ -182,14 +183,14 @@ impl Conditions {
                         && found
                             .values
                             .first()
-                            .is_some_and(|value| test.holds(value, folders, mode))
+                            .is_some_and(|value| predicate.holds(value, folders, mode))
                 }
                 MatchMode::May => {
                     found.is_unreadable
                         || found
                             .values
                             .iter()
-                            .any(|value| test.holds(value, folders, mode))
+                            .any(|value| predicate.holds(value, folders, mode))
                 }
             }
         })
@@ -211,8 +212,8 @@ fn compile(
 }
 
 impl CompiledPredicate {
-    fn new(test: &Predicate) -> Result<Self, ConditionFault> {
-        Ok(match test {
+    fn new(predicate: &Predicate) -> Result<Self, ConditionFault> {
+        Ok(match predicate {
             Predicate::Equals(value) => Self::Equals(ExpectedValue::new(value)?),
             Predicate::OneOf(values) if values.is_empty() => {
                 return Err(ConditionFault::NoValues);
@@ -276,8 +277,9 @@ impl CompiledPredicate {
         })
     }
 
-    /// Returns whether the condition holds for a value or for the entries of a list: in all ways in
-    /// which servers read them, or in one, as `mode` demands.
+    /// Returns whether the predicate holds for a value, with the certainty of `mode`. Predicates
+    /// other than `Equals` look at the entries of a list: all of them have to match with
+    /// [`MatchMode::Must`], one with [`MatchMode::May`].
     fn holds(&self, value: &RawValue, folders: Folders<'_>, mode: MatchMode) -> bool {
         let items = pointer::items(value).filter(|_| !matches!(self, Self::Equals(_)));
         let as_sent = match (items, mode) {
@@ -370,7 +372,8 @@ impl CompiledPredicate {
     }
 }
 
-/// Returns whether `holds` is true for a string, or for a text that servers make of another value.
+/// Returns whether `holds` is true for a string or, with [`MatchMode::May`], for a text that
+/// servers make of another value.
 fn holds_for_text(value: &RawValue, mode: MatchMode, holds: impl Fn(&str) -> bool) -> bool {
     match mode {
         MatchMode::Must => {
@@ -417,14 +420,15 @@ fn is_host(text: &str, name: &str, is_wildcard: bool, mode: MatchMode) -> bool {
         }
         MatchMode::Must => Url::parse(text).is_ok_and(|url| url.has_host() && fits(&url)),
         MatchMode::May => {
-            let ways = [
+            let readings = [
                 text.to_owned(),
                 format!("http://{text}"),
                 text.replace('\\', "/"),
                 text.replace('\\', "@"),
             ];
-            ways.iter()
-                .any(|way| Url::parse(way.trim()).is_ok_and(|url| fits(&url)))
+            readings
+                .iter()
+                .any(|reading| Url::parse(reading.trim()).is_ok_and(|url| fits(&url)))
                 || text
                     .split('@')
                     .skip(1)

@@ -26,14 +26,18 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval_at, sleep_until},
 };
 
-use crate::clients::configs::ClientConfigs;
+use crate::{
+    clients::configs::ClientConfigs,
+    metrics::Metrics,
+    traces::{OpenSpan, Tracer},
+};
 
 use super::{
     drawbridge::Drawbridge,
     guarded_request::GuardedRequest,
     permitted::{Permitted, PermittedRequest},
     queue::{About, Queue, QueueError, Subject, TakenRequest, Ticket, WaitingRequest},
-    record::{PendingRecord, Recorder},
+    record::{PendingRecord, Recorder, elapsed_ms},
     refusal::{Refusal, Undecided, WithheldReason},
     rules::{RuleWriter, Rules, Ruling},
     verdict::{self, VerdictError},
@@ -41,8 +45,11 @@ use super::{
 
 /// The largest params, or the largest result, that a person is asked about, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
-/// What is left of the time that a client waits after a decision, for the call itself.
+/// The time for the call itself: a person has this much less than the client waits.
 const CALL_TIME: Duration = Duration::from_secs(30);
+/// How long a person has to fill in a form, if the client learns meanwhile that its request goes on.
+/// A server's request waits 300 s at most.
+const FORM_TIME: Duration = Duration::from_secs(280);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
@@ -56,6 +63,7 @@ pub struct Gate {
     store: Store,
     settings: Settings,
     client_configs: ClientConfigs,
+    tracer: Tracer,
     pub(super) recorder: Arc<Recorder>,
 }
 
@@ -78,7 +86,7 @@ impl Gate {
         store: Store,
         settings: Settings,
         client_configs: ClientConfigs,
-        (events, logs): (Events, Logs),
+        (events, logs, metrics, tracer): (Events, Logs, Metrics, Tracer),
     ) -> Self {
         let journal = store.journal();
         Self {
@@ -88,10 +96,12 @@ impl Gate {
             store,
             settings,
             client_configs,
+            tracer,
             recorder: Arc::new(Recorder {
                 journal,
                 events,
                 logs,
+                metrics,
             }),
         }
     }
@@ -106,9 +116,30 @@ impl Gate {
         })
     }
 
+    /// Returns how long a person has to decide a request, or to fill it in.
+    fn timeout_of(&self, request: &GuardedRequest) -> Duration {
+        let timeout = self.approval_timeout(&request.client);
+        if request.is_form() && request.progress_token.is_some() {
+            timeout.max(FORM_TIME)
+        } else {
+            timeout
+        }
+    }
+
     /// Waits until all calls are paused. Returns at once if they are paused already.
     pub async fn wait_until_paused(&self) {
         self.drawbridge.wait_until_paused().await;
+    }
+
+    /// Returns whether all calls are paused.
+    pub fn is_paused(&self) -> bool {
+        self.drawbridge.is_paused()
+    }
+
+    /// Begins the record of a request that is not put to the gate yet. If the record is dropped
+    /// before it is discarded, the request is recorded as abandoned.
+    pub fn record_if_abandoned(&self, request: &GuardedRequest) -> PendingRecord {
+        PendingRecord::new(&self.recorder, request)
     }
 
     /// Decides a request by a rule or by asking a person, and records the decision. A person may edit
@@ -136,8 +167,8 @@ impl Gate {
         self.record(request, record).await
     }
 
-    /// Decides a request about a task: whoever was permitted to start the task may follow it, unless
-    /// a rule denies the call by now.
+    /// Decides a request about a task. The request is allowed, because the call that started the
+    /// task was allowed, unless all calls are paused or a rule now denies that call.
     ///
     /// # Errors
     /// Returns an error if the request is denied, or if the decision cannot be recorded.
@@ -186,8 +217,8 @@ impl Gate {
         self.write_decision(request, record, None).await?.1
     }
 
-    /// Writes a decision, and the rule that it makes. Returns the recorded request, and the answer to
-    /// whoever sent it.
+    /// Writes a decision, and the rule that it makes. Returns the recorded request, and the
+    /// permission or the refusal.
     async fn write_decision(
         &self,
         request: GuardedRequest,
@@ -208,15 +239,25 @@ impl Gate {
         Ok((row, answer))
     }
 
-    /// Returns the ruling of the rules. A tool that has changed since a person accepted it is never
-    /// allowed by a rule: an allow becomes an ask, and no call is counted.
+    /// Returns the ruling of the rules. Some requests are never allowed without a person: an allow
+    /// becomes an ask, and no call is counted. These are calls of a tool that has changed since a
+    /// person accepted it, and requests that a person fills in. A request to the sampling provider
+    /// costs the user something, so that only a rule allows it, and not the default.
     fn ruling(&self, request: &GuardedRequest) -> Ruling {
         let is_changed = request.kind == RequestKind::Tools
             && request
                 .definition()
                 .is_some_and(|definition| definition.offered.is_some());
-        if !is_changed {
-            return self.rules.decide(&request.match_input());
+        if !is_changed && !request.is_form() {
+            let ruling = self.rules.decide(&request.match_input());
+            let is_default = ruling.decided_by == DecidedBy::Default;
+            return match ruling.effect {
+                Effect::Allow if is_default && request.answered_by().is_some() => Ruling {
+                    effect: Effect::Ask,
+                    ..ruling
+                },
+                Effect::Allow | Effect::Ask | Effect::Deny => ruling,
+            };
         }
         let ruling = self.rules.evaluate(&request.match_input());
         if ruling.effect == Effect::Allow {
@@ -248,13 +289,15 @@ impl Gate {
             record.decide(Decision::Allowed, DecidedBy::Person, reason);
             return self.record(request, record).await;
         }
-        let timeout = self.approval_timeout(&request.client);
+        let timeout = self.timeout_of(&request);
         let mut approval = approval_request(&request, record.id(), timeout);
         (approval.is_first, approval.suspended) = (
             self.is_first(&request).await,
             self.find_suspended_allow(&request).await,
         );
         let waiting = Waiting::new(&request, handle);
+        let span = self.tracer.begin_approval(request.trace, &request.name);
+        record.mark_asked();
         let (answer, answered) = oneshot::channel();
         let about = about(&request);
         let subject = Subject::Request(Box::new(WaitingRequest {
@@ -266,7 +309,10 @@ impl Gate {
         // recorded as abandoned.
         let unanswered = match self.queue.enqueue(approval, about, timeout, subject) {
             Ok(ticket) => match self.wait_for_answer(&ticket, answered, waiting).await {
-                Ok(answer) => return answer,
+                Ok(answer) => {
+                    end_span(span, decision_of(&answer));
+                    return answer;
+                }
                 Err(unanswered) => unanswered,
             },
             Err((full, subject)) => Unanswered {
@@ -275,6 +321,7 @@ impl Gate {
             },
         };
         let (decision, reason) = unanswered.why.to_decision();
+        end_span(span, decision);
         match unanswered.subject {
             Some(Subject::Request(waiting)) => {
                 let WaitingRequest {
@@ -401,13 +448,18 @@ impl Gate {
             Some(_) => Some(self.rules.writer().await),
             None => None,
         };
+        let is_dismissed = matches!(verdict, Verdict::Dismiss);
         let is_approved = self.apply_verdict(&mut request, &mut record, verdict, rule.as_ref());
         let new_rule = writer.as_ref().zip(rule.as_ref()).filter(|_| is_approved);
         // The rule is in force before the client has its answer, because its next call may arrive
         // right after that.
         match self.write_decision(request, record, new_rule).await {
             Ok((row, permitted)) => {
-                let _ = answer.send(permitted);
+                let _ = answer.send(if is_dismissed {
+                    Err(Refusal::Dismissed)
+                } else {
+                    permitted
+                });
                 Ok(row.call.clone())
             }
             Err(error) => {
@@ -431,6 +483,18 @@ impl Gate {
                 record.decide(Decision::Denied, DecidedBy::Person, reason);
                 return false;
             }
+            Verdict::Dismiss => {
+                let reason = "closed without an answer".to_owned();
+                record.decide(Decision::Denied, DecidedBy::Person, reason);
+                return false;
+            }
+            Verdict::FillIn { content } => match request.fill_in(content) {
+                Ok(reason) => (reason, None),
+                Err(error) => {
+                    record.decide(Decision::Denied, DecidedBy::Hub, error.to_string());
+                    return false;
+                }
+            },
             Verdict::ApproveOnce { arguments: None } => ("once".to_owned(), None),
             Verdict::ApproveOnce { arguments } => {
                 ("once, with edited arguments".to_owned(), arguments)
@@ -559,14 +623,28 @@ impl Gate {
             Ok(ticket) => ticket,
             Err((full, _)) => return Err(withheld(Undecided::from(full).into())),
         };
-        match Box::pin(self.wait_for_answer(&ticket, decided, waiting)).await {
+        let span = self.tracer.begin_approval(request.trace, &request.name);
+        let metrics = &self.recorder.metrics;
+        metrics.count_asked(call);
+        let asked_at = Instant::now();
+        let answer = Box::pin(self.wait_for_answer(&ticket, decided, waiting)).await;
+        let decision = match &answer {
+            Ok(Verdict::Deny { .. }) => Decision::Denied,
+            Ok(_) => Decision::Allowed,
+            Err(unanswered) => unanswered.why.to_decision().0,
+        };
+        metrics.count_decision(call, decision, elapsed_ms(asked_at));
+        end_span(span, decision);
+        match answer {
             Ok(Verdict::Deny { reason }) => Err(withheld(WithheldReason::Denied(reason))),
             Ok(
                 Verdict::ApproveOnce { .. }
                 | Verdict::ApproveFor { .. }
                 | Verdict::ApproveCalls { .. }
                 | Verdict::ApproveSession { .. }
-                | Verdict::ApproveAlways { .. },
+                | Verdict::ApproveAlways { .. }
+                | Verdict::FillIn { .. }
+                | Verdict::Dismiss,
             ) => Ok(result),
             Err(unanswered) => Err(withheld(unanswered.why.into())),
         }
@@ -625,6 +703,20 @@ impl Gate {
             Cow::Owned(masked) => masked,
         };
         Json::new(masked)
+    }
+}
+
+fn decision_of(answer: &Result<Permitted, Refusal>) -> Decision {
+    if answer.is_ok() {
+        Decision::Allowed
+    } else {
+        Decision::Denied
+    }
+}
+
+fn end_span(span: Option<Box<OpenSpan>>, decision: Decision) {
+    if let Some(span) = span {
+        span.end_with_decision(decision);
     }
 }
 
@@ -704,8 +796,11 @@ fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> 
             .map(|definition| definition.annotations.clone())
             .unwrap_or_default(),
         arguments: request.arguments.get().to_owned(),
+        request_hooks: request.request_hooks().to_vec(),
         extra: request.extra.as_ref().map(|extra| extra.get().to_owned()),
         result: None,
+        answered_by: request.answered_by().map(str::to_owned),
+        is_form: request.is_form(),
         is_first: false,
         suspended: None,
         changed: definition.and_then(|definition| {

@@ -1,12 +1,14 @@
 //! A request that is to be decided.
 
 use drawbridge_model::{
+    approval::FormContent,
     digest,
     ids::{ClientName, SessionId},
     policy::RequestKind,
     protocol::{ProgressToken, guarded::GuardedMethod},
     spec::RegisteredServer,
     tool::Annotations,
+    trace::TraceContext,
 };
 use std::{path::PathBuf, sync::Arc};
 
@@ -14,7 +16,10 @@ use drawbridge_jsonrpc::json::RawObject;
 use serde_json::value::RawValue;
 
 use super::rules::{MatchInput, Rules, Ruling};
-use crate::catalog::{ArgumentsMismatch, CatalogEntry, Definition};
+use crate::{
+    catalog::{ArgumentsMismatch, CatalogEntry, Definition},
+    elicitation::{ContentError, Elicitation, ElicitationError},
+};
 
 /// A call of a tool, or another request of a client to a server or of a server to a client, that is
 /// to be decided.
@@ -44,6 +49,32 @@ pub struct GuardedRequest {
     pub params: Box<RawValue>,
     /// The client's progress token, if it asks for progress notifications.
     pub progress_token: Option<ProgressToken>,
+    /// What hooks made of the arguments, if they changed them.
+    pub hooked: Option<HookedArguments>,
+    /// Who answers a server's request in place of the client. `None` if the client does.
+    pub stand_in: Option<StandIn>,
+    /// The span of the client's request, if spans are recorded.
+    pub trace: Option<TraceContext>,
+}
+
+/// The hooks that changed the arguments of a call.
+#[derive(Debug, Clone)]
+pub struct HookedArguments {
+    /// The names of the hooks, in order.
+    pub hooks: Vec<String>,
+    /// The arguments that the client sent.
+    pub original: Box<RawValue>,
+}
+
+/// Who answers a server's request in place of a client that cannot.
+#[derive(Debug)]
+pub enum StandIn {
+    /// The sampling provider: its model and its host.
+    Provider(String),
+    /// A person, with the values that the person has entered. They are never recorded.
+    Person(Option<FormContent>),
+    /// Drawbridge, from its settings.
+    Settings,
 }
 
 impl GuardedRequest {
@@ -66,6 +97,9 @@ impl GuardedRequest {
             extra: None,
             params: json::raw(format!(r#"{{"name":{name},"arguments":{arguments}}}"#)),
             progress_token: None,
+            hooked: None,
+            stand_in: None,
+            trace: None,
         }
     }
 
@@ -81,13 +115,28 @@ impl GuardedRequest {
 
     /// Returns the digest to which a person's decision is bound.
     pub(super) fn digest(&self) -> String {
-        digest::sha256_parts(&[
+        let mut parts = vec![
             self.method.name().as_bytes(),
             self.client.as_str().as_bytes(),
             self.server.identity.as_bytes(),
             self.decision_digest().as_bytes(),
             self.params.get().as_bytes(),
-        ])
+        ];
+        parts.extend(self.answered_by().map(str::as_bytes));
+        digest::sha256_parts(&parts)
+    }
+
+    /// Returns the sampling provider, with its model, if it answers the request.
+    pub(super) fn answered_by(&self) -> Option<&str> {
+        match &self.stand_in {
+            Some(StandIn::Provider(name)) => Some(name),
+            Some(StandIn::Person(_) | StandIn::Settings) | None => None,
+        }
+    }
+
+    /// Returns whether a person answers the request on screen.
+    pub(super) fn is_form(&self) -> bool {
+        matches!(self.stand_in, Some(StandIn::Person(_)))
     }
 
     pub(super) fn match_input(&self) -> MatchInput<'_> {
@@ -115,6 +164,48 @@ impl GuardedRequest {
         }
     }
 
+    /// Returns the hooks that changed the arguments.
+    pub fn request_hooks(&self) -> &[String] {
+        self.hooked.as_ref().map_or(&[], |hooked| &hooked.hooks)
+    }
+
+    /// Replaces the arguments with those of a hook. They are checked and decided afterwards.
+    pub fn change_arguments(&mut self, arguments: Box<RawValue>, hook: String) {
+        let original = self.replace_arguments(arguments);
+        let hooked = self.hooked.get_or_insert_with(|| HookedArguments {
+            hooks: Vec::new(),
+            original,
+        });
+        hooked.hooks.push(hook);
+    }
+
+    /// Replaces the arguments, also in the params. Returns those before.
+    fn replace_arguments(&mut self, arguments: Box<RawValue>) -> Box<RawValue> {
+        let mut params =
+            RawObject::parse(&self.params).expect("the params were written from a RawObject");
+        params.set("arguments", arguments.clone());
+        let params = params.to_raw();
+        self.params = params;
+        std::mem::replace(&mut self.arguments, arguments)
+    }
+
+    /// Takes the values that a person has entered. Returns the names of their fields as the reason for
+    /// the record.
+    ///
+    /// # Errors
+    /// Returns an error if the values do not fit. The request is unchanged then.
+    pub(super) fn fill_in(&mut self, content: Option<FormContent>) -> Result<String, FillInError> {
+        let elicitation = Elicitation::read(&self.params)?;
+        let fields = elicitation.check(content.as_ref().map(FormContent::expose))?;
+        let reason = match (&content, fields.as_slice()) {
+            (None, _) => "opened the URL".to_owned(),
+            (Some(_), []) => "answered without values".to_owned(),
+            (Some(_), fields) => format!("answered: {}", fields.join(", ")),
+        };
+        self.stand_in = Some(StandIn::Person(content));
+        Ok(reason)
+    }
+
     /// Replaces the client's arguments with a person's.
     ///
     /// # Errors
@@ -131,13 +222,18 @@ impl GuardedRequest {
             self.entry.as_deref(),
             &arguments,
         )?;
-        let mut params =
-            RawObject::parse(&self.params).expect("the params were written from a RawObject");
-        params.set("arguments", arguments.clone());
-        let params = params.to_raw();
-        (self.params, self.arguments) = (params, arguments);
+        self.replace_arguments(arguments);
         Ok(())
     }
+}
+
+/// The reason why a person's values may not be sent to a server.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FillInError {
+    #[error(transparent)]
+    Elicitation(#[from] ElicitationError),
+    #[error(transparent)]
+    Content(#[from] ContentError),
 }
 
 /// The reason why a person's arguments may not replace the client's.

@@ -12,8 +12,8 @@ pub struct Permitted {
     record: OpenRecord,
 }
 
-/// A request that was permitted, and its record. The rules for its results apply as long as there
-/// are results.
+/// A copy of a permitted request and its record. It outlives the request's answer, because the
+/// rules for results also apply to results that come later, such as the result of a task.
 #[derive(Clone)]
 pub struct PermittedRequest {
     pub request: Arc<GuardedRequest>,
@@ -43,6 +43,17 @@ impl Permitted {
             request: self.request.clone(),
             call: self.record().clone(),
         }
+    }
+
+    /// Notes the hooks that replaced the result, for the record.
+    pub fn set_result_hooks(&mut self, hooks: Vec<String>) {
+        self.record.result_hooks = hooks;
+    }
+
+    /// Counts the tokens of the call's arguments and of its result, which has this many bytes.
+    pub fn count_tokens(&self, result: usize) {
+        let arguments = self.request.arguments.get().len();
+        self.record.count_tokens(arguments, result);
     }
 
     /// Records the outcome of the request.

@@ -63,7 +63,7 @@ pub(super) struct About {
     pub(super) entry: Option<Arc<CatalogEntry>>,
 }
 
-/// What a person decides.
+/// The subject of a decision: a request, or the result of one.
 pub(crate) enum Subject {
     Request(Box<WaitingRequest>),
     /// The result of a request that was sent.
@@ -124,6 +124,11 @@ impl Queue {
             events,
             inner: Arc::default(),
         }
+    }
+
+    /// Returns the number of requests that wait. They do not count as seen.
+    pub fn count(&self) -> usize {
+        self.lock().waiting.len()
     }
 
     /// Returns whether no request waits. Unlike [`Self::list`], this does not count as seeing them.
@@ -319,7 +324,8 @@ impl Inner {
             last: Instant::now(),
         };
         self.remove_expired();
-        if request.result.is_none() {
+        // A result is gone, and the server's request for input has been answered.
+        if request.result.is_none() && !request.is_form {
             if self.missed.len() == MAX_MISSED {
                 self.missed.pop_front();
             }

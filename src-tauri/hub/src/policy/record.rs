@@ -17,6 +17,8 @@ use drawbridge_store::{
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use crate::metrics::Metrics;
+
 use super::{
     guarded_request::GuardedRequest,
     rules::{RuleWriter, Ruling},
@@ -33,6 +35,7 @@ pub(super) struct Recorder {
     pub(super) journal: Journal,
     pub(super) events: Events,
     pub(super) logs: Logs,
+    pub(super) metrics: Metrics,
 }
 
 impl Recorder {
@@ -48,9 +51,21 @@ impl Recorder {
         self.journal.record_decision(row.clone()).await
     }
 
+    /// Counts a decision after which the request is not sent.
+    fn count(&self, call: &Call, was_asked: bool) {
+        if was_asked {
+            self.metrics
+                .count_decision(call, call.decision, call.waited_ms);
+        }
+        if call.decision != Decision::Allowed {
+            self.metrics.count_end(call, call.outcome, None);
+        }
+    }
+
     fn publish(&self, call: &Call) {
-        self.events
-            .publish_with(|| Event::CallChanged { call: call.clone() });
+        self.events.publish_with(|| Event::CallChanged {
+            call: Box::new(call.clone()),
+        });
     }
 
     /// Returns arguments, or other params, as they are stored with the call, or `None` if they are
@@ -63,9 +78,13 @@ impl Recorder {
 
 /// The record of a call that is not decided yet. If it is dropped before it is written, the call is
 /// recorded as it would have ended at that moment.
-pub(crate) struct PendingRecord {
+pub struct PendingRecord {
     recorder: Arc<Recorder>,
     started: Instant,
+    /// The sampling provider, if it answers the request.
+    answered_by: Option<String>,
+    /// Whether the request was put to a person.
+    was_asked: bool,
     row: Option<CallRow>,
 }
 
@@ -93,6 +112,8 @@ impl PendingRecord {
                 arguments: None,
                 extra: None,
                 original_arguments: None,
+                request_hooks: request.request_hooks().to_vec(),
+                result_hooks: Vec::new(),
             },
             is_counted: false,
             definition_digest: request.decision_digest().to_owned(),
@@ -102,14 +123,31 @@ impl PendingRecord {
                 .extra
                 .as_ref()
                 .and_then(|extra| recorder.stored(extra)),
-            original_arguments: None,
+            original_arguments: request
+                .hooked
+                .as_ref()
+                .and_then(|hooked| recorder.stored(&hooked.original)),
             new_rule: None,
         };
         Self {
             recorder: recorder.clone(),
             started: Instant::now(),
+            answered_by: request.answered_by().map(str::to_owned),
+            was_asked: false,
             row: Some(row),
         }
+    }
+
+    /// Ends the record without writing it.
+    pub fn discard(mut self) {
+        self.row = None;
+    }
+
+    /// Notes that the request is put to a person.
+    pub(super) fn mark_asked(&mut self) {
+        self.was_asked = true;
+        let call = &self.row.as_ref().expect(ROW_PRESENT).call;
+        self.recorder.metrics.count_asked(call);
     }
 
     fn row_mut(&mut self) -> &mut CallRow {
@@ -132,15 +170,24 @@ impl PendingRecord {
         let row = self.row_mut();
         row.call.is_edited = true;
         row.arguments_digest = digest::sha256(request.arguments.get().as_bytes());
-        row.original_arguments = std::mem::replace(&mut row.arguments, arguments);
+        let before = std::mem::replace(&mut row.arguments, arguments);
+        // If hooks have changed the arguments already, those of the client are there.
+        if row.call.request_hooks.is_empty() {
+            row.original_arguments = before;
+        }
     }
 
     pub(super) fn decide(&mut self, decision: Decision, by: DecidedBy, reason: String) {
         let waited_ms = elapsed_ms(self.started);
-        let outcome = if decision == Decision::Allowed {
-            Outcome::Running
-        } else {
-            Outcome::NotSent
+        let (outcome, reason) = match (decision, &self.answered_by) {
+            (Decision::Allowed, Some(name)) if reason.is_empty() => {
+                (Outcome::Running, format!("answered by {name}"))
+            }
+            (Decision::Allowed, Some(name)) => {
+                (Outcome::Running, format!("{reason}; answered by {name}"))
+            }
+            (Decision::Allowed, None) => (Outcome::Running, reason),
+            _ => (Outcome::NotSent, reason),
         };
         let call = &mut self.row_mut().call;
         (call.decision, call.decided_by, call.reason) = (decision, by, reason);
@@ -165,6 +212,7 @@ impl PendingRecord {
             recorder: self.recorder.clone(),
             started: Instant::now(),
             row: Some(row.clone()),
+            result_hooks: Vec::new(),
         });
         if let Err(error) = self.recorder.record(&row).await {
             tracing::error!(
@@ -181,6 +229,7 @@ impl PendingRecord {
         {
             tracing::error!("a new rule is stored, but not in force before a restart: {error}");
         }
+        self.recorder.count(&row.call, self.was_asked);
         self.recorder.publish(&row.call);
         Ok((row, record))
     }
@@ -195,6 +244,7 @@ impl Drop for PendingRecord {
         row.call.waited_ms = elapsed_ms(self.started);
         row.call.decision = Decision::Abandoned;
         row.call.outcome = Outcome::NotSent;
+        self.recorder.count(&row.call, self.was_asked);
         let recorder = self.recorder.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
@@ -213,11 +263,20 @@ pub(super) struct OpenRecord {
     recorder: Arc<Recorder>,
     started: Instant,
     row: Option<Arc<CallRow>>,
+    /// The hooks that replaced the result.
+    pub(super) result_hooks: Vec<String>,
 }
 
 impl OpenRecord {
     pub(super) fn row(&self) -> &Arc<CallRow> {
         self.row.as_ref().expect(ROW_PRESENT)
+    }
+
+    /// Counts the tokens of the arguments and the result, by their sizes in bytes.
+    pub(super) fn count_tokens(&self, arguments: usize, result: usize) {
+        self.recorder
+            .metrics
+            .count_tokens(&self.row().call, arguments, result);
     }
 
     pub(super) fn finish(mut self, outcome: Outcome, error: String) {
@@ -234,19 +293,25 @@ impl OpenRecord {
         };
         let was_sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
         let duration_ms = was_sent.then(|| elapsed_ms(self.started));
-        self.recorder.journal.record_outcome(
+        let result_hooks = std::mem::take(&mut self.result_hooks);
+        self.recorder
+            .metrics
+            .count_end(&row.call, outcome, duration_ms);
+        self.recorder.journal.record_hooked_outcome(
             row.call.id.clone(),
             outcome,
             error.clone(),
             duration_ms,
+            result_hooks.clone(),
         );
         self.recorder.events.publish_with(|| Event::CallChanged {
-            call: Call {
+            call: Box::new(Call {
                 outcome,
                 error,
                 duration_ms,
+                result_hooks,
                 ..row.call.clone()
-            },
+            }),
         });
     }
 }
@@ -257,6 +322,6 @@ impl Drop for OpenRecord {
     }
 }
 
-fn elapsed_ms(since: Instant) -> u32 {
+pub(super) fn elapsed_ms(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
 }

@@ -16,6 +16,9 @@ pub enum Refusal {
         after_colon(.reason)
     )]
     DeniedByUser { reason: String },
+    /// A person closed a request for input.
+    #[error("The user closed this request without an answer.")]
+    Dismissed,
     #[error(
         "The policy denied this call ({reason}). It was not run. Do not retry it unless the user asks."
     )]
@@ -57,6 +60,7 @@ impl Refusal {
                 "The user denied this request{}. It was not sent.",
                 after_colon(reason)
             ),
+            Self::Dismissed => self.to_string(),
             Self::DeniedByPolicy { reason } => {
                 format!("The policy denied this request ({reason}). It was not sent.")
             }
@@ -85,6 +89,14 @@ impl Refusal {
         RpcError::new(code::INTERNAL_ERROR, text)
     }
 
+    /// Returns the refusal for a result that is withheld because a hook failed.
+    pub fn withheld_by_hook(hook: &str) -> Self {
+        Self::Withheld {
+            rule: format!("hook '{hook}'"),
+            reason: WithheldReason::HookFailed,
+        }
+    }
+
     /// Returns the refusal of a call with this decision, which is not `Allowed`.
     pub(super) fn from_call(call: &Call, timeout_s: u64) -> Self {
         let reason = call.reason.clone();
@@ -107,6 +119,8 @@ pub enum WithheldReason {
     TooLarge(usize),
     #[error("the user denied it{}", after_colon(.0))]
     Denied(String),
+    #[error("the hook failed")]
+    HookFailed,
     #[error(transparent)]
     Undecided(#[from] Undecided),
 }

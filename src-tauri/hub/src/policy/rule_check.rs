@@ -1,4 +1,4 @@
-//! What a rule must satisfy before it is saved.
+//! Checks a rule before it is saved.
 
 use drawbridge_model::{
     clock,

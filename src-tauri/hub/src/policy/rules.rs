@@ -43,13 +43,13 @@ pub struct MatchInput<'a> {
     pub definition: &'a str,
     pub annotations: &'a Annotations,
     /// The arguments of a call, or the params of another request. If `None`, rules with conditions
-    /// do not match, so that the ruling holds for any arguments.
+    /// do not match.
     pub arguments: Option<&'a RawValue>,
 }
 
 impl<'a> MatchInput<'a> {
-    /// Returns what all requests of a kind have in common that belong to this client and this
-    /// server.
+    /// Returns an input for any request of this kind between this client and this server. Rules
+    /// that depend on the tool, the session or the arguments do not match it.
     fn of_kind(kind: RequestKind, client: &'a ClientName, server: &'a RegisteredServer) -> Self {
         Self {
             kind,
@@ -147,7 +147,7 @@ impl Rules {
     }
 
     /// Returns whether a rule or the default denies every request of a kind that belongs to this
-    /// client and this server, whatever its arguments are.
+    /// client and this server, whatever the request's arguments are.
     pub fn denies_all(
         &self,
         kind: RequestKind,
@@ -240,7 +240,7 @@ impl Rules {
         Ok(writer.reload().await?)
     }
 
-    /// Returns the right to change the rules, as soon as no other task has it.
+    /// Returns a writer for the rules. Waits until no other task changes them.
     pub(super) async fn writer(&self) -> RuleWriter<'_> {
         RuleWriter {
             rules: self,
@@ -257,8 +257,8 @@ impl Rules {
     }
 
     /// Replaces all rules, and sets the defaults if they are given. Both are in force from the
-    /// same moment. `note` serializes to a JSON object, the body of the audit's entry; the rules
-    /// that are not in force any more are added to it.
+    /// same moment. `note` serializes to a JSON object, the body of the audit's entry, to which the
+    /// removed rules are added.
     ///
     /// # Errors
     /// Returns an error if a condition is invalid or the store fails. The previous policy then stays
@@ -328,8 +328,8 @@ impl Rules {
             .await
     }
 
-    /// Makes a change that deletes the rules for which `is_deleted` holds. The audit's entry has
-    /// each of them. Returns whether there were any.
+    /// Makes a change that deletes the rules for which `is_deleted` holds. The audit's entry lists
+    /// them. Returns whether there were any.
     async fn delete_matching(
         &self,
         change: RuleChange,
@@ -459,7 +459,7 @@ fn to_note(note: &impl Serialize) -> String {
     serde_json::to_string(note).expect("notes are plain data")
 }
 
-/// The right to change the rules, while no other task changes them.
+/// Changes the rules. No other task changes them while this value exists.
 pub(super) struct RuleWriter<'a> {
     rules: &'a Rules,
     _lock: tokio::sync::MutexGuard<'a, ()>,

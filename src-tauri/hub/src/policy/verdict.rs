@@ -4,7 +4,7 @@ use std::path::Path;
 
 use drawbridge_jsonrpc::json;
 use drawbridge_model::{
-    approval::{ApprovalRequest, Verdict},
+    approval::{ApprovalRequest, FormContent, Verdict},
     clock,
     ids::{RuleId, Timestamp},
     policy::{Condition, Effect, Lifetime, Literal, Predicate, RequestKind, Rule, RuleSpec, Scope},
@@ -12,6 +12,8 @@ use drawbridge_model::{
     random,
 };
 use serde_json::value::RawValue;
+
+use crate::elicitation::{ContentError, Elicitation, ElicitationError};
 
 use super::{
     conditions::{ConditionError, Conditions},
@@ -34,6 +36,14 @@ pub enum VerdictError {
     Count(u32),
     #[error("a result can only be approved once or denied")]
     Result,
+    #[error("this request asks for input: fill it in, decline it or dismiss it")]
+    Form,
+    #[error("only a request for input can be filled in or dismissed")]
+    NoForm,
+    #[error("the request for input cannot be shown: {0}")]
+    Elicitation(#[from] ElicitationError),
+    #[error(transparent)]
+    Content(#[from] ContentError),
     #[error("the arguments are not valid JSON: {0}")]
     Arguments(#[source] serde_json::Error),
     #[error(transparent)]
@@ -71,6 +81,20 @@ pub(super) fn check(
             return Err(VerdictError::Count(*count));
         }
         Verdict::Deny { .. } => return Ok(()),
+        Verdict::Dismiss | Verdict::FillIn { .. } if !request.is_form => {
+            return Err(VerdictError::NoForm);
+        }
+        Verdict::Dismiss => return Ok(()),
+        Verdict::FillIn { .. } => {}
+        Verdict::ApproveOnce { .. }
+        | Verdict::ApproveFor { .. }
+        | Verdict::ApproveCalls { .. }
+        | Verdict::ApproveSession { .. }
+        | Verdict::ApproveAlways { .. }
+            if request.is_form =>
+        {
+            return Err(VerdictError::Form);
+        }
         Verdict::ApproveOnce { arguments: None } if request.result.is_some() => return Ok(()),
         Verdict::ApproveOnce { .. }
         | Verdict::ApproveFor { .. }
@@ -83,6 +107,10 @@ pub(super) fn check(
     }
     let parse = |text: &str| RawValue::from_string(text.to_owned());
     let arguments = parse(&request.arguments).map_err(VerdictError::Arguments)?;
+    if let Verdict::FillIn { content } = verdict {
+        let content = content.as_ref().map(FormContent::expose);
+        Elicitation::read(&arguments)?.check(content)?;
+    }
     let input = MatchInput {
         kind: request.kind,
         client: Some(&request.client),
@@ -136,7 +164,10 @@ pub(super) fn check(
 /// tool, prompt or resource, or `None` if the verdict concerns this request only.
 pub(super) fn rule_from(request: &ApprovalRequest, verdict: &Verdict) -> Option<RuleSpec> {
     let (lifetime, conditions): (Lifetime, &[Condition]) = match verdict {
-        Verdict::ApproveOnce { .. } | Verdict::Deny { .. } => return None,
+        Verdict::ApproveOnce { .. }
+        | Verdict::Deny { .. }
+        | Verdict::FillIn { .. }
+        | Verdict::Dismiss => return None,
         Verdict::ApproveFor {
             seconds,
             conditions,

@@ -1,4 +1,4 @@
-//! What a person accepted of a server.
+//! The identity, spec, program and secrets of a server that a person accepted.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use drawbridge_store::{
 
 use super::import;
 
-/// What a person accepted of a server.
+/// The accepted state of a server.
 #[derive(Debug, Clone)]
 pub(super) struct Accepted {
     pub(super) identity: String,

@@ -1,10 +1,13 @@
 //! Reads what people paste: any client's configuration, a part of it, command lines, or a URL.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use drawbridge_client_config::{self as client_config, FoundServer, Importer, Machine, Place};
+use drawbridge_client_config::{
+    self as client_config, FoundServer, Importer, Machine, Place, SkippedEntry,
+};
 use drawbridge_model::spec::ServerSpec;
-use drawbridge_store::settings::SettingsValues;
+
+use super::manifest::{self, FillError, FilledSpec, ManifestError};
 
 /// An entry of the text, with its spec or the reason why it cannot be a server.
 #[derive(Debug)]
@@ -14,6 +17,16 @@ pub struct ImportedServer {
     pub spec: Result<ServerSpec, EntryError>,
     /// Names in `env` and `headers` whose values are likely to be secrets, or have to be given.
     pub likely_secrets: Vec<String>,
+    /// What was changed, or not taken over.
+    pub notes: Vec<String>,
+}
+
+/// The servers of a text.
+#[derive(Debug)]
+pub struct ImportedServers {
+    pub servers: Vec<ImportedServer>,
+    /// The entries that are no servers, with the reason.
+    pub skipped: Vec<SkippedEntry>,
 }
 
 /// The reason why no server can be read from a text.
@@ -21,6 +34,8 @@ pub struct ImportedServer {
 pub enum ImportError {
     #[error(transparent)]
     Text(#[from] client_config::ImportError),
+    #[error(transparent)]
+    Registration(#[from] ManifestError),
     #[error("the home folder is unknown; set HOME, and start Drawbridge again")]
     NoHome,
     #[error("there is no server to add: '{name}' is skipped. {reason}")]
@@ -35,6 +50,8 @@ pub enum ImportError {
 pub enum EntryError {
     #[error(transparent)]
     Entry(#[from] client_config::EntryError),
+    #[error("{0}. Correct the text, and read it again")]
+    Registration(#[from] FillError),
     #[error(
         "{place} needs a value that the text does not have: '{id}'. {description} Write the value into the text, and read it again"
     )]
@@ -45,30 +62,65 @@ pub enum EntryError {
     },
 }
 
-/// Reads the servers of a text.
+/// Reads the servers of a text. An entry with the URL of Drawbridge's own endpoint is skipped.
 ///
 /// # Errors
 /// Returns an error if the text contains no entry of a server.
-pub fn read_specs(text: &str) -> Result<Vec<ImportedServer>, ImportError> {
+pub fn read_specs(text: &str, endpoint_url: &str) -> Result<ImportedServers, ImportError> {
+    if manifest::is_registration(text) {
+        return read_registration(text);
+    }
     let machine = Machine::this().ok_or(ImportError::NoHome)?;
-    let port = SettingsValues::default().port;
     let importer = Importer {
         machine: &machine,
-        endpoint_url: &format!("http://127.0.0.1:{port}/mcp"),
+        endpoint_url,
         taken_ids: &BTreeSet::new(),
     };
     let found = importer.read_text(text)?;
-    match found.skipped.into_iter().next() {
+    match found.skipped.first() {
         Some(skipped) if found.servers.is_empty() => Err(ImportError::OnlySkipped {
-            name: skipped.name,
+            name: skipped.name.clone(),
             reason: skipped.reason,
         }),
-        _ => Ok(found.servers.into_iter().map(to_imported).collect()),
+        _ => Ok(ImportedServers {
+            servers: found.servers.into_iter().map(to_imported).collect(),
+            skipped: found.skipped,
+        }),
     }
 }
 
+/// Reads the registration of a source at a tools provider. Its values are in the text, so nobody is
+/// asked for them.
+fn read_registration(text: &str) -> Result<ImportedServers, ImportError> {
+    let manifest = manifest::read(text)?;
+    let name = manifest.server_name().to_owned();
+    let choice = manifest.first_usable();
+    let filled = choice.fill(&name, &BTreeMap::new(), &BTreeMap::new());
+    let mut likely_secrets = Vec::new();
+    let spec = filled.map(|filled| {
+        let FilledSpec {
+            mut spec,
+            secret_env,
+            secret_headers,
+        } = filled;
+        likely_secrets.extend(secret_env.keys().chain(secret_headers.keys()).cloned());
+        spec.env.extend(secret_env);
+        spec.headers.extend(secret_headers);
+        spec
+    });
+    Ok(ImportedServers {
+        servers: vec![ImportedServer {
+            name,
+            spec: spec.map_err(EntryError::from),
+            likely_secrets,
+            notes: Vec::new(),
+        }],
+        skipped: Vec::new(),
+    })
+}
+
 fn to_imported(found: FoundServer) -> ImportedServer {
-    let name = found.name.clone();
+    let (name, notes) = (found.name.clone(), found.notes.clone());
     let blank: Vec<String> = found
         .inputs
         .iter()
@@ -85,6 +137,7 @@ fn to_imported(found: FoundServer) -> ImportedServer {
         name,
         spec,
         likely_secrets: secrets,
+        notes,
     }
 }
 

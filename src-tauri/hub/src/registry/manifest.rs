@@ -10,6 +10,7 @@ mod declaration;
 mod fill;
 mod inputs;
 mod plugin_json;
+mod registration;
 mod server_json;
 mod template;
 
@@ -43,6 +44,12 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Returns the first choice that can be used, or the first one if none can.
+    pub fn first_usable(&self) -> &Choice {
+        let usable = self.choices.iter().find(|choice| choice.problem.is_none());
+        usable.unwrap_or_else(|| &self.choices[0])
+    }
+
     /// Returns the server's name, for use if the person chooses no other.
     pub fn server_name(&self) -> &str {
         let last = self.name.rsplit('/').next().unwrap_or(&self.name);
@@ -87,25 +94,33 @@ pub fn read(text: &str) -> Result<Manifest, ManifestError> {
 /// Returns an error if there is no manifest, or if it cannot be read. The error names the file, and
 /// the field if the fault is in one.
 pub fn read_path(path: &Path) -> Result<Manifest, ManifestError> {
+    let (text, file) = read_file(path)?;
+    parse(&text, file.parent()).map_err(|source| ManifestError::InFile {
+        file: file.display().to_string(),
+        source: Box::new(source),
+    })
+}
+
+/// Returns the text of the manifest at a path, and its file.
+fn read_file(path: &Path) -> Result<(String, PathBuf), ManifestError> {
     let file = find_file(path)?;
     let name = || file.display().to_string();
     let failed = |source| ManifestError::Io {
         file: name(),
         source,
     };
-    let within = |source| ManifestError::InFile {
-        file: name(),
-        source: Box::new(source),
-    };
     let metadata = fs::metadata(&file).map_err(failed)?;
     if !metadata.is_file() {
         return Err(failed(io::Error::other("it is not a file")));
     }
     if metadata.len() > MAX_MANIFEST {
-        return Err(within(ManifestError::TooLong));
+        return Err(ManifestError::InFile {
+            file: name(),
+            source: Box::new(ManifestError::TooLong),
+        });
     }
     let text = fs::read_to_string(&file).map_err(failed)?;
-    parse(&text, file.parent()).map_err(within)
+    Ok((text, file))
 }
 
 fn find_file(path: &Path) -> Result<PathBuf, ManifestError> {
@@ -121,15 +136,10 @@ fn find_file(path: &Path) -> Result<PathBuf, ManifestError> {
 
 /// Reads the text of a manifest. `folder` contains the manifest and the files that it refers to.
 fn parse(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
-    if text.len() as u64 > MAX_MANIFEST {
-        return Err(ManifestError::TooLong);
-    }
-    let mut value: Map<String, Value> = serde_json::from_str(text.trim_start_matches('\u{feff}'))?;
-    // The registry's API wraps the manifest in a `server` member.
-    if let Some(Value::Object(server)) = value.remove("server") {
-        value = server;
-    }
-    let manifest = if plugin_json::is_plugin_json(&value) {
+    let value = read_members(text)?;
+    let manifest = if registration::is_registration(&value) {
+        registration::read(value)?
+    } else if plugin_json::is_plugin_json(&value) {
         plugin_json::read(value, folder)?
     } else {
         server_json::read(value)?
@@ -139,6 +149,24 @@ fn parse(text: &str, folder: Option<&Path>) -> Result<Manifest, ManifestError> {
     } else {
         Ok(manifest)
     }
+}
+
+/// Returns the members of a manifest.
+fn read_members(text: &str) -> Result<Map<String, Value>, ManifestError> {
+    if text.len() as u64 > MAX_MANIFEST {
+        return Err(ManifestError::TooLong);
+    }
+    let mut value: Map<String, Value> = serde_json::from_str(text.trim_start_matches('\u{feff}'))?;
+    // The registry's API wraps the manifest in a `server` member.
+    if let Some(Value::Object(server)) = value.remove("server") {
+        value = server;
+    }
+    Ok(value)
+}
+
+/// Returns whether a text is the registration of a source at a tools provider.
+pub fn is_registration(text: &str) -> bool {
+    read_members(text).is_ok_and(|value| registration::is_registration(&value))
 }
 
 /// Reads a `server.json` that is already parsed.

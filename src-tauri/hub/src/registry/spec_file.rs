@@ -7,6 +7,7 @@ use std::{
 };
 
 use drawbridge_model::{
+    builtin::BuiltIn,
     ids::ServerId,
     names, protocol,
     spec::{RegisteredServer, ServerSpec},
@@ -37,7 +38,7 @@ impl BrokenFile {
     }
 
     /// Returns the id that the file's name stands for.
-    pub(super) fn id(&self) -> Option<ServerId> {
+    pub(crate) fn id(&self) -> Option<ServerId> {
         self.file
             .file_stem()
             .and_then(|stem| stem.to_str())
@@ -114,6 +115,12 @@ fn read(file: &Path) -> Result<RegisteredServer, BrokenFile> {
         return Err(broken(
             "the file's name must consist of a-z, 0-9, - and _, as in my-server.json".into(),
         ));
+    }
+    if BuiltIn::from_id(&ServerId::new(stem)).is_some() {
+        return Err(broken(format!(
+            "'{stem}' is the id of a server that is built into Drawbridge, so this file has no effect; rename \
+             the file to use its server under another id"
+        )));
     }
     let metadata = fs::metadata(file).map_err(|e| broken(e.to_string()))?;
     if !metadata.is_file() {

@@ -18,15 +18,35 @@ async fn fixture() -> Fixture {
         .expect("a store");
     let folder = temp.path().join("servers");
     let changes = DirtySet::default();
-    let registry = Registry::open(folder.clone(), store, Events::new(), changes.clone())
+    let registry = open(&folder, store, changes.clone())
         .await
         .expect("a registry");
+    // The built-in servers are new to a registry that is opened.
+    changes.wait().await;
+    changes.take();
     Fixture {
         registry,
         changes,
         folder,
         temp,
     }
+}
+
+async fn open(
+    folder: &Path,
+    store: Store,
+    changes: DirtySet<ServerId>,
+) -> Result<Registry, RegistryError> {
+    let settings = Settings::load(store.clone()).await?;
+    Registry::open(
+        folder.to_owned(),
+        store,
+        settings,
+        BTreeSet::new(),
+        Events::new(),
+        changes,
+    )
+    .await
 }
 
 fn spec(text: &str) -> ServerSpec {
@@ -91,7 +111,11 @@ async fn a_broken_file_reports_its_position_and_affects_no_other_file() {
     fs::write(fixture.folder.join("Bad Name.json"), "{}").expect("write");
     fixture.registry.reload();
     let specs = fixture.registry.specs();
-    assert_eq!(specs.servers.len(), 1);
+    let of_files = |id: &&ServerId| BuiltIn::ALL.iter().all(|built_in| built_in.id() != **id);
+    assert_eq!(
+        specs.servers.keys().filter(of_files).collect::<Vec<_>>(),
+        [&ServerId::new("good")]
+    );
     let places: Vec<_> = specs
         .broken
         .iter()
@@ -261,14 +285,9 @@ async fn what_was_accepted_outlives_the_registry() {
         .as_deref()
         .expect("the spec is stored");
     assert!(!stored.contains("sk-canary"), "{stored}");
-    let reopened = Registry::open(
-        fixture.folder.clone(),
-        store,
-        Events::new(),
-        DirtySet::default(),
-    )
-    .await
-    .expect("a registry");
+    let reopened = open(&fixture.folder, store, DirtySet::default())
+        .await
+        .expect("a registry");
     let server = reopened.get(&ServerId::new("a")).expect("registered");
     assert!(reopened.may_run(&server));
     assert_eq!(reopened.granted_secrets(&server.id), granted);
@@ -294,22 +313,15 @@ async fn a_server_that_was_accepted_by_its_identity_alone_stays_accepted() {
             database.execute_batch("UPDATE server SET accepted_spec = NULL, granted_secrets = NULL")
         })
         .expect("change the database");
-    let open = || {
-        Registry::open(
-            fixture.folder.clone(),
-            store.clone(),
-            Events::new(),
-            DirtySet::default(),
-        )
-    };
-    let registry = open().await.expect("a registry");
+    let reopen = || open(&fixture.folder, store.clone(), DirtySet::default());
+    let registry = reopen().await.expect("a registry");
     assert!(registry.may_run(&server));
     assert!(registry.granted_secrets(&server.id).contains("b.KEY"));
     edit(
         &fixture,
         &json!({"name": "B", "command": "x", "env": {"A": "${keyring:b.KEY}"}}),
     );
-    let registry = open().await.expect("a registry");
+    let registry = reopen().await.expect("a registry");
     let server = registry.get(&server.id).expect("registered");
     assert!(!registry.may_run(&server), "the new name was not accepted");
 }
@@ -466,4 +478,88 @@ async fn the_first_program_of_a_server_that_was_accepted_without_one_is_taken() 
             .await
             .is_err()
     );
+}
+
+#[tokio::test]
+async fn no_file_and_no_person_replaces_a_built_in_server() {
+    let fixture = fixture().await;
+    let memory = BuiltIn::Memory.id();
+    let before = fixture.registry.get(&memory).expect("built in");
+    for (file, text) in [
+        ("memory.json", r#"{"command":"evil"}"#),
+        ("other.json", r#"{"builtin":"memory"}"#),
+        ("another.json", r#"{"command":"evil","builtin":"memory"}"#),
+    ] {
+        fs::write(fixture.folder.join(file), text).expect("written");
+    }
+    fixture.registry.reload();
+    let specs = fixture.registry.specs();
+    let broken: Vec<_> = specs
+        .broken
+        .iter()
+        .map(|broken| broken.message.as_str())
+        .collect();
+    assert!(broken[0].contains("'builtin' is only for"), "{broken:?}");
+    assert!(broken[1].contains("rename the file"), "{broken:?}");
+    assert!(broken[2].contains("'builtin' is only for"), "{broken:?}");
+    assert_eq!(
+        specs.servers.keys().cloned().collect::<BTreeSet<_>>(),
+        BuiltIn::ALL.iter().map(|built_in| built_in.id()).collect()
+    );
+    assert_eq!(fixture.registry.get(&memory).expect("built in"), before);
+    let mut claimed = spec(r#"{"command":"evil"}"#);
+    let written = fixture
+        .registry
+        .write_accepted(&memory, &claimed, BTreeSet::new())
+        .await;
+    assert!(matches!(written, Err(RegistryError::BuiltIn(_))));
+    assert!(matches!(
+        fixture.registry.remove(&memory),
+        Err(RegistryError::BuiltIn(_))
+    ));
+    assert!(matches!(
+        fixture.registry.new_id("Memory"),
+        Err(RegistryError::BuiltInId(_))
+    ));
+    claimed.builtin = Some(BuiltIn::Memory);
+    let written = fixture
+        .registry
+        .write_accepted(&ServerId::new("x"), &claimed, BTreeSet::new())
+        .await;
+    assert!(matches!(
+        written,
+        Err(RegistryError::Spec(SpecError::BuiltIn))
+    ));
+    claimed.builtin = None;
+    claimed.name = "Mem\u{43e}ry".into();
+    let written = fixture
+        .registry
+        .write_accepted(&ServerId::new("x"), &claimed, BTreeSet::new())
+        .await;
+    assert!(
+        matches!(written, Err(RegistryError::LookAlike { .. })),
+        "{written:?}"
+    );
+}
+
+#[tokio::test]
+async fn the_switch_of_a_built_in_server_survives_a_restart() {
+    let fixture = fixture().await;
+    let memory = BuiltIn::Memory.id();
+    assert!(
+        fixture.registry.get_runnable(&memory).is_ok(),
+        "on by default"
+    );
+    let switched = fixture
+        .registry
+        .enable_built_in(BuiltIn::Memory, false)
+        .await;
+    assert!(switched.is_ok_and(|(has_changed, _)| has_changed));
+    let (store, _) = Store::open(&fixture.temp.path().join("test.db"))
+        .await
+        .expect("a store");
+    let reopened = open(&fixture.folder, store, DirtySet::default())
+        .await
+        .expect("a registry");
+    assert!(reopened.get(&memory).is_ok() && reopened.get_runnable(&memory).is_err());
 }

@@ -17,9 +17,9 @@ use drawbridge_upstream::{RequestTimeouts, ServerRequest, ServerSession, Upstrea
 use futures_util::future::join_all;
 
 use super::{ForwardError, Router, result_cache};
-use crate::{catalog::CatalogEntry, policy::Permitted};
+use crate::{catalog::CatalogEntry, metrics::Cache, policy::Permitted};
 
-/// What a request about a resource or a prompt is about.
+/// The server and the entry that a request for a resource or a prompt is sent to.
 pub struct Target {
     pub server: Arc<RegisteredServer>,
     /// `None` if no list and no template contains the resource, but the server may have it.
@@ -138,7 +138,10 @@ impl Router {
     /// Returns the cached result of a permitted `resources/read`, if there is one.
     pub fn cached_resource(&self, permitted: &Permitted) -> Option<Json> {
         let key = Self::resource_cache_key(permitted)?;
-        self.result_cache.get(&key)
+        let cached = self.result_cache.get(&key);
+        self.metrics
+            .count_cache_request(Cache::Results, cached.is_some());
+        cached
     }
 
     /// Returns `None` for an unlisted resource, because the key contains the digest of the
@@ -160,6 +163,7 @@ impl Router {
     ) -> Result<Reply, ForwardError> {
         let reply = self.send(permitted, handle).await?;
         if let (Reply::Result(result), Some(key)) = (&reply, Self::resource_cache_key(permitted)) {
+            self.metrics.count_cache_refresh(Cache::Results);
             self.result_cache.put(key, result);
         }
         Ok(reply)
@@ -198,7 +202,9 @@ impl Router {
         };
         let outgoing = ServerRequest::new(request.method.name(), Some(&request.params), timeouts)
             .on_behalf_of(handle, request.progress_token.as_ref());
-        Ok(send(&session, outgoing).await?)
+        let span = self.begin_span(request);
+        let sent = send(&session, outgoing.within_span(span.request())).await;
+        Ok(span.end(sent)?)
     }
 
     /// Sends a permitted `resources/subscribe`: subscribes the client until its session ends.

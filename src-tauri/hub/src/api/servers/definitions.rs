@@ -1,4 +1,4 @@
-//! What a server says about itself: the versions, the differences, and their acceptance.
+//! The definitions of a server: their versions, the differences, and their acceptance.
 
 use std::collections::{BTreeMap, BTreeSet};
 

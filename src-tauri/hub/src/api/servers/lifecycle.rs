@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use drawbridge_jsonrpc::rpc::Reply;
 use drawbridge_model::{
     acceptance::AcceptanceState,
     audit::AuditKind,
@@ -21,11 +22,12 @@ use drawbridge_model::{
 };
 use drawbridge_store::secrets::{self, Secret, SecretScope};
 use drawbridge_upstream::{
-    Acceptances, Connected, Connector,
+    Acceptances, Connected, Connection, Connector,
     transport::process::package_version::{self, PackageVersionError},
 };
 use futures_util::future::BoxFuture;
 use serde_json::{json, value::RawValue};
+use tokio::task::JoinHandle;
 
 use super::{SecretValues, VerifiedView};
 use crate::{
@@ -53,6 +55,7 @@ pub(super) async fn save(
     secrets: SecretValues,
     granted_secrets: Option<BTreeSet<String>>,
 ) -> Result<Arc<RegisteredServer>, ApiError> {
+    hub.registry.check_editable(id)?;
     let mut values = replace_with_references(id, &mut spec.env, secrets.env);
     values.extend(replace_with_references(
         id,
@@ -119,7 +122,7 @@ pub(super) async fn accept(
     apply_acceptance(hub, server).await
 }
 
-/// Records an acceptance, and puts the server's allow rules into force for what was accepted.
+/// Records an acceptance, and binds the server's allow rules to the accepted identity.
 async fn apply_acceptance(hub: &Hub, server: &Arc<RegisteredServer>) -> Result<(), ApiError> {
     let program = hub.registry.program(server);
     hub.store.append_audit(
@@ -160,7 +163,7 @@ pub(super) async fn pin(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer
     let floating = package::floating_packages(&server.spec);
     if floating.is_empty() {
         return Err(ApiError::conflict(format!(
-            "'{id}' names no package or image without an exact version"
+            "'{id}' has no package or image without an exact version, so there is nothing to pin"
         )));
     }
     for package in floating {
@@ -224,6 +227,7 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     {
         remove_secret(hub, &name).await?;
     }
+    hub.logs.remove_server(id);
     Ok(())
 }
 
@@ -252,7 +256,7 @@ fn share_tokens(one: &ServerSpec, other: &ServerSpec) -> bool {
 /// Returns the spec's OAuth client.
 ///
 /// # Errors
-/// Returns an error if the spec has no OAuth client that could have a secret.
+/// Returns an error if the spec has no OAuth client.
 fn oauth_client(spec: &mut ServerSpec) -> Result<&mut OauthClient, ApiError> {
     spec.oauth
         .as_mut()
@@ -282,7 +286,7 @@ impl Acceptances for Verification {
         self.0.clone()
     }
 
-    /// A person asked for this very start.
+    /// Accepts any program, because a person asked for this very start.
     fn check_program<'a>(
         &'a self,
         _: &'a RegisteredServer,
@@ -301,10 +305,44 @@ impl Acceptances for Verification {
 pub(super) async fn verify_spec(
     hub: &Hub,
     edited: Option<ServerId>,
-    mut spec: ServerSpec,
+    spec: ServerSpec,
     secrets: SecretValues,
     granted_secrets: Vec<String>,
 ) -> Result<VerifiedView, ApiError> {
+    let (connector, server) = prepare(hub, edited, spec, secrets, granted_secrets)?;
+    verify_with(hub, &connector, &server).await
+}
+
+/// Starts a spec that is not saved, sends it one request, and ends the connection.
+///
+/// # Errors
+/// Returns an error if the spec is invalid, or if the server cannot be reached or does not answer in
+/// time.
+pub(super) async fn request_once(
+    hub: &Hub,
+    spec: ServerSpec,
+    method: &str,
+    params: &RawValue,
+    time_limit: Duration,
+) -> Result<Reply, ApiError> {
+    let (connector, server) = prepare(hub, None, spec, SecretValues::default(), Vec::new())?;
+    let (connection, drained) = connect_once(&connector, &server).await?;
+    let reply = connection
+        .request_with_timeout(method, params, time_limit)
+        .await;
+    connection.close().await;
+    drained.abort();
+    Ok(reply?)
+}
+
+/// Checks a spec that is not saved, and returns it as a server, with what may connect to it.
+fn prepare(
+    hub: &Hub,
+    edited: Option<ServerId>,
+    mut spec: ServerSpec,
+    secrets: SecretValues,
+    granted_secrets: Vec<String>,
+) -> Result<(Connector, RegisteredServer), ApiError> {
     for value in secrets
         .env
         .values()
@@ -325,7 +363,7 @@ pub(super) async fn verify_spec(
             granted.extend(hub.registry.granted_secrets(&id));
             id
         }
-        // A server of this name could have secrets of its own.
+        // The id of another server is refused, because its secrets belong to that server.
         None => match hub.registry.new_id(&spec.name) {
             Err(RegistryError::BadName) => ServerId::new("new-server"),
             id => id?,
@@ -343,7 +381,7 @@ pub(super) async fn verify_spec(
         "granted_secrets": granted,
     });
     hub.store.append_audit(AuditKind::SpecVerified, &note);
-    verify_with(hub, &connector, &server).await
+    Ok((connector, server))
 }
 
 /// Connects in a separate session, lists the tools, and ends the connection.
@@ -357,20 +395,29 @@ pub(super) async fn verify_server(
     verify_with(hub, hub.pool.connector(), server).await
 }
 
+/// Connects in a separate session. Incoming messages are discarded by the task, because a full inbox
+/// would block the server.
+async fn connect_once(
+    connector: &Connector,
+    server: &RegisteredServer,
+) -> Result<(Arc<Connection>, JoinHandle<()>), ApiError> {
+    let Connected {
+        connection,
+        mut inbox,
+    } = connector
+        .connect(server, None, Arc::new(AtomicU32::new(0)), &|_| {})
+        .await?;
+    let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
+    Ok((connection, drained))
+}
+
 async fn verify_with(
     hub: &Hub,
     connector: &Connector,
     server: &RegisteredServer,
 ) -> Result<VerifiedView, ApiError> {
     let started = Instant::now();
-    let Connected {
-        connection,
-        mut inbox,
-    } = connector
-        .connect(server, Arc::new(AtomicU32::new(0)), &|_| {})
-        .await?;
-    // Incoming messages are discarded, because a full inbox would block the server.
-    let drained = tokio::spawn(async move { while inbox.recv().await.is_some() {} });
+    let (connection, drained) = connect_once(connector, server).await?;
     let ask = |method: &'static str, params: Box<RawValue>| {
         let connection = connection.clone();
         async move {

@@ -191,20 +191,39 @@ impl Verb for FillManifest {
             .name
             .as_deref()
             .unwrap_or_else(|| manifest.server_name());
-        let FilledSpec {
-            spec,
-            secret_env,
-            secret_headers,
-        } = choice.fill(name, &self.values, &self.secrets)?;
-        Ok(FilledManifest {
-            spec,
+        Ok(choice.fill(name, &self.values, &self.secrets)?.into())
+    }
+}
+
+impl From<FilledSpec> for FilledManifest {
+    fn from(filled: FilledSpec) -> Self {
+        Self {
+            spec: filled.spec,
             secrets: SecretValues {
-                env: secret_env,
-                headers: secret_headers,
+                env: filled.secret_env,
+                headers: filled.secret_headers,
                 oauth_client: None,
             },
-        })
+        }
     }
+}
+
+/// Reads the registration of a source at a tools provider, whose values are in the text. Returns `None`
+/// if the text is something else.
+///
+/// # Errors
+/// Returns an error if the registration or the manifest that it names cannot be read, or if a value
+/// is missing or invalid.
+pub fn read_registration(text: &str) -> Result<Option<FilledManifest>, ApiError> {
+    if !manifest::is_registration(text) {
+        return Ok(None);
+    }
+    let manifest = manifest::read(text)?;
+    let no_values = BTreeMap::new();
+    let filled = manifest
+        .first_usable()
+        .fill(manifest.server_name(), &no_values, &no_values)?;
+    Ok(Some(filled.into()))
 }
 
 fn read(source: &ManifestSource) -> Result<Manifest, ApiError> {

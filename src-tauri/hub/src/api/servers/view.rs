@@ -1,5 +1,6 @@
 //! Converts a server's spec and states into the views that a person sees.
 
+use drawbridge_client_config::SkippedEntry;
 use drawbridge_model::{
     acceptance::AcceptanceState,
     clock,
@@ -152,5 +153,16 @@ pub(super) fn parsed_spec(read: ImportedServer) -> ParsedSpec {
         spec,
         problem,
         likely_secrets: read.likely_secrets,
+        notes: read.notes,
+    }
+}
+
+pub(super) fn skipped_spec(skipped: SkippedEntry) -> ParsedSpec {
+    ParsedSpec {
+        name: skipped.name,
+        spec: None,
+        problem: skipped.reason.to_string(),
+        likely_secrets: Vec::new(),
+        notes: Vec::new(),
     }
 }

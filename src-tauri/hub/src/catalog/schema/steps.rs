@@ -117,7 +117,7 @@ pub(super) fn keyword(value: &Value) -> Box<dyn for<'i> Keyword<'i>> {
     Box::new(Steps(steps.unwrap_or(1)))
 }
 
-/// What the value of a keyword holds.
+/// The subschemas in the value of a keyword.
 enum Holds {
     /// Named subschemas.
     Map,

@@ -68,6 +68,7 @@ async fn a_new_method_is_one_row() {
     );
     let handle = ClientHandle::for_session(session);
     let request = ClientRequest {
+        trace: None,
         handle: &handle,
         method: ROW.name,
         params: None,

@@ -1,12 +1,13 @@
-//! What a person or another program changes is in the audit.
+//! Changes by a person or another program are in the audit.
 
-use drawbridge_model::audit::AuditKind;
+use drawbridge_model::{audit::AuditKind, pairing::PairingProgram};
 use serde_json::Value;
 
 use super::*;
 use crate::api::{
     self,
     audited::{AUDITED, Audited},
+    pairing::{AnswerPairing, ListPairings},
     profiles::{AssignProfile, PutProfile, RemoveProfile},
 };
 
@@ -57,6 +58,7 @@ impl TestHub {
         let options = HubOptions {
             data_dir: folder.path().to_owned(),
             admin_token: None,
+            disabled_built_ins: BuiltIn::ALL.into(),
         };
         let hub = Hub::open_with(options, Secrets::new(InMemory::default()))
             .await
@@ -78,6 +80,7 @@ async fn rules_that_go_with_their_server_or_client_are_recorded_one_by_one() {
     hub.run(AddClient {
         name: client.clone(),
         token: None,
+        user: None,
     })
     .await
     .expect("added");
@@ -176,6 +179,7 @@ async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
         .run(AddClient {
             name: name.clone(),
             token: None,
+            user: None,
         })
         .await
         .expect("added");
@@ -225,11 +229,11 @@ async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
     let expected = [
         (
             AuditKind::ClientAdded,
-            json!({ "client": "desk", "has_token": true }),
+            json!({ "client": "desk", "has_token": true, "user": "default" }),
         ),
         (
             AuditKind::ClientAdded,
-            json!({ "client": "bridge", "has_token": false }),
+            json!({ "client": "bridge", "has_token": false, "user": "default" }),
         ),
         (
             AuditKind::ProfileChanged,
@@ -377,6 +381,7 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
         .run(AddClient {
             name: name.clone(),
             token: None,
+            user: None,
         })
         .await
         .expect("added")
@@ -431,10 +436,64 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
     );
 }
 
+#[tokio::test]
+async fn the_pairing_of_a_client_is_recorded() {
+    let hub = test_hub().await;
+    let profile = json!({ "profile": { "name": "p", "servers": {} } });
+    api::dispatch(&hub.hub, "profiles.put", profile.to_string().as_bytes())
+        .await
+        .expect("saved");
+    let ask = |token: &'static str| {
+        let place = hub.hub.reserve_pairing(Some(token)).expect("a place");
+        let program = PairingProgram {
+            pid: 7,
+            executable: "/bin/desk".into(),
+            folder: None,
+        };
+        let name = "desk".to_owned();
+        hub.hub.ask_to_pair(place, name, Some(token), Some(program))
+    };
+    for (token, approve, expected) in [
+        (
+            "the first token of this test is long",
+            false,
+            &[AuditKind::PairingRequested, AuditKind::PairingDenied][..],
+        ),
+        (
+            "the second token of this test is long",
+            true,
+            &[
+                AuditKind::PairingRequested,
+                AuditKind::ProfileChanged,
+                AuditKind::ClientAdded,
+                AuditKind::PairingApproved,
+            ],
+        ),
+    ] {
+        let before = hub.last_entry().await;
+        let _ticket = ask(token).expect("asked");
+        let requests = hub.run(ListPairings {}).await.expect("listed");
+        hub.run(AnswerPairing {
+            id: requests[0].id.clone(),
+            approve,
+            name: None,
+            profile: Some("p".into()),
+        })
+        .await
+        .expect("answered");
+        let entries = hub.entries_since(before).await;
+        assert_eq!(kinds(&entries), expected);
+        let (_, last) = entries.last().expect("an entry");
+        assert_eq!(last["program"]["executable"], "/bin/desk");
+        assert!(!last.to_string().contains(token), "{last}");
+    }
+}
+
 /// The verbs that need a server, its package, or a client. The integration tests run them.
-const NEED_A_PEER: [&str; 13] = [
+const NEED_A_PEER: [&str; 16] = [
     "approvals.decide",
     "approvals.allow_retry",
+    "approvals.open_url",
     "servers.pin",
     "servers.sync",
     "servers.restart",
@@ -446,7 +505,10 @@ const NEED_A_PEER: [&str; 13] = [
     "config.undo",
     "config.set_restores",
     "config.test",
+    "config.try_tool",
     "config.import",
+    // This needs a client that asks: `the_pairing_of_a_client_is_recorded`.
+    "pairing.answer",
 ];
 
 #[tokio::test]
@@ -468,6 +530,10 @@ async fn each_verb_leaves_the_entries_of_its_row() {
         .await
         .identity;
     let policy = json!({ "server": "a", "effect": "deny" });
+    let hook = json!({
+        "name": "h", "events": ["tool_executed"], "mode": "observe",
+        "target": { "kind": "command", "program": "true" },
+    });
     let steps = [
         ("clients.add", json!({ "name": "desk" })),
         (
@@ -479,6 +545,10 @@ async fn each_verb_leaves_the_entries_of_its_row() {
             json!({ "client": "desk", "profile": "p" }),
         ),
         ("policy.set", json!({ "client": "desk", "effect": "deny" })),
+        (
+            "clients.set_user",
+            json!({ "name": "desk", "user": "anna" }),
+        ),
         ("clients.revoke", json!({ "name": "desk" })),
         ("profiles.remove", json!({ "name": "p" })),
         ("drawbridge.pause", json!({})),
@@ -503,6 +573,19 @@ async fn each_verb_leaves_the_entries_of_its_row() {
             "policy.apply_preset",
             json!({ "preset": { "kind": "ask_all" } }),
         ),
+        (
+            "hooks.add",
+            json!({ "hook": hook, "secret_values": { "KEY": "v" } }),
+        ),
+        ("hooks.edit", json!({ "name": "h", "hook": hook })),
+        ("hooks.disable", json!({ "name": "h" })),
+        ("hooks.enable", json!({ "name": "h" })),
+        ("hooks.reorder", json!({ "name": "h", "position": 0 })),
+        (
+            "hooks.try",
+            json!({ "hook": hook, "event": "tool_executed" }),
+        ),
+        ("hooks.remove", json!({ "name": "h" })),
         ("servers.remove", json!({ "id": "b" })),
         (
             "servers.verify_spec",
@@ -511,6 +594,12 @@ async fn each_verb_leaves_the_entries_of_its_row() {
         ("secrets.set", json!({ "name": "n", "value": "v" })),
         ("secrets.remove", json!({ "name": "n" })),
         ("settings.change", json!({ "audit_retention_days": 7 })),
+        ("folders.add", json!({ "path": std::env::temp_dir() })),
+        ("folders.remove", json!({ "path": std::env::temp_dir() })),
+        (
+            "sampling.change",
+            json!({ "url": "https://models.example/v1", "key": "k" }),
+        ),
         ("tools.call", json!({ "name": "unknown", "arguments": {} })),
     ];
     for (name, audited) in AUDITED {

@@ -239,7 +239,7 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
     let permitted = fixture.admit_call().await;
     assert!(
         hub.router
-            .forward(&permitted, &fixture.handle)
+            .forward(&permitted, &fixture.handle, None)
             .await
             .is_ok_and(|reply| reply.into_result().is_ok())
     );
@@ -307,7 +307,7 @@ async fn an_approved_call_does_not_run_if_its_server_or_tool_has_changed() {
                     .expect("removed"),
             ),
         }
-        let forwarded = hub.router.forward(&permitted, &fixture.handle).await;
+        let forwarded = hub.router.forward(&permitted, &fixture.handle, None).await;
         assert!(
             matches!(forwarded, Err(ForwardError::Changed)),
             "{change}: {forwarded:?}"

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::{ConditionFault, Folders};
 
-/// What stands for the project folder of the client in a rule's folder.
+/// The text that stands for the client's project folder at the beginning of a rule's folder.
 const PROJECT: &str = "$project";
 
 /// A folder that a rule names.
@@ -22,7 +22,7 @@ pub(super) enum Folder {
 
 impl Folder {
     /// # Errors
-    /// Returns an error if the path is not absolute.
+    /// Returns an error if the path is neither absolute nor in `$project`.
     pub(super) fn new(text: &str) -> Result<Self, ConditionFault> {
         let below_project = text
             .strip_prefix(PROJECT)

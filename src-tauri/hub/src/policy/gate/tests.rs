@@ -17,7 +17,9 @@ use drawbridge_store::{
 use super::*;
 use crate::{
     catalog::{CatalogEntry, Definition},
+    metrics::Metrics,
     policy::{QueueError, queue_limits::MAX_PER_CLIENT, record::MAX_STORED_ARGUMENTS},
+    traces::Tracer,
 };
 
 struct Fixture {
@@ -44,6 +46,13 @@ async fn fixture() -> Fixture {
     let logs = Logs::open(temp.path(), events.clone()).expect("logs");
     let secrets = Secrets::new(InMemory::default());
     let backups = temp.path().join("backups");
+    let metrics = Metrics::new();
+    let tracer = Tracer::new(
+        settings.clone(),
+        secrets.clone(),
+        logs.clone(),
+        metrics.clone(),
+    );
     let configs = ClientConfigs::load(store.clone(), secrets, events.clone(), backups)
         .await
         .expect("no files of clients");
@@ -54,7 +63,7 @@ async fn fixture() -> Fixture {
         store.clone(),
         settings.clone(),
         configs,
-        (events, logs),
+        (events, logs, metrics, tracer),
     );
     Fixture {
         gate,

@@ -1,9 +1,15 @@
 use drawbridge_model::spec::TransportKind;
 
-use super::*;
+use super::{read_specs as read_specs_of, *};
+
+const ENDPOINT: &str = "http://127.0.0.1:9000/mcp";
+
+fn read_specs(text: &str) -> Result<ImportedServers, ImportError> {
+    read_specs_of(text, ENDPOINT)
+}
 
 fn read_one(text: &str) -> ImportedServer {
-    let mut read = read_specs(text).expect("read");
+    let mut read = read_specs(text).expect("read").servers;
     assert_eq!(read.len(), 1, "{read:?}");
     read.remove(0)
 }
@@ -87,7 +93,8 @@ fn a_bad_entry_does_not_affect_the_others() {
     let read = read_specs(
         r#"{"mcpServers":{"bad":{"command":"x","url":"http://y"},"good":{"command":"x"}}}"#,
     )
-    .expect("read");
+    .expect("read")
+    .servers;
     assert!(
         read[0]
             .spec
@@ -139,13 +146,37 @@ fn a_value_that_the_text_lacks_has_to_be_given() {
 }
 
 #[test]
-fn drawbridge_itself_is_no_server_to_add() {
-    let text = r#"{"mcpServers":{"drawbridge":{"command":"drawbridge","args":["stdio"]}}}"#;
-    let error = read_specs(text).expect_err("an error").to_string();
+fn what_is_not_taken_over_is_said() {
+    let read = read_specs(
+        r#"{"mcpServers":{
+            "files":{"command":"x","autoApprove":["read"]},
+            "drawbridge":{"command":"drawbridge","args":["stdio"]}}}"#,
+    )
+    .expect("read");
+    assert_eq!(read.servers.len(), 1);
     assert!(
-        error.contains("connects the client to Drawbridge"),
-        "{error}"
+        read.servers[0]
+            .notes
+            .iter()
+            .any(|note| note.contains("autoApprove")),
+        "{:?}",
+        read.servers[0].notes
     );
+    assert_eq!(read.skipped[0].name, "drawbridge");
+}
+
+#[test]
+fn drawbridge_itself_is_no_server_to_add() {
+    for text in [
+        r#"{"mcpServers":{"drawbridge":{"command":"drawbridge","args":["stdio"]}}}"#,
+        r#"{"mcpServers":{"door":{"url":"http://127.0.0.1:9000/mcp"}}}"#,
+    ] {
+        let error = read_specs(text).expect_err("an error").to_string();
+        assert!(
+            error.contains("connects the client to Drawbridge"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

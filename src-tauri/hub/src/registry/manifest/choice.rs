@@ -3,7 +3,7 @@
 use drawbridge_model::{
     manifest::{InputKind, ManifestInput},
     runtime::Runtime,
-    spec::TransportKind,
+    spec::{Lifecycle, TransportKind},
 };
 
 use super::{
@@ -29,6 +29,9 @@ pub struct Choice {
     pub(super) url: Option<Template>,
     pub(super) headers: Vec<(String, Template)>,
     pub(super) transport: Option<TransportKind>,
+    pub(super) lifecycle: Lifecycle,
+    /// The inputs whose values are known already, so that nobody is asked for them.
+    pub(super) given: Vec<(ManifestInput, String)>,
 }
 
 /// A part of the command line that is present as a whole or not at all.
@@ -57,11 +60,9 @@ pub enum Problem {
         "it puts the secret '{0}' on its command line, which every program on this computer can read"
     )]
     SecretInArguments(String),
-    #[error("its transport '{0}' is not supported: Drawbridge starts only servers that use stdio")]
-    NotStdio(String),
     #[error(
-        "it listens on {url} after its start ({transport}), but Drawbridge starts only servers that use stdio; start it \
-         yourself, then add that URL"
+        "it listens on {url} after its start ({transport}), but Drawbridge starts packages of a server.json only over \
+         stdio; start it yourself, then add that URL"
     )]
     ListensOnUrl { url: String, transport: String },
     #[error("its transport '{0}' is unknown")]
@@ -89,7 +90,7 @@ pub enum Problem {
 impl Choice {
     /// Returns the command line or the URL, with `<name>` for each value.
     pub fn preview(&self) -> String {
-        if let Some(url) = &self.url {
+        if let (None, Some(url)) = (&self.command, &self.url) {
             return url.preview();
         }
         let words = self.args.iter().flat_map(|argument| match argument {

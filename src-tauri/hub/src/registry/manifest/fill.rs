@@ -73,6 +73,8 @@ impl Choice {
                     .iter()
                     .flat_map(|argument| argument_words(argument, &values))
                     .collect(),
+                required_env: self.required_env(),
+                lifecycle: self.lifecycle,
                 cwd: self.cwd.clone(),
                 url: self.url.as_ref().and_then(|url| url.fill(value)),
                 transport: self.transport,
@@ -101,13 +103,28 @@ impl Choice {
         // Parts of the manifest that are harmless alone can form a reference to the keyring when
         // they are joined. Only the person may write such a reference.
         let mut members = filled.spec.env.values().chain(filled.spec.headers.values());
-        let mut entered = plain.values().chain(secret.values());
+        let given = self.given.iter().map(|(_, value)| value);
+        let mut entered = plain.values().chain(secret.values()).chain(given);
         if members.any(|value| value.contains(KEYRING_PREFIX))
             && !entered.any(|value| value.contains(KEYRING_PREFIX))
         {
             return Err(Problem::KeyringReference.into());
         }
         Ok(filled)
+    }
+
+    /// Returns the variables without which the server must not start.
+    fn required_env(&self) -> Vec<String> {
+        let given = self.given.iter().map(|(input, _)| input);
+        let required: Vec<&str> = (self.inputs.iter().chain(given))
+            .filter(|input| input.required)
+            .map(|input| input.name.as_str())
+            .collect();
+        self.env
+            .iter()
+            .filter(|(_, template)| template.inputs().any(|input| required.contains(&input)))
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     /// Returns the values of all inputs that have one.
@@ -138,6 +155,16 @@ impl Choice {
             });
         }
         let (mut values, mut missing) = (InputValues::new(), Vec::new());
+        for (input, value) in &self.given {
+            check_value(input, value)?;
+            values.insert(
+                input.name.clone(),
+                InputValue {
+                    value: value.clone(),
+                    is_secret: input.secret,
+                },
+            );
+        }
         for input in &self.inputs {
             let secret_value = secret.get(&input.name);
             // The default applies only if the person entered no value. An empty value counts as

@@ -5,10 +5,17 @@
 //! {"name": "@scope/github", "packages": [{"runtime": "uvx", "command": ["mcp-server-github"],
 //!   "environment_variables": [{"name": "GITHUB_TOKEN", "required": true, "secret": true}]}]}
 //! ```
+//!
+//! A plugin over stdio has a process for each call by default (`transient`). A plugin that serves a
+//! URL has one process, because two could not listen on the same port.
 
 use std::path::Path;
 
-use drawbridge_model::runtime::Runtime;
+use drawbridge_model::{
+    manifest::InputKind,
+    runtime::Runtime,
+    spec::{Lifecycle, TransportKind},
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -37,6 +44,9 @@ struct Package {
     transport_type: String,
     #[serde(default, alias = "runtime_hint", alias = "runtimeHint")]
     runtime: String,
+    /// The URL that the program serves, if it does not use stdio.
+    #[serde(default, alias = "server_url", alias = "serverUrl")]
+    url: String,
     command: Command,
     #[serde(default)]
     args: Vec<String>,
@@ -93,9 +103,7 @@ impl Package {
 }
 
 fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> {
-    if !matches!(package.transport_type.as_str(), "stdio" | "") {
-        return Err(Problem::NotStdio(package.transport_type.clone()));
-    }
+    let transport = read_transport(&package.transport_type)?;
     let words = package.words();
     let first = words
         .first()
@@ -123,8 +131,14 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
         runtime,
         command: Some(command),
         cwd,
+        lifecycle: Lifecycle::Transient,
         ..Choice::default()
     };
+    if let Some(transport) = transport {
+        choice.transport = Some(transport);
+        choice.lifecycle = Lifecycle::Singleton;
+        set_served_url(&mut choice, &package.url)?;
+    }
     package
         .environment_variables
         .iter()
@@ -140,6 +154,35 @@ fn to_choice(package: &Package, cwd: Option<String>) -> Result<Choice, Problem> 
     };
     choice.add_words(words.iter().cloned());
     Ok(choice)
+}
+
+/// Returns the transport of a program that serves a URL, or `None` for stdio.
+fn read_transport(name: &str) -> Result<Option<TransportKind>, Problem> {
+    match name.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+        "stdio" | "" => Ok(None),
+        "sse" => Ok(Some(TransportKind::Sse)),
+        "http" | "streamablehttp" => Ok(Some(TransportKind::Http)),
+        _ => Err(Problem::UnknownTransport(name.to_owned())),
+    }
+}
+
+/// Sets the URL that the program serves. If the manifest does not have it, the person is asked for
+/// it.
+fn set_served_url(choice: &mut Choice, url: &str) -> Result<(), Problem> {
+    if !url.is_empty() {
+        return choice.set_url(&InputDeclaration {
+            value: Some(url.to_owned()),
+            ..InputDeclaration::default()
+        });
+    }
+    let asked = InputDeclaration {
+        description: "The URL that the program serves on this computer".to_owned(),
+        placeholder: "http://127.0.0.1:8000/sse".to_owned(),
+        is_required: true,
+        ..InputDeclaration::default()
+    };
+    choice.url = choice.build_template("url", &asked, InputKind::Url)?;
+    Ok(())
 }
 
 /// Adds `docker run` with the names of the container's variables, and returns the remaining words.

@@ -2,12 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_model::{manifest::InputKind, runtime::Runtime, spec::TransportKind};
+use drawbridge_model::{
+    manifest::InputKind,
+    runtime::Runtime,
+    spec::{Lifecycle, TransportKind},
+};
 
 use super::*;
 
 mod packages;
 mod plugins;
+mod registrations;
 mod remotes;
 mod values;
 

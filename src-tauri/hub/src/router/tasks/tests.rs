@@ -52,6 +52,9 @@ fn note_with(
         extra: None,
         params: json::raw("{}".into()),
         progress_token: None,
+        hooked: None,
+        stand_in: None,
+        trace: None,
     };
     let call = Call {
         id: CallId::new(id.to_string()),
@@ -73,6 +76,8 @@ fn note_with(
         arguments: None,
         extra: None,
         original_arguments: None,
+        request_hooks: Vec::new(),
+        result_hooks: Vec::new(),
     };
     let started_by = PermittedRequest {
         request: Arc::new(request),

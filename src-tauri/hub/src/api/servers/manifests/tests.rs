@@ -11,6 +11,7 @@ async fn hub() -> (std::sync::Arc<Hub>, tempfile::TempDir) {
     let options = HubOptions {
         data_dir: folder.path().to_owned(),
         admin_token: None,
+        disabled_built_ins: drawbridge_model::builtin::BuiltIn::ALL.into(),
     };
     (
         Hub::open_with(options, Secrets::new(InMemory::default()))

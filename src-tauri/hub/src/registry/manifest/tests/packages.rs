@@ -262,6 +262,7 @@ fn an_unusable_package_has_a_reason_and_does_not_affect_the_others() {
             "the secret '--key' on its command line",
         ),
     ] {
+        // The texts above omit the closing quote and brackets, which are added here.
         let closed = match members.matches('"').count() % 2 {
             0 => members.to_owned(),
             _ => format!("{members}\""),

@@ -89,9 +89,60 @@ fn an_unusable_plugin_has_a_reason() {
     for (members, says) in [
         (r#""command":[]"#, "'command' is empty"),
         (r#""command":["x"],"runtime":"ruby""#, "'ruby'"),
-        (r#""command":["x"],"transport_type":"sse""#, "use stdio"),
+        (
+            r#""command":["x"],"transport_type":"carrier-pigeon""#,
+            "'carrier-pigeon'",
+        ),
     ] {
         let problem = plugin(members).problem.expect("a problem");
         assert!(problem.to_string().contains(says), "{members}: {problem}");
     }
+}
+
+#[test]
+fn a_plugin_that_serves_sse_is_started_and_asks_for_its_url_if_the_manifest_lacks_it() {
+    let choice = plugin(r#""command":["./serve"],"transport_type":"sse""#);
+    assert_eq!(
+        (choice.problem.as_ref(), names(&choice)),
+        (None, vec!["url"])
+    );
+    assert_eq!(choice.preview(), "./serve");
+    assert!(
+        fill_error(&choice, &[]).to_string().contains("url"),
+        "the URL is required"
+    );
+    let url = "http://127.0.0.1:9000/sse";
+    let spec = filled(&choice, &[("url", url)]).spec;
+    assert_eq!(
+        (spec.command.as_deref(), spec.url.as_deref(), spec.transport),
+        (Some("./serve"), Some(url), Some(TransportKind::Sse))
+    );
+    let with_url = plugin(&format!(
+        r#""command":["./serve"],"transport_type":"sse","url":"{url}""#
+    ));
+    assert_eq!(filled(&with_url, &[]).spec, spec);
+    let elsewhere = fill_error(&choice, &[("url", "https://example.com/sse")]);
+    assert!(
+        elsewhere.to_string().contains("on this computer"),
+        "{elsewhere}"
+    );
+}
+
+#[test]
+fn a_plugin_has_a_process_for_each_call_unless_it_serves_a_port() {
+    let lifecycle = |members: &str| filled(&plugin(members), &[]).spec.lifecycle;
+    assert_eq!(lifecycle(r#""command":["x"]"#), Lifecycle::Transient);
+    assert_eq!(
+        lifecycle(r#""command":["x"],"transport_type":"sse","url":"http://localhost:1/sse""#),
+        Lifecycle::Singleton
+    );
+}
+
+#[test]
+fn the_spec_names_the_variables_that_the_server_needs() {
+    let choice = plugin(
+        r#""command":["x"],"environment_variables":[{"name":"KEY","required":true},{"name":"REGION"}]"#,
+    );
+    let spec = filled(&choice, &[("KEY", "k"), ("REGION", "eu")]).spec;
+    assert_eq!(spec.required_env, ["KEY"]);
 }
