@@ -8,8 +8,9 @@ mod tests;
 use std::sync::Arc;
 
 use axum::{
+    body::Body,
     extract::{Request, State},
-    http::{HeaderMap, Method, header},
+    http::{HeaderMap, Method, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -18,6 +19,7 @@ use drawbridge_model::ids::ClientName;
 use crate::{
     error_response::Refusal,
     headers::is_json,
+    pairing,
     state::{ListenerKind, ListenerState},
 };
 
@@ -30,25 +32,30 @@ pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
 const MAX_CLIENT_NAME_BYTES: usize = 64;
 
 const NO_CLIENT_TOKEN: &str = "the request has no bearer token; set the header Authorization: Bearer TOKEN with the token that \
-    Drawbridge's Clients screen, or `drawbridge clients add NAME`, shows for this client";
+    Drawbridge's Clients screen, or `drawbridge clients add NAME`, shows for this client, run \
+    `drawbridge config connect CLIENT`, or send `POST /pair` to ask Drawbridge's user for a token";
 const WRONG_CLIENT_TOKEN: &str = "the token is wrong or was revoked; add the client again on Drawbridge's Clients screen, \
     or with `drawbridge clients add NAME`, and use the token shown there";
+const ASKED_TO_PAIR: &str = "the token is wrong or was revoked. Drawbridge has asked its user to pair this client: after the \
+    user has approved it, connect again with the same token";
 const NO_ADMIN_TOKEN: &str = "this path requires the administrator's token; open the screens with `drawbridge open`, or send \
     the token that DRAWBRIDGE_ADMIN_TOKEN sets";
 const WRONG_ADMIN_TOKEN: &str = "the token is wrong; send the one that DRAWBRIDGE_ADMIN_TOKEN sets";
 
-/// Returns the client that sent the request.
+/// Returns the client that sent the request. If its token is unknown, a person is asked whether the
+/// client may be paired; `body` may then be read for the client's name.
 ///
 /// # Errors
 /// Returns 401 if the token is missing or unknown. Over the local socket, returns an error if the
 /// name is not valid or was revoked.
 pub(crate) async fn authenticate_client(
     state: &ListenerState,
-    headers: &HeaderMap,
+    parts: &Parts,
+    body: Option<&mut Body>,
 ) -> Result<ClientName, Refusal> {
     match state.kind {
-        ListenerKind::Tcp => client_by_token(state, headers),
-        ListenerKind::Local => client_by_name(state, headers).await,
+        ListenerKind::Tcp => client_by_token(state, parts, body).await,
+        ListenerKind::Local => client_by_name(state, &parts.headers).await,
     }
 }
 
@@ -68,12 +75,33 @@ pub(crate) async fn require_administrator(
     }
 }
 
-fn client_by_token(state: &ListenerState, headers: &HeaderMap) -> Result<ClientName, Refusal> {
-    let token = bearer_token(headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
-    state.hub.access().find_client(token).ok_or_else(|| {
-        state.hub.record_unknown_token(token);
-        Refusal::invalid_token(WRONG_CLIENT_TOKEN)
-    })
+/// Returns whether an administrator sent a request that anyone may send.
+pub(crate) fn is_administrator(state: &ListenerState, headers: &HeaderMap) -> bool {
+    let access = state.hub.access();
+    match state.kind {
+        ListenerKind::Local => true,
+        ListenerKind::Tcp => bearer_token(headers)
+            .or_else(|| cookie_token(headers))
+            .is_some_and(|token| access.is_admin(token)),
+    }
+}
+
+async fn client_by_token(
+    state: &ListenerState,
+    parts: &Parts,
+    body: Option<&mut Body>,
+) -> Result<ClientName, Refusal> {
+    let token = bearer_token(&parts.headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
+    if let Some(client) = state.hub.access().find_client(token) {
+        return Ok(client);
+    }
+    state.hub.record_unknown_token(token);
+    let is_asked = Box::pin(pairing::ask_about_token(state, parts, token, body)).await;
+    Err(Refusal::invalid_token(if is_asked {
+        ASKED_TO_PAIR
+    } else {
+        WRONG_CLIENT_TOKEN
+    }))
 }
 
 async fn client_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<ClientName, Refusal> {
@@ -129,7 +157,7 @@ fn check_administrator(
 }
 
 /// Returns the token of the `Authorization: Bearer` header, if there is exactly one such header.
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return None;

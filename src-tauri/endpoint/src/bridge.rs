@@ -4,7 +4,7 @@
 
 mod hub_session;
 
-use std::{collections::HashMap, io, path::Path, time::Duration};
+use std::{collections::HashMap, io, path::Path, pin::pin, time::Duration};
 
 use bytes::Bytes;
 use drawbridge_hub::api::{ApiError, ErrorCode};
@@ -61,11 +61,26 @@ pub async fn connect(data_dir: &Path) -> Result<HubPresence, ApiError> {
     }
 }
 
+/// Connects to the hub at `url`, as the client with this token. A hub that is reached by its URL
+/// does not end for lack of use.
+///
+/// # Errors
+/// Returns `invalid` if `url` is not an HTTP URL.
+pub fn connect_remote(url: &str, token: String) -> Result<HubPresence, ApiError> {
+    Ok(HubPresence {
+        api: ApiClient::remote(url, Some(token))?,
+        presence: None,
+    })
+}
+
 impl HubPresence {
-    /// Keeps the hub running while the future is polled. If the hub ends, does the same with the
-    /// next one.
+    /// Keeps the hub running while the future is polled. If the hub ends, connects to the next hub
+    /// of the data folder and keeps that one running.
     async fn keep_alive(self) {
         let Self { api, mut presence } = self;
+        if api.remote_origin().is_some() {
+            return;
+        }
         loop {
             if let Some(mut stream) = presence.take() {
                 while let Ok(Some(_)) = stream.chunk().await {}
@@ -76,8 +91,9 @@ impl HubPresence {
     }
 }
 
-/// Forwards messages between `input` and a hub until `input` ends, as the client with this name,
-/// which works in the folder `project`.
+/// Forwards messages between `input` and a hub, as the client with this name, which works in the
+/// folder `project`. Ends after `input`, or at once when `stop` completes. In either case, the
+/// client's session at the hub ends too.
 ///
 /// # Errors
 /// Returns an error if `output` cannot be written.
@@ -87,6 +103,7 @@ pub async fn run(
     project: Option<&str>,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Unpin,
+    stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let (messages, hub_messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
     let api = hub.api.clone();
@@ -104,19 +121,25 @@ pub async fn run(
     };
     let (sender, mut lines) = mpsc::channel(16);
     let reader = tokio::spawn(read_lines(BufReader::new(input), sender));
-    loop {
+    let mut stop = pin!(stop);
+    let is_stopped = loop {
         tokio::select! {
+            () = &mut stop => break true,
             line = lines.recv() => match line {
                 Some(line) => bridge.handle_line(line).await?,
-                None => break,
+                None => break false,
             },
             Some(message) = bridge.hub_messages.recv() => bridge.write(&message).await?,
             Some(result) = bridge.answers.join_next() => bridge.write_answer(result.ok()).await?,
         }
-    }
+    };
     reader.abort();
     bridge.stream_reader.shutdown().await;
-    let _ = timeout(DRAIN_TIMEOUT, bridge.write_remaining_answers()).await;
+    if is_stopped {
+        bridge.answers.shutdown().await;
+    } else {
+        let _ = timeout(DRAIN_TIMEOUT, bridge.write_remaining_answers()).await;
+    }
     bridge.hub.close().await;
     Ok(())
 }

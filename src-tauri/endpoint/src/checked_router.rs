@@ -1,6 +1,6 @@
 //! The router with the checks before it.
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use axum::{
     BoxError, Router,
@@ -17,28 +17,36 @@ use crate::{
     body::{MAX_BODY_BYTES, TimeoutBody},
     error_response::{self, Refusal},
     headers,
-    origin::{self, OwnHosts},
+    origin::{self, NamedHost, OwnHosts},
+    pairing::Peer,
 };
 
 /// The router, and the checks before it.
 pub(crate) struct CheckedRouter {
     routes: Router,
     /// The hosts that a request may name. `None` for the local socket, which browsers cannot reach.
-    hosts: Option<OwnHosts>,
+    hosts: Option<Arc<OwnHosts>>,
 }
 
 impl CheckedRouter {
-    pub(crate) fn new(routes: Router, hosts: Option<OwnHosts>) -> Self {
+    pub(crate) fn new(routes: Router, hosts: Option<Arc<OwnHosts>>) -> Self {
         Self { routes, hosts }
     }
 
     /// Answers a request. Refusals and panics become responses too.
-    pub(crate) async fn answer<B>(&self, request: Request<B>) -> Response
+    pub(crate) async fn answer<B>(&self, mut request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
         let result = match self.check(request.uri(), request.headers()) {
-            Ok(()) => AssertUnwindSafe(self.route(request)).catch_unwind().await,
+            Ok(named) => {
+                // A proxy on this computer forwards requests from others, whose programs are
+                // unknown.
+                if named == Some(NamedHost::Allowed) {
+                    request.extensions_mut().remove::<Peer>();
+                }
+                AssertUnwindSafe(self.route(request)).catch_unwind().await
+            }
             Err(refusal) => Ok(refusal.into_response()),
         };
         let mut response = result.unwrap_or_else(error_response::panic_response);
@@ -46,11 +54,13 @@ impl CheckedRouter {
         response
     }
 
-    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-        if let Some(hosts) = &self.hosts {
-            origin::check_host_and_origin(hosts, uri, headers)?;
-        }
-        headers::check_content_length(headers)
+    fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<NamedHost>, Refusal> {
+        let named = match &self.hosts {
+            Some(hosts) => Some(origin::check_host_and_origin(hosts, uri, headers)?),
+            None => None,
+        };
+        headers::check_content_length(headers)?;
+        Ok(named)
     }
 
     async fn route<B>(&self, request: Request<B>) -> Response

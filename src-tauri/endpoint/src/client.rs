@@ -10,7 +10,9 @@ use bytes::Bytes;
 use drawbridge_hub::api::{ApiError, Verb};
 use drawbridge_model::event::Event;
 use futures_util::Stream;
-use reqwest::{Client, ClientBuilder, Method, RequestBuilder, Response, Url, header::CONTENT_TYPE};
+use reqwest::{
+    Client, ClientBuilder, Method, RequestBuilder, Response, StatusCode, Url, header::CONTENT_TYPE,
+};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -33,7 +35,10 @@ pub struct ApiClient {
     http: Client,
     /// `http://HOST:PORT`, without a trailing slash.
     base_url: String,
-    admin_token: Option<String>,
+    /// Whether the hub is reached by its URL, and not over its local socket.
+    is_remote: bool,
+    /// The token that each request carries: the administrator's or, for the bridge, a client's.
+    token: Option<String>,
 }
 
 impl ApiClient {
@@ -46,7 +51,8 @@ impl ApiClient {
         Ok(Self {
             http: build_http_client(local::client_builder(data_dir)?)?,
             base_url: "http://localhost".to_owned(),
-            admin_token: None,
+            is_remote: false,
+            token: None,
         })
     }
 
@@ -55,7 +61,7 @@ impl ApiClient {
     ///
     /// # Errors
     /// Returns `invalid` if `url` is not an HTTP URL.
-    pub fn remote(url: &str, admin_token: Option<String>) -> Result<Self, ApiError> {
+    pub fn remote(url: &str, token: Option<String>) -> Result<Self, ApiError> {
         drawbridge_upstream::install_tls();
         let invalid = || {
             ApiError::invalid(format!(
@@ -70,8 +76,15 @@ impl ApiClient {
         Ok(Self {
             http: build_http_client(Client::builder().no_proxy())?,
             base_url,
-            admin_token,
+            is_remote: true,
+            token,
         })
+    }
+
+    /// Returns `http://HOST:PORT` of a hub that is reached by its URL, or `None` over the local
+    /// socket.
+    pub fn remote_origin(&self) -> Option<&str> {
+        self.is_remote.then_some(self.base_url.as_str())
     }
 
     /// Runs a verb in the hub.
@@ -141,7 +154,7 @@ impl ApiClient {
         let request = self
             .http
             .request(method, format!("{}{path}", self.base_url));
-        match &self.admin_token {
+        match &self.token {
             Some(token) => request.bearer_auth(token),
             None => request,
         }
@@ -157,7 +170,7 @@ impl ApiClient {
         }
         let status = response.status();
         let body = response.bytes().await.unwrap_or_default();
-        Err(serde_json::from_slice(&body).map_or_else(
+        let error = serde_json::from_slice(&body).map_or_else(
             |_| {
                 ApiError::new(
                     code_for_status(status),
@@ -165,20 +178,44 @@ impl ApiClient {
                 )
             },
             |ErrorBody { error }| error,
-        ))
+        );
+        Err(self.explain_refusal(status, error))
+    }
+
+    /// Adds how to be admitted to the refusal of a remote hub. The hub itself cannot know which
+    /// variables its client reads.
+    fn explain_refusal(&self, status: StatusCode, error: ApiError) -> ApiError {
+        if !self.is_remote {
+            return error;
+        }
+        let hub = &self.base_url;
+        let message = match (status, &self.token) {
+            (StatusCode::UNAUTHORIZED, None) => format!(
+                "the hub at {hub} requires its admin token. Set DRAWBRIDGE_ADMIN_TOKEN to the token that the hub was started with"
+            ),
+            (StatusCode::UNAUTHORIZED, Some(_)) => format!(
+                "the hub at {hub} does not accept the token in DRAWBRIDGE_ADMIN_TOKEN. Set it to the token that the hub was started with"
+            ),
+            (StatusCode::FORBIDDEN, _) => format!("the hub at {hub} refused: {}", error.message),
+            _ => return error,
+        };
+        ApiError::new(error.code, message)
     }
 
     fn connection_error(&self, error: &reqwest::Error) -> ApiError {
-        if error.is_timeout() {
+        if error.is_timeout() && !error.is_connect() {
             return ApiError::new(
                 drawbridge_hub::api::ErrorCode::Timeout,
                 "Drawbridge did not answer in time",
             );
         }
-        ApiError::unavailable(format!(
-            "Drawbridge cannot be reached: {}",
-            root_cause_message(error)
-        ))
+        let cause = root_cause_message(error);
+        ApiError::unavailable(match self.remote_origin() {
+            Some(hub) => format!(
+                "the hub at {hub} cannot be reached: {cause}. Check that it runs, and that MCP_HUB_URL is right"
+            ),
+            None => format!("Drawbridge cannot be reached: {cause}"),
+        })
     }
 }
 

@@ -59,8 +59,8 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, message)
     }
 
-    /// Returns a 401 for a request with an invalid token. `message` must be the same for every
-    /// invalid token, so that a caller learns nothing from it. The message becomes an
+    /// Returns a 401 for a request with an invalid token. `message` must not depend on whether the
+    /// token was valid once, so that a caller learns nothing from it. The message becomes an
     /// `error_description`, so it must not contain `"` or `\`.
     pub(crate) fn invalid_token(message: &str) -> Self {
         Self {

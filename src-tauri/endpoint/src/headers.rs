@@ -74,7 +74,8 @@ pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
         || accepts(headers, ["application/json", "application/*", "*/*"])
 }
 
-/// Returns whether the client explicitly accepts server-sent events.
+/// Returns whether the `Accept` header includes server-sent events, by name or by a wildcard. A
+/// client without the header does not accept them.
 pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
     accepts(headers, ["text/event-stream", "text/*", "*/*"])
 }

@@ -3,6 +3,7 @@
 //! of the product uses axum.
 
 mod activity;
+pub mod admin_token;
 mod auth;
 mod body;
 pub mod bridge;
@@ -14,6 +15,7 @@ mod listener;
 mod local;
 mod mcp;
 mod origin;
+mod pairing;
 mod project;
 mod rest;
 mod routes;
@@ -22,4 +24,4 @@ mod state;
 mod tcp;
 
 pub use client::{ApiClient, HubHandle};
-pub use server::{RunningEndpoint, ServeError, ServeOptions, serve};
+pub use server::{RunningEndpoint, ServeError, ServeOptions, WeakAdminToken, serve};

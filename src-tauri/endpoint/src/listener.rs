@@ -3,18 +3,15 @@
 //! Drives hyper directly, because `axum::serve` has no timeout for a request's headers: a
 //! connection that sends them slowly would be held forever.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::serve::Listener;
-use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-};
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::{activity::Activity, checked_router::CheckedRouter};
+use crate::{activity::Activity, checked_router::CheckedRouter, pairing::Peer};
 
 /// The timeout for a request's headers, counted from the opening of the connection or its last
 /// response.
@@ -53,16 +50,17 @@ pub(crate) enum BindError {
 }
 
 /// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN_TIMEOUT`] to end.
-pub(crate) async fn serve_connections(
-    mut listener: impl Listener,
+/// `peer` returns the program behind a connection, of which the handlers of requests are told.
+pub(crate) async fn serve_connections<L: Listener>(
+    mut listener: L,
+    peer: impl Fn(L::Addr) -> Option<Peer>,
     router: Arc<CheckedRouter>,
     activity: Activity,
     stopping: CancellationToken,
 ) {
-    let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
-        let (io, _address) = tokio::select! {
+        let (io, address) = tokio::select! {
             connection = listener.accept() => connection,
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
@@ -71,22 +69,35 @@ pub(crate) async fn serve_connections(
             continue;
         };
         let router = Arc::clone(&router);
-        let service = service_fn(move |request| {
+        let peer = peer(address);
+        let service = service_fn(move |mut request: Request<Incoming>| {
             let router = Arc::clone(&router);
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(peer);
+            }
             async move { Ok::<_, Infallible>(router.answer(request).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADER_TIMEOUT)
-            .serve_connection(TokioIo::new(io), service);
-        let connection = graceful.watch(connection);
+            .serve_connection(TokioIo::new(io), service)
+            .with_upgrades();
+        let stopping = stopping.clone();
         connections.spawn(async move {
             let _connection_guard = connection_guard;
-            connection.await
+            let mut connection = pin!(connection);
+            tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = stopping.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            }
         });
     }
     drop(listener);
-    if timeout(DRAIN_TIMEOUT, graceful.shutdown()).await.is_err() {
+    let drained = async { while connections.join_next().await.is_some() {} };
+    if timeout(DRAIN_TIMEOUT, drained).await.is_err() {
         tracing::warn!("some requests did not end in time and are aborted");
     }
     connections.shutdown().await;

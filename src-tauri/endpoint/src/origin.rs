@@ -1,6 +1,6 @@
-//! Checks requests over TCP before routing. Rejects requests whose `Host` does not name this
-//! listener (DNS rebinding), and requests that a browser sends for another origin
-//! (cross-origin requests).
+//! Checks requests over TCP before routing. Rejects requests whose `Host` names neither this
+//! listener nor a host that a person allowed (DNS rebinding), and requests that a browser sends for
+//! another origin (cross-origin requests).
 //! <https://fetch.spec.whatwg.org>, <https://w3c.github.io/webappsec-fetch-metadata>
 
 #[cfg(test)]
@@ -8,32 +8,101 @@ mod tests;
 
 use std::net::SocketAddr;
 
+use arc_swap::ArcSwap;
 use axum::http::{HeaderMap, Uri, header};
+use drawbridge_model::allowed_host::AllowedHost;
 
 use crate::error_response::Refusal;
 
-/// The values of `Host` that name this listener, each with its port.
+/// The values of `Host` and `Origin` that name a listener. All are compared exactly, with the port.
 #[derive(Debug)]
-pub(crate) struct OwnHosts(Vec<String>);
+pub(crate) struct OwnHosts {
+    address: SocketAddr,
+    /// Under this computer's own address.
+    own: Names,
+    /// Under the hosts that a person allowed. The settings may change them at any time.
+    allowed: ArcSwap<Names>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    authorities: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// Which of the names of a listener a request used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NamedHost {
+    /// This computer's own address.
+    Own,
+    /// A host that a person allowed. The request may come from another computer, through a proxy.
+    Allowed,
+}
 
 impl OwnHosts {
     /// Returns the hosts of a listener bound to `address`.
-    pub(crate) fn for_address(address: SocketAddr) -> Self {
+    pub(crate) fn new(address: SocketAddr, allowed: &[AllowedHost]) -> Self {
         let port = address.port();
-        Self(vec![
+        let mut authorities = vec![
             format!("127.0.0.1:{port}"),
             format!("localhost:{port}"),
             format!("[::1]:{port}"),
-            address.to_string(),
-        ])
+        ];
+        // No request names the unspecified address, which stands for all addresses.
+        if !address.ip().is_unspecified() {
+            authorities.push(address.to_string());
+        }
+        if port == 80 {
+            // Browsers omit the default port.
+            let bare = authorities
+                .iter()
+                .filter_map(|host| host.strip_suffix(":80"));
+            let bare: Vec<_> = bare.map(str::to_owned).collect();
+            authorities.extend(bare);
+        }
+        let hosts = Self {
+            address,
+            own: Names {
+                origins: authorities
+                    .iter()
+                    .map(|host| format!("http://{host}"))
+                    .collect(),
+                authorities,
+            },
+            allowed: ArcSwap::default(),
+        };
+        hosts.set_allowed(allowed);
+        hosts
     }
 
-    fn contains(&self, host: &[u8]) -> bool {
-        self.0.iter().any(|own_host| own_host.as_bytes() == host)
+    /// Replaces the hosts that a person allowed.
+    pub(crate) fn set_allowed(&self, allowed: &[AllowedHost]) {
+        let port = self.address.port();
+        let mut names = Names::default();
+        for host in allowed {
+            names.authorities.extend(host.authorities(port));
+            names.origins.extend(host.origins(port));
+        }
+        self.allowed.store(names.into());
+    }
+
+    fn find(&self, host: &[u8]) -> Option<NamedHost> {
+        let has = |names: &Names| names.authorities.iter().any(|own| own.as_bytes() == host);
+        if has(&self.own) {
+            Some(NamedHost::Own)
+        } else {
+            has(&self.allowed.load()).then_some(NamedHost::Allowed)
+        }
+    }
+
+    fn has_origin(&self, origin: &[u8]) -> bool {
+        let has = |names: &Names| names.origins.iter().any(|own| own.as_bytes() == origin);
+        has(&self.own) || has(&self.allowed.load())
     }
 }
 
-/// Checks the hosts and origins that a request names.
+/// Checks the hosts and origins that a request names, and returns which name of the listener it
+/// used.
 ///
 /// # Errors
 /// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target or
@@ -42,13 +111,14 @@ pub(crate) fn check_host_and_origin(
     hosts: &OwnHosts,
     uri: &Uri,
     headers: &HeaderMap,
-) -> Result<(), Refusal> {
-    check_host(hosts, uri, headers)?;
+) -> Result<NamedHost, Refusal> {
+    let host = check_host(hosts, uri, headers)?;
     check_origin(hosts, headers)?;
-    check_site(headers)
+    check_site(headers)?;
+    Ok(host)
 }
 
-fn check_host(hosts: &OwnHosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_host(hosts: &OwnHosts, uri: &Uri, headers: &HeaderMap) -> Result<NamedHost, Refusal> {
     let mut values = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (values.next().filter(|host| !host.is_empty()), values.next()) else {
         return Err(Refusal::bad_request(
@@ -57,23 +127,37 @@ fn check_host(hosts: &OwnHosts, uri: &Uri, headers: &HeaderMap) -> Result<(), Re
     };
     let target_is_own = uri
         .authority()
-        .is_none_or(|authority| hosts.contains(authority.as_str().as_bytes()));
-    if hosts.contains(host.as_bytes()) && target_is_own {
-        return Ok(());
+        .is_none_or(|authority| hosts.find(authority.as_str().as_bytes()).is_some());
+    match hosts.find(host.as_bytes()) {
+        Some(named) if target_is_own => Ok(named),
+        Some(_) | None => Err(unknown_host(hosts, host.as_bytes())),
     }
-    Err(Refusal::forbidden(
-        "the header `Host` names another address; use http://127.0.0.1 and the port of Drawbridge",
-    ))
+}
+
+fn unknown_host(hosts: &OwnHosts, host: &[u8]) -> Refusal {
+    let port = hosts.address.port();
+    // Only a valid host is quoted: the header is anything that the other end sends.
+    let host = std::str::from_utf8(host)
+        .ok()
+        .and_then(|host| host.parse::<AllowedHost>().ok());
+    Refusal::forbidden(match host {
+        Some(host) => format!(
+            "the header `Host` names '{host}', under which Drawbridge does not answer. On the same \
+             computer use http://127.0.0.1:{port}. If '{host}' is a name of this computer, allow it \
+             with `drawbridge serve --allow-host {host}`, or on the Settings screen"
+        ),
+        None => format!(
+            "the header `Host` names another address; use http://127.0.0.1:{port}, or allow the \
+             host with `drawbridge serve --allow-host HOST:PORT`"
+        ),
+    })
 }
 
 fn check_origin(hosts: &OwnHosts, headers: &HeaderMap) -> Result<(), Refusal> {
     let mut values = headers.get_all(header::ORIGIN).iter();
     let is_own_origin = match (values.next(), values.next()) {
         (None, _) => true,
-        (Some(origin), None) => origin
-            .as_bytes()
-            .strip_prefix(b"http://")
-            .is_some_and(|host| hosts.contains(host)),
+        (Some(origin), None) => hosts.has_origin(origin.as_bytes()),
         (Some(_), Some(_)) => false,
     };
     is_own_origin.then_some(()).ok_or_else(|| {

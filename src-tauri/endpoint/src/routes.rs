@@ -6,8 +6,11 @@
 //! | `/mcp/{server}`, with or without a slash | POST, GET, DELETE | client | the same for a single server, with the server's own names |
 //! | `/sse`, `/sse/` | GET | client | the stream of the older HTTP+SSE transport |
 //! | `/messages`, `/messages/` | POST | client | the client's messages over that transport |
-//! | `/health` | GET | anyone | the hub's health; 503 if down |
+//! | `/health` | GET | anyone | the hub's health; 503 if down. An administrator sees each server |
+//! | `/metrics` | GET | administrator | metrics in Prometheus' text format |
+//! | `/ws/progress` | GET | administrator | the calls that run now, and their progress, over a WebSocket |
 //! | `/config/client/{type}` | GET | anyone | the configuration for a client, without a secret (`?format=raw` to download) |
+//! | `/pair` | POST | anyone on this computer | asks a person to add the client, and waits for the answer |
 //! | `/api/login` | POST | anyone | exchanges a one-time code for a browser's cookie |
 //! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, with parameters and answer in JSON |
 //! | `/api/events` | GET | administrator | the hub's events, as server-sent events |
@@ -15,6 +18,7 @@
 //! | `/api/tools` | GET | administrator | the catalog as MCP tools, or as function tools (`?format=openai`) |
 //! | `/api/approvals`, `/api/approvals/{id}` | GET, POST | administrator | pending approvals, and decisions on them |
 //! | `/api/calls`, `/api/calls/{id}` | GET | administrator | past calls |
+//! | `/api/logs` | GET | administrator | lines of the log |
 //! | `/registry/servers`, `/registry/servers/{id}` | GET, POST, PUT, PATCH, DELETE | administrator | specs; a server added or changed here has to be accepted |
 //! | `/api/mcp/servers`, `…/{id}/verify`, `…/{id}/sync`, `…/{id}/capabilities` | GET, POST | administrator | the state of servers |
 //! | `/`, `/icon.svg`, `/assets/{file}` | GET | anyone | the web UI |
@@ -39,7 +43,10 @@ use axum::{
 
 use crate::{
     auth, error_response, mcp,
-    rest::{approvals, calls, config, events, health, login, servers, tools, ui, verbs},
+    rest::{
+        approvals, calls, config, events, health, login, logs, metrics, pair, progress, servers,
+        tools, ui, verbs,
+    },
     state::ListenerState,
 };
 
@@ -87,7 +94,14 @@ pub(crate) fn routes() -> Vec<Route> {
         route("/messages", Role::Client, post(mcp::legacy_sse::post)),
         route("/messages/", Role::Client, post(mcp::legacy_sse::post)),
         route("/health", Role::Anyone, get(health::show)),
+        route("/metrics", Role::Administrator, get(metrics::show)),
+        route("/ws/progress", Role::Administrator, get(progress::show)),
         route("/config/client/{type}", Role::Anyone, get(config::show)),
+        route(
+            "/pair",
+            Role::Anyone,
+            post(pair::pair).layer(DefaultBodyLimit::max(pair::MAX_BODY_BYTES)),
+        ),
         route(
             "/api/login",
             Role::Anyone,
@@ -105,6 +119,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ),
         route("/api/calls", Role::Administrator, get(calls::list)),
         route("/api/calls/{id}", Role::Administrator, get(calls::show)),
+        route("/api/logs", Role::Administrator, get(logs::list)),
         route(
             "/registry/servers",
             Role::Administrator,

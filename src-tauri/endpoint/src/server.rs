@@ -7,7 +7,7 @@ use std::{
 };
 
 use drawbridge_hub::Hub;
-use drawbridge_model::listener::ListenerHealth;
+use drawbridge_model::{allowed_host::AllowedHost, listener::ListenerHealth};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -21,13 +21,19 @@ use crate::{
     tcp::HttpListener,
 };
 
-/// The TCP address to listen on.
-#[derive(Debug, Clone, Copy)]
+/// The least characters of the admin token of a hub that other computers can reach.
+const MIN_ADMIN_TOKEN_CHARS: usize = 32;
+
+/// The TCP address to listen on, and who may reach it.
+#[derive(Debug, Clone)]
 pub struct ServeOptions {
     pub host: IpAddr,
     /// The port until the settings change it, or 0 for any free port. Without it, the port of the
     /// settings.
     pub port: Option<u16>,
+    /// The hosts under which the endpoint answers, beside this computer's own and those of the
+    /// settings.
+    pub allowed_hosts: Vec<AllowedHost>,
     /// Whether to update the entries of Drawbridge in clients' files, and to restore those that a
     /// person wants restored.
     pub keeps_client_files: bool,
@@ -38,8 +44,47 @@ impl Default for ServeOptions {
         Self {
             host: Ipv4Addr::LOCALHOST.into(),
             port: None,
+            allowed_hosts: Vec::new(),
             keeps_client_files: true,
         }
+    }
+}
+
+impl ServeOptions {
+    /// Checks that the hub does not let other computers guess its administrator's token.
+    ///
+    /// # Errors
+    /// Returns an error if other computers can reach the address and the token is missing or short.
+    pub fn check_admin_token(&self, token: Option<&str>) -> Result<(), WeakAdminToken> {
+        let chars = token.map_or(0, |token| token.chars().count());
+        if self.host.is_loopback() || chars >= MIN_ADMIN_TOKEN_CHARS {
+            return Ok(());
+        }
+        Err(WeakAdminToken {
+            host: self.host,
+            chars,
+        })
+    }
+}
+
+/// The error if other computers could guess the admin token.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "other computers can reach {host}, so the hub needs an admin token of at least {MIN_ADMIN_TOKEN_CHARS} characters, and {}. \
+     Set DRAWBRIDGE_ADMIN_TOKEN, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it (`openssl rand -hex 32` prints one), \
+     or leave --host out",
+    describe_length(.chars)
+)]
+pub struct WeakAdminToken {
+    host: IpAddr,
+    /// The length of the token; 0 if there is none.
+    chars: usize,
+}
+
+fn describe_length(chars: &usize) -> String {
+    match chars {
+        0 => "there is none".to_owned(),
+        chars => format!("this one has {chars}"),
     }
 }
 
@@ -59,6 +104,7 @@ pub struct ServeError {
 /// Returns an error if no listener could start.
 pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoint, ServeError> {
     let mut running = RunningEndpoint::new(hub);
+    running.hub.set_started_with_hosts(options.allowed_hosts);
     let http = HttpListener {
         hub: Arc::clone(&running.hub),
         host: options.host,
@@ -152,6 +198,7 @@ impl RunningEndpoint {
         let router = CheckedRouter::new(router(&Arc::new(state)), None);
         self.listeners.spawn(listener::serve_connections(
             listener,
+            |_| None,
             Arc::new(router),
             self.activity.clone(),
             self.stopping.clone(),

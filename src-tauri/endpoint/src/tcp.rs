@@ -23,6 +23,7 @@ use crate::{
     checked_router::CheckedRouter,
     listener::{BindError, serve_connections},
     origin::OwnHosts,
+    pairing::Peer,
     routes::router,
     state::{ListenerKind, ListenerState},
 };
@@ -42,6 +43,12 @@ pub(crate) struct HttpListener {
 pub(crate) struct BoundPort {
     listener: TcpListener,
     address: SocketAddr,
+}
+
+/// A port that is being served.
+struct ServedPort {
+    stopping: CancellationToken,
+    hosts: Arc<OwnHosts>,
 }
 
 impl HttpListener {
@@ -78,12 +85,13 @@ impl HttpListener {
             if is_moved {
                 port_setting = self.hub.port();
                 port = port_setting;
-            } else if serving.is_some() {
+            } else if let Some(serving) = &serving {
+                serving.hosts.set_allowed(&self.hub.allowed_hosts());
                 continue;
             }
             // Clients must not be told of a port that Drawbridge leaves.
             if let Some(old) = serving.take() {
-                old.cancel();
+                old.stopping.cancel();
             }
             if let Ok(bound) = self.bind(port).await {
                 serving = Some(self.serve(bound, &mut tasks));
@@ -92,22 +100,24 @@ impl HttpListener {
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Serves a port until the returned token is cancelled or the endpoint stops.
-    fn serve(&self, bound: BoundPort, tasks: &mut JoinSet<()>) -> CancellationToken {
+    /// Serves a port until the returned value's token is cancelled or the endpoint stops.
+    fn serve(&self, bound: BoundPort, tasks: &mut JoinSet<()>) -> ServedPort {
         let stopping = self.stopping.child_token();
         let state = ListenerState::new(Arc::clone(&self.hub), ListenerKind::Tcp, stopping.clone());
-        let hosts = Some(OwnHosts::for_address(bound.address));
-        let router = CheckedRouter::new(router(&Arc::new(state)), hosts);
+        let hosts = Arc::new(OwnHosts::new(bound.address, &self.hub.allowed_hosts()));
+        let router = CheckedRouter::new(router(&Arc::new(state)), Some(Arc::clone(&hosts)));
         let listener = bound.listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);
         });
+        let port = bound.address.port();
         tasks.spawn(serve_connections(
             listener,
+            move |address| Some(Peer::new(address, port)),
             Arc::new(router),
             self.activity.clone(),
             stopping.clone(),
         ));
-        stopping
+        ServedPort { stopping, hosts }
     }
 
     fn record_health(&self, address: SocketAddr, error: String) {

@@ -3,8 +3,8 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{
-    NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN, WRONG_CLIENT_TOKEN, bearer_token,
-    cookie_token,
+    ASKED_TO_PAIR, NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN, WRONG_CLIENT_TOKEN,
+    bearer_token, cookie_token,
 };
 
 fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
@@ -58,6 +58,7 @@ fn messages_about_tokens_fit_into_a_header() {
     for text in [
         NO_CLIENT_TOKEN,
         WRONG_CLIENT_TOKEN,
+        ASKED_TO_PAIR,
         NO_ADMIN_TOKEN,
         WRONG_ADMIN_TOKEN,
     ] {

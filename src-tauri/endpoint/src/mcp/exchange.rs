@@ -1,4 +1,4 @@
-//! A request of a client in flight, whichever transport it arrived over.
+//! A client's request in flight, over any of the endpoint's transports.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, request::Parts},
+    http::{StatusCode, request::Parts},
     response::{IntoResponse, Response, sse::Event},
 };
 use drawbridge_hub::{Hub, methods};
@@ -36,9 +36,10 @@ use crate::{
 /// `GET /sse`: opens a stream. Its first event names the URL to post messages to.
 pub(crate) async fn open(
     State(state): State<Arc<ListenerState>>,
-    headers: HeaderMap,
+    request: Request,
 ) -> Result<Response, Refusal> {
-    let client = auth::authenticate_client(&state, &headers).await?;
+    let (parts, _) = request.into_parts();
+    let client = auth::authenticate_client(&state, &parts, None).await?;
     let id = random::token();
     let (open, messages) = state.sse_streams.open(&id, client);
     let endpoint_event = Event::default()
@@ -62,8 +63,9 @@ pub(crate) async fn open(
 
 /// `POST /messages/?session_id=…`: takes one message. An answer is sent on the stream.
 pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
-    let (Parts { uri, headers, .. }, body) = request.into_parts();
-    let client = auth::authenticate_client(&state, &headers).await?;
+    let (parts, mut body) = request.into_parts();
+    let client = auth::authenticate_client(&state, &parts, Some(&mut body)).await?;
+    let Parts { uri, headers, .. } = parts;
     let id = uri.query().and_then(|query| {
         query
             .split('&')
@@ -117,8 +119,10 @@ async fn initialize(
         Ok(hello) => hello,
         Err(error) => return outlet.send(encode::encode_error(Some(id), &error)),
     };
-    let instructions = state.hub.instructions(&outlet.client, &ClientScope::ALL);
-    let result = handshake::initialize_result(&hello, instructions.as_deref());
+    let servers = state
+        .hub
+        .introduce_servers(&outlet.client, &ClientScope::ALL);
+    let result = handshake::initialize_result(&hello, &servers);
     let session = state
         .hub
         .open_session(outlet.client.clone(), hello, ClientScope::ALL)

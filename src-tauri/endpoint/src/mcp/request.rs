@@ -1,14 +1,19 @@
-//! What is read from a request before its body: the client, the scope, the session and the revision.
+//! Reads the parts of a request that precede its body: the client, the scope, the session and the
+//! revision.
 
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::{
+    body::Body,
+    http::{HeaderMap, StatusCode, request::Parts},
+};
 use drawbridge_jsonrpc::{
     client_message::Id,
     headers::{PROTOCOL_VERSION, SESSION_ID},
     rpc::{RpcError, code},
 };
 use drawbridge_model::{
+    builtin::BuiltIn,
     ids::{ClientName, ServerId},
     protocol::{self, Era},
 };
@@ -29,17 +34,18 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Returns the caller of a request.
+    /// Returns the caller of a request. The body is read only if the client is unknown.
     ///
     /// # Errors
     /// Returns an error if the client is unknown, or if the path names a server that does not exist
     /// or may not run.
     pub(super) async fn from_request(
         state: &ListenerState,
-        uri: &Uri,
-        headers: &HeaderMap,
+        parts: &Parts,
+        body: Option<&mut Body>,
     ) -> Result<Self, RpcRefusal> {
-        let client = auth::authenticate_client(state, headers).await?;
+        let client = auth::authenticate_client(state, parts, body).await?;
+        let Parts { uri, headers, .. } = parts;
         let server = uri
             .path()
             .strip_prefix("/mcp")
@@ -55,12 +61,16 @@ impl Caller {
             return Ok(in_scope(ServerScope::All));
         }
         let id = ServerId::new(server);
-        if state.hub.has_server(&id) {
+        if state.hub.has_own_endpoint(&id) {
             return Ok(in_scope(ServerScope::One(id)));
         }
         Err(Refusal::new(
             StatusCode::NOT_FOUND,
-            format!("there is no server '{id}' that is enabled and accepted"),
+            if BuiltIn::from_id(&id).is_some() {
+                format!("'{id}' is built into Drawbridge, and its tools are only at /mcp")
+            } else {
+                format!("there is no server '{id}' that is enabled and accepted")
+            },
         )
         .into())
     }

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::State,
-    http::{HeaderMap, StatusCode, Uri},
+    extract::{Request, State},
+    http::{StatusCode, request::Parts},
 };
 use drawbridge_jsonrpc::headers::LAST_EVENT_ID;
 use drawbridge_sessions::ClientSession;
@@ -30,12 +30,10 @@ use crate::{
 
 /// `GET /mcp`: streams a session's messages until the session ends, the endpoint stops or another
 /// stream replaces this one.
-pub(crate) async fn get(
-    State(state): State<Arc<ListenerState>>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> McpResult {
-    let caller = Caller::from_request(&state, &uri, &headers).await?;
+pub(crate) async fn get(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
+    let (parts, _) = request.into_parts();
+    let caller = Caller::from_request(&state, &parts, None).await?;
+    let Parts { headers, .. } = parts;
     refuse_method(&headers)?;
     if !accepts_events(&headers) {
         let message = "the header `Accept` must allow text/event-stream";

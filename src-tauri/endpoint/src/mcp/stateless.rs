@@ -1,6 +1,6 @@
-//! Clients without sessions (MCP 2026-07-28). Each request describes itself in its `_meta`, and
-//! over TCP repeats parts of that in its headers, which must agree with the body. A client cancels
-//! a request by closing the connection.
+//! Clients without sessions (MCP 2026-07-28). The `_meta` of each request states the revision, the
+//! client and its capabilities. Over TCP, headers repeat parts of the body, and must agree with it.
+//! A client cancels a request by closing the connection.
 
 use std::sync::{Arc, OnceLock};
 
@@ -115,8 +115,9 @@ pub(super) async fn answer(
     }
 }
 
-/// Reads the request's `_meta`, and compares the request with its headers. Returns the row
-/// of the method, and the params without what the `_meta` held for Drawbridge.
+/// Reads the request's `_meta`, and compares the request with its headers. Returns the row of the
+/// method, the request's `_meta`, and the params without the members of `_meta` that are for
+/// Drawbridge.
 fn check_request(
     state: &ListenerState,
     headers: &HeaderMap,
@@ -163,19 +164,19 @@ fn check_headers(
     }
     if request.method == "tools/call" {
         let name = params.get_string("name").unwrap_or_default();
-        for mirrored in
+        for header_param in
             state
                 .hub
                 .header_params(&request.caller.client, &request.caller.scope, &name)
         {
             let argument = params
                 .get("arguments")
-                .and_then(|arguments| repeated_headers::param_value(arguments, &mirrored));
+                .and_then(|arguments| repeated_headers::param_value(arguments, &header_param));
             require_header_match(
                 headers,
-                &mirrored.header,
+                &header_param.header,
                 argument.as_deref(),
-                &format!("the argument '{}'", mirrored.path.join(".")),
+                &format!("the argument '{}'", header_param.path.join(".")),
             )?;
         }
     }
@@ -224,6 +225,8 @@ fn to_refusal(id: Id<'_>, error: &RpcError) -> RpcRefusal {
     RpcRefusal::new(status_for_code(error.code, true), Some(id), error)
 }
 
+/// Returns the status for an error. Invalid params are a bad request only if Drawbridge itself
+/// rejects them (`is_own_error`), not if the server does.
 fn status_for_code(code: i64, is_own_error: bool) -> StatusCode {
     match code {
         code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,

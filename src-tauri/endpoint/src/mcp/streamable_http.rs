@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, Uri, header, request::Parts},
+    http::{StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use drawbridge_hub::methods;
@@ -45,8 +45,9 @@ use crate::{
 
 /// `POST /mcp`: handles one message or a batch.
 pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
-    let (Parts { uri, headers, .. }, body) = request.into_parts();
-    let caller = Caller::from_request(&state, &uri, &headers).await?;
+    let (parts, mut body) = request.into_parts();
+    let caller = Caller::from_request(&state, &parts, Some(&mut body)).await?;
+    let Parts { headers, .. } = parts;
     check_content_type(&headers)?;
     if !accepts_json(&headers) {
         let message = "the header `Accept` must allow application/json";
@@ -101,12 +102,10 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
 }
 
 /// `DELETE /mcp`: ends the session and its requests in flight.
-pub(crate) async fn delete(
-    State(state): State<Arc<ListenerState>>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> McpResult {
-    let caller = Caller::from_request(&state, &uri, &headers).await?;
+pub(crate) async fn delete(State(state): State<Arc<ListenerState>>, request: Request) -> McpResult {
+    let (parts, _) = request.into_parts();
+    let caller = Caller::from_request(&state, &parts, None).await?;
+    let Parts { headers, .. } = parts;
     refuse_method(&headers)?;
     let session = caller.find_session(&state, &headers, None)?;
     state.hub.sessions().close(&session.id);
@@ -124,8 +123,8 @@ async fn initialize(
         Ok(hello) => hello,
         Err(error) => return Ok(json_response(encode::encode_error(Some(id), &error))),
     };
-    let instructions = state.hub.instructions(&client, &scope);
-    let result = handshake::initialize_result(&hello, instructions.as_deref());
+    let servers = state.hub.introduce_servers(&client, &scope);
+    let result = handshake::initialize_result(&hello, &servers);
     let session = state.hub.open_session(client, hello, scope).await;
     let name = header::HeaderValue::from_str(session.id.as_str())
         .expect("a session id consists of visible ASCII characters");

@@ -12,17 +12,45 @@ use axum::{
     routing::any,
 };
 
-use super::OwnHosts;
+use drawbridge_model::allowed_host::AllowedHost;
+
+use super::{NamedHost, OwnHosts};
 use crate::{checked_router::CheckedRouter, routes::routes};
 
-const GOOD_HOSTS: [&str; 4] = [
+const GOOD_HOSTS: [&str; 9] = [
     "127.0.0.1:8765",
     "localhost:8765",
     "[::1]:8765",
     "192.168.1.7:8765",
+    // Allowed by a person.
+    "mcp-hub:8765",
+    "mapped.example:8082",
+    "proxy.example",
+    "proxy.example:443",
+    "[2001:db8::7]:8765",
 ];
 
-const BAD_HOSTS: [&str; 13] = [
+fn allowed_hosts() -> Vec<AllowedHost> {
+    [
+        "mcp-hub",
+        "mapped.example:8082",
+        "proxy.example:443",
+        "[2001:db8::7]",
+    ]
+    .iter()
+    .map(|host| host.parse().expect("a host"))
+    .collect()
+}
+
+const BAD_HOSTS: [&str; 21] = [
+    "mcp-hub",
+    "mcp-hub:8766",
+    "mcp-hub.evil.example:8765",
+    "evil-mcp-hub:8765",
+    "MCP-HUB:8765",
+    "mapped.example:8765",
+    "mapped.example",
+    "proxy.example:80",
     "evil.example",
     "evil.example:8765",
     "127.0.0.1",
@@ -38,7 +66,12 @@ const BAD_HOSTS: [&str; 13] = [
     "2130706433:8765",
 ];
 
-const BAD_ORIGINS: [&str; 12] = [
+const BAD_ORIGINS: [&str; 17] = [
+    "http://mcp-hub",
+    "ftp://mcp-hub:8765",
+    "http://mapped.example",
+    "http://proxy.example",
+    "https://proxy.example.evil.example",
     "null",
     "",
     "http://evil.example",
@@ -73,7 +106,10 @@ impl CheckedRoutes {
         }));
         let router = CheckedRouter::new(
             routes,
-            Some(OwnHosts::for_address(([192, 168, 1, 7], 8765).into())),
+            Some(Arc::new(OwnHosts::new(
+                ([192, 168, 1, 7], 8765).into(),
+                &allowed_hosts(),
+            ))),
         );
         Self {
             router,
@@ -119,7 +155,12 @@ async fn every_route_accepts_the_hosts_and_origins_of_its_listener() {
             "{host}"
         );
         for other in GOOD_HOSTS {
-            let origin = format!("http://{other}");
+            let scheme = if other == "proxy.example" {
+                "https"
+            } else {
+                "http"
+            };
+            let origin = format!("{scheme}://{other}");
             assert_eq!(
                 routes
                     .request_every_route(&[("host", host), ("origin", &origin)])
@@ -225,4 +266,32 @@ async fn an_absolute_form_target_must_name_the_listener_too() {
             "{uri}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_person_can_allow_and_forbid_a_host_while_the_listener_serves() {
+    let hosts = Arc::new(OwnHosts::new(([127, 0, 0, 1], 8765).into(), &[]));
+    let routes = Router::new().fallback(any(async || {}));
+    let router = CheckedRouter::new(routes, Some(Arc::clone(&hosts)));
+    let status = async || {
+        let request = Request::builder()
+            .uri("/health")
+            .header("host", "mcp-hub:8765")
+            .header("origin", "http://mcp-hub:8765")
+            .body(Body::empty())
+            .expect("a request");
+        router.answer(request).await.status()
+    };
+    assert_eq!(status().await, StatusCode::FORBIDDEN);
+    hosts.set_allowed(&allowed_hosts());
+    assert_eq!(status().await, StatusCode::OK);
+    hosts.set_allowed(&[]);
+    assert_eq!(status().await, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_listener_on_all_addresses_does_not_answer_to_the_unspecified_one() {
+    let hosts = OwnHosts::new(([0, 0, 0, 0], 8765).into(), &[]);
+    assert_eq!(hosts.find(b"0.0.0.0:8765"), None);
+    assert_eq!(hosts.find(b"127.0.0.1:8765"), Some(NamedHost::Own));
 }

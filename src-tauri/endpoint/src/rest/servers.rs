@@ -12,9 +12,9 @@ use axum::{
 use drawbridge_hub::api::{
     ApiError, Done,
     servers::{
-        AddServer, CapabilitiesView, ListServers, RemoveServer, SecretValues, ServerView,
-        ServersView, ShowCapabilities, ShowServer, SyncServer, UpdateServer, VerifiedView,
-        VerifyServer,
+        AddServer, CapabilitiesView, FilledManifest, ListServers, RemoveServer, SecretValues,
+        ServerView, ServersView, ShowCapabilities, ShowServer, SyncServer, UpdateServer,
+        VerifiedView, VerifyServer, read_registration,
     },
 };
 use drawbridge_model::{ids::ServerId, spec::ServerSpec};
@@ -31,16 +31,27 @@ pub(crate) async fn list(State(state): SharedState) -> JsonResult<ServersView> {
     run_verb(state, ListServers {}).await
 }
 
+/// Adds a server from its spec, or from the registration of a source at a tools provider.
 pub(crate) async fn add(
     State(state): SharedState,
     body: BodyBytes,
 ) -> Result<(StatusCode, Json<ServerView>), Refusal> {
-    let spec: ServerSpec = read_json(&body?)?;
+    let body = body?;
+    // A folder on a slow disk must not hold up other requests.
+    let text = String::from_utf8_lossy(&body).into_owned();
+    let registered = tokio::task::spawn_blocking(move || read_registration(&text)).await;
+    let FilledManifest { spec, secrets } = match registered.map_err(|_| internal_error())?? {
+        Some(registered) => registered,
+        None => FilledManifest {
+            spec: read_json(&body)?,
+            secrets: SecretValues::default(),
+        },
+    };
     let added = run_verb(
         state,
         AddServer {
             spec,
-            secrets: SecretValues::default(),
+            secrets,
             pending: true,
             grant_secrets: Vec::new(),
         },

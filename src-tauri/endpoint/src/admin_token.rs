@@ -1,0 +1,35 @@
+//! The administrator's token, as the environment gives it to the hub and to its clients.
+
+use std::{env, fs, io, path::PathBuf};
+
+/// Holds the token itself.
+const VARIABLE: &str = "DRAWBRIDGE_ADMIN_TOKEN";
+/// Names a file that holds the token, such as a secret of a container or a credential of a systemd
+/// unit. The environment of a process is easier to read than such a file.
+const FILE_VARIABLE: &str = "DRAWBRIDGE_ADMIN_TOKEN_FILE";
+
+/// The error if the file with the token cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the admin token from '{}', which {FILE_VARIABLE} names: {source}", file.display())]
+pub struct AdminTokenError {
+    file: PathBuf,
+    source: io::Error,
+}
+
+/// Returns the token of `DRAWBRIDGE_ADMIN_TOKEN`, or else the one in the file that
+/// `DRAWBRIDGE_ADMIN_TOKEN_FILE` names, without the spaces around it. An empty variable counts as
+/// absent.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+pub fn read_from_environment() -> Result<Option<String>, AdminTokenError> {
+    let token = env::var(VARIABLE).ok().filter(|token| !token.is_empty());
+    let file = env::var_os(FILE_VARIABLE).filter(|file| !file.is_empty());
+    let (None, Some(file)) = (&token, file.map(PathBuf::from)) else {
+        return Ok(token);
+    };
+    match fs::read_to_string(&file) {
+        Ok(text) => Ok(Some(text.trim().to_owned()).filter(|token| !token.is_empty())),
+        Err(source) => Err(AdminTokenError { file, source }),
+    }
+}

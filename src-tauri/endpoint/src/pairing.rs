@@ -1,0 +1,150 @@
+//! Pairing: a client on this computer that is unknown asks a person to add it, with `POST /pair` or
+//! by sending a token that nobody knows to an MCP route.
+
+mod peer;
+mod program;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, Method, header, request::Parts},
+};
+use drawbridge_hub::{
+    access::MIN_TOKEN_CHARS,
+    methods,
+    pairing::{PairingPlace, PairingRefusal, PairingTicket},
+};
+use drawbridge_jsonrpc::client_message::{self, ClientMessage};
+use drawbridge_model::{
+    invisible_chars::is_hidden,
+    protocol::{ClientHello, handshake, meta},
+};
+use http_body_util::{BodyExt, Limited};
+use tokio::time::timeout;
+
+pub(crate) use peer::Peer;
+
+use crate::{
+    headers::{header_text, is_json},
+    state::ListenerState,
+};
+
+/// The most characters of a client's name.
+pub(crate) const MAX_NAME_CHARS: usize = 64;
+/// The most bytes of a token that waits in memory.
+const MAX_TOKEN_BYTES: usize = 1024;
+
+/// Bodies of unknown clients are read only for the client's name, up to this length and within this
+/// time.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+const BODY_TIMEOUT: Duration = Duration::from_secs(1);
+
+const UNKNOWN_CLIENT: &str = "Unknown client";
+
+/// Returns whether a token can become that of a client.
+pub(crate) fn fits_token(token: &str) -> bool {
+    token.len() <= MAX_TOKEN_BYTES && token.chars().count() >= MIN_TOKEN_CHARS
+}
+
+/// Asks a person about the client that sent an unknown token, and does not wait for the answer.
+/// Returns whether the person has been asked, because of this request or of an earlier one.
+pub(crate) async fn ask_about_token(
+    state: &ListenerState,
+    parts: &Parts,
+    token: &str,
+    body: Option<&mut Body>,
+) -> bool {
+    let peer = parts.extensions.get::<Peer>().copied();
+    let Some(peer) = peer.filter(Peer::is_local) else {
+        return false;
+    };
+    if !fits_token(token) || state.hub.access().is_token_in_use(token) {
+        return false;
+    }
+    let asked = async {
+        let place = state.hub.reserve_pairing(Some(token))?;
+        let name = find_name(parts, body).await;
+        ask(state, place, name, Some(token), peer).await
+    };
+    match asked.await {
+        Ok(ticket) => {
+            let stopping = state.stopping.clone();
+            tokio::spawn(async move {
+                tokio::select! {
+                    _ = ticket.wait() => {}
+                    () = stopping.cancelled() => {}
+                }
+            });
+            true
+        }
+        Err(refusal) => refusal == PairingRefusal::AlreadyWaiting,
+    }
+}
+
+/// Finds the program behind the connection, and asks a person.
+///
+/// # Errors
+/// Returns an error if the client sent no token, and its program waits already or was denied.
+pub(crate) async fn ask(
+    state: &ListenerState,
+    place: PairingPlace,
+    name: String,
+    token: Option<&str>,
+    peer: Peer,
+) -> Result<PairingTicket, PairingRefusal> {
+    let program = program::find_program(peer).await;
+    state.hub.ask_to_pair(place, name, token, program)
+}
+
+/// Returns the name of a client that sent an unknown token instead of `POST /pair`: the name in its
+/// introduction, or else that of its HTTP library.
+async fn find_name(parts: &Parts, body: Option<&mut Body>) -> String {
+    let introduced = match body {
+        Some(body) if parts.method == Method::POST && is_json(&parts.headers) => {
+            read_introduction(body).await
+        }
+        Some(_) | None => None,
+    };
+    introduced
+        .and_then(|name| clean_name(&name))
+        .or_else(|| clean_name(&user_agent(&parts.headers)?))
+        .unwrap_or_else(|| UNKNOWN_CLIENT.to_owned())
+}
+
+/// Returns the name in the message with which a client introduces itself.
+async fn read_introduction(body: &mut Body) -> Option<String> {
+    let whole = Limited::new(body, MAX_BODY_BYTES).collect();
+    let body = timeout(BODY_TIMEOUT, whole).await.ok()?.ok()?.to_bytes();
+    let hello = match client_message::parse(&body).ok()? {
+        ClientMessage::Request { method, params, .. } if methods::opens_session(&method) => {
+            handshake::read_initialize(params).ok()?
+        }
+        ClientMessage::Request { params, .. } => meta::take_request_meta(params).ok()?.0.hello,
+        ClientMessage::Notification { .. } | ClientMessage::Response { .. } => return None,
+    };
+    hello_name(&hello)
+}
+
+fn hello_name(hello: &ClientHello) -> Option<String> {
+    let info: serde_json::Value = serde_json::from_str(hello.info.as_ref()?.get()).ok()?;
+    Some(info.get("name")?.as_str()?.to_owned())
+}
+
+fn user_agent(headers: &HeaderMap) -> Option<String> {
+    Some(header_text(headers, &header::USER_AGENT)?.into_owned())
+}
+
+/// Returns the beginning of a name, with hidden characters made visible, or `None` if it is blank.
+fn clean_name(name: &str) -> Option<String> {
+    let name: String = name
+        .trim()
+        .chars()
+        .take(MAX_NAME_CHARS)
+        .map(|c| if is_hidden(c) { '\u{fffd}' } else { c })
+        .collect();
+    (!name.is_empty()).then_some(name)
+}
