@@ -6,9 +6,10 @@ use clap::{Parser, Subcommand};
 use crate::{
     cmd::{
         approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, config::Config,
-        desktop, drawbridge, import::Import, logs::Logs, open::Open, policy::Policy,
-        profiles::Profiles, secrets::Secrets, serve::Serve, servers::Servers, settings::Settings,
-        stdio::Stdio, tools::Tools,
+        desktop, doctor::Doctor, drawbridge, folders::Folders, health, hooks::Hooks,
+        import::Import, logs::Logs, memory::Memory, open::Open, policy::Policy, profiles::Profiles,
+        roots::Roots, sampling::Sampling, secrets::Secrets, serve::Serve, servers::Servers,
+        settings::Settings, stdio::Stdio, tools::Tools,
     },
     context::{Common, Context},
     exit::Failure,
@@ -49,6 +50,12 @@ pub(crate) enum Command {
     /// Manage profiles: which servers and tools a client sees
     #[command(subcommand)]
     Profiles(Profiles),
+    /// Share folders, whose files clients can then read
+    #[command(subcommand)]
+    Folders(Folders),
+    /// Manage hooks: programs and webhooks that run on the events of servers and calls
+    #[command(subcommand)]
+    Hooks(Hooks),
     /// List and decide pending approvals
     #[command(subcommand)]
     Approvals(Approvals),
@@ -63,16 +70,29 @@ pub(crate) enum Command {
     /// List and call tools
     #[command(subcommand)]
     Tools(Tools),
+    /// List, search, edit and export what clients stored in the memory
+    #[command(subcommand)]
+    Memory(Memory),
     /// Manage secrets in the keyring
     #[command(subcommand)]
     Secrets(Secrets),
+    /// Set up the provider that answers sampling requests if a client cannot
+    #[command(subcommand)]
+    Sampling(Sampling),
+    /// Manage the folders that servers get as roots if a client has none
+    #[command(subcommand)]
+    Roots(Roots),
     /// Show and change settings
     #[command(subcommand)]
     Settings(Settings),
+    /// Check everything that Drawbridge needs, and say what to do about problems
+    Doctor(Doctor),
     /// Block all calls: deny pending approvals and cancel calls in flight
     Pause,
     /// Allow calls again
     Resume,
+    /// Show whether the hub works: its parts, its listeners and its servers
+    Health,
     /// Open the web UI in a browser
     Open(Open),
 }
@@ -89,16 +109,23 @@ impl Args {
             Some(Command::Clients(clients)) => clients.run(context).await,
             Some(Command::Config(config)) => config.run(context).await,
             Some(Command::Import(import)) => import.run(context).await,
+            Some(Command::Doctor(doctor)) => doctor.run(context).await,
+            Some(Command::Health) => health::run(context).await,
             Some(Command::Pause) => drawbridge::pause(context).await,
             Some(Command::Resume) => drawbridge::resume(context).await,
             Some(Command::Policy(policy)) => policy.run(context).await,
             Some(Command::Profiles(profiles)) => profiles.run(context).await,
+            Some(Command::Folders(folders)) => folders.run(context).await,
+            Some(Command::Hooks(hooks)) => hooks.run(context).await,
             Some(Command::Approvals(approvals)) => approvals.run(context).await,
             Some(Command::Audit(audit)) => audit.run(context).await,
             Some(Command::Calls(calls)) => calls.run(context).await,
             Some(Command::Logs(logs)) => logs.run(context).await,
             Some(Command::Tools(tools)) => tools.run(context).await,
+            Some(Command::Memory(memory)) => memory.run(context).await,
             Some(Command::Secrets(secrets)) => secrets.run(context).await,
+            Some(Command::Sampling(sampling)) => sampling.run(context).await,
+            Some(Command::Roots(roots)) => roots.run(context).await,
             Some(Command::Settings(settings)) => settings.run(context).await,
             Some(Command::Open(open)) => open.run(context).await,
         }

@@ -1,16 +1,19 @@
-//! Connects a command to a hub: the running hub of the data folder or, if none runs, a hub that
-//! this process opens for the duration of the command.
+//! Connects a command to a hub: the hub at `MCP_HUB_URL`, or else the running hub of the data folder
+//! or, if none runs, a hub that this process opens for the duration of the command.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use drawbridge_endpoint::{ApiClient, HubHandle};
+use drawbridge_endpoint::{ApiClient, HubHandle, admin_token};
 use drawbridge_hub::{
     Hub, HubOptions,
     api::{ApiError, ErrorCode, Verb},
 };
 use tokio::time::{Instant, sleep};
 
-use crate::{exit::Failure, output};
+use crate::{
+    exit::{Failure, print_stderr},
+    output,
+};
 
 /// How long to wait for the data folder if another command holds it, or if a hub that is shutting
 /// down waits for its servers to end.
@@ -25,12 +28,24 @@ pub(crate) struct Common {
     /// The data folder [default: depends on the platform]
     #[arg(long, global = true, value_name = "DIR", env = "DRAWBRIDGE_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+    /// The URL of a hub elsewhere, instead of the one of the data folder. The admin token is read
+    /// from DRAWBRIDGE_ADMIN_TOKEN or DRAWBRIDGE_ADMIN_TOKEN_FILE
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "MCP_HUB_URL",
+        hide_env_values = true
+    )]
+    pub(crate) hub_url: Option<String>,
 }
 
 /// The global options of a command.
 pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) data_dir: PathBuf,
+    /// The URL of a hub elsewhere, which the command then talks to.
+    pub(crate) hub_url: Option<String>,
 }
 
 impl Context {
@@ -38,9 +53,34 @@ impl Context {
         let data_dir = common
             .data_dir
             .unwrap_or_else(drawbridge_store::data_dir::default_data_dir);
+        // An empty variable counts as absent, as for the desktop app.
+        let hub_url = common
+            .hub_url
+            .map(|url| url.trim().to_owned())
+            .filter(|url| !url.is_empty());
         Self {
             json: common.json,
             data_dir,
+            hub_url,
+        }
+    }
+
+    /// Returns a client of the hub elsewhere, or `None` if the command talks to the hub of the data
+    /// folder.
+    pub(crate) fn remote_hub(&self) -> Result<Option<ApiClient>, Failure> {
+        let Some(url) = &self.hub_url else {
+            return Ok(None);
+        };
+        let token = admin_token::read_from_environment()?;
+        Ok(Some(ApiClient::remote(url, token)?))
+    }
+
+    /// Says on stderr that a command is about the files of another computer, if it is.
+    pub(crate) fn warn_about_remote_files(&self) {
+        if let Some(url) = &self.hub_url {
+            print_stderr(&format!(
+                "this command reads and changes files on the computer of the hub at {url}, not on this one"
+            ));
         }
     }
 
@@ -54,20 +94,20 @@ impl Context {
 
     /// Returns a handle to the running hub or, if none runs, to a hub that this process opens. The
     /// caller has to close it.
-    pub(crate) async fn open_hub_handle(&self) -> Result<HubHandle, ApiError> {
+    pub(crate) async fn open_hub_handle(&self) -> Result<HubHandle, Failure> {
+        if let Some(client) = self.remote_hub()? {
+            return Ok(HubHandle::Remote(client));
+        }
         if let Ok(client) = ApiClient::local(&self.data_dir) {
             return Ok(HubHandle::Remote(client));
         }
-        let options = HubOptions {
-            data_dir: self.data_dir.clone(),
-            admin_token: None,
-        };
+        let options = HubOptions::from_env(self.data_dir.clone(), None)?;
         match open_hub(options).await {
             Ok(hub) => Ok(HubHandle::Embedded(hub)),
             // Another hub may have started in the meantime.
             Err(error) => ApiClient::local(&self.data_dir)
                 .map(HubHandle::Remote)
-                .map_err(|_| error),
+                .map_err(|_| error.into()),
         }
     }
 
@@ -83,6 +123,9 @@ impl Context {
 
     /// Returns a client of the running hub, for commands that make no sense without one.
     pub(crate) fn running_hub(&self) -> Result<ApiClient, Failure> {
+        if let Some(client) = self.remote_hub()? {
+            return Ok(client);
+        }
         ApiClient::local(&self.data_dir).map_err(|e| {
             if e.code != ErrorCode::Unavailable {
                 return e.into();

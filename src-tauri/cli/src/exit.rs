@@ -6,7 +6,7 @@ use std::{
     process::ExitCode,
 };
 
-use drawbridge_endpoint::ServeError;
+use drawbridge_endpoint::{ServeError, WeakAdminToken, admin_token::AdminTokenError};
 use drawbridge_hub::api::ApiError;
 use drawbridge_model::ids::ServerId;
 
@@ -23,6 +23,10 @@ pub(crate) enum Failure {
     Api(#[from] ApiError),
     #[error(transparent)]
     Serve(#[from] ServeError),
+    #[error(transparent)]
+    AdminToken(#[from] AdminTokenError),
+    #[error(transparent)]
+    WeakAdminToken(#[from] WeakAdminToken),
     #[error(transparent)]
     Field(#[from] FieldError),
     #[error("cannot set {setting}: {reason}")]
@@ -50,6 +54,19 @@ pub(crate) enum Failure {
     HubNotReady,
     #[error("the hub has stopped")]
     HubStopped,
+    #[error(
+        "the bridge to a hub elsewhere needs a client's token: run `drawbridge clients add NAME`, and \
+         set DRAWBRIDGE_CLIENT_TOKEN to the token that it prints"
+    )]
+    NoClientToken,
+    #[error(
+        "no display was found, and MCP_HUB_URL names a hub elsewhere; run `drawbridge open` for a link to its screens"
+    )]
+    NoDisplayForRemoteHub,
+    #[error("--allow-host can be given at most 32 times")]
+    TooManyHosts,
+    #[error("some checks failed; see the text above")]
+    ChecksFailed,
     #[error("cannot open a browser: {source}. Open the link above yourself.")]
     OpenBrowser { source: io::Error },
     /// The URL of a sign-in page is not safe to open.
@@ -65,6 +82,8 @@ pub(crate) enum Failure {
     MissingServer,
     #[error("the value of a secret must not be empty")]
     EmptySecret,
+    #[error("'{folder}' is not among the roots; see `drawbridge roots list`")]
+    UnknownRoot { folder: String },
     #[error("the server was not added: '{label}' needs more inputs")]
     MissingInputs { label: String },
     #[error(

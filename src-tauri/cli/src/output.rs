@@ -1,6 +1,10 @@
 //! Output on stdout: one JSON document, or text for people.
 
-use std::io::{self, Write};
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::Path,
+};
 
 use serde::Serialize;
 
@@ -26,4 +30,20 @@ pub(crate) fn print_line(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
     Ok(stdout.flush()?)
+}
+
+/// Creates or truncates a file. Only this user can read it afterwards, because it contains
+/// what a person exports. A device or a pipe keeps its mode.
+pub(crate) fn create_private_file(file: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let opened = options.open(file)?;
+    if opened.metadata()?.is_file() {
+        #[cfg(unix)]
+        opened.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+        opened.set_len(0)?;
+    }
+    Ok(opened)
 }

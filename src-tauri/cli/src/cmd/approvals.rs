@@ -1,5 +1,6 @@
 //! `drawbridge approvals`: lists and decides the calls that wait for a person.
 
+mod fill_in;
 mod watch;
 
 use std::time::Duration;
@@ -51,6 +52,17 @@ pub(crate) enum Approvals {
             hide_default_value = true
         )]
         reason: String,
+    },
+    /// Answer a server's request for input: asks for each field, or reads the values from stdin as a
+    /// JSON object. For a URL, accepts the visit and prints the URL. To decline, use `deny`.
+    FillIn {
+        /// The id, as shown by `approvals list`
+        id: String,
+    },
+    /// Close a server's request for input without an answer
+    Dismiss {
+        /// The id, as shown by `approvals list`
+        id: String,
     },
     /// Print pending approvals as they arrive
     Watch,
@@ -145,6 +157,8 @@ impl Approvals {
                 }
             }
             Self::Deny { id, reason } => decide(context, &hub, id, Verdict::Deny { reason }).await,
+            Self::FillIn { id } => fill_in::run(context, &hub, id).await,
+            Self::Dismiss { id } => decide(context, &hub, id, Verdict::Dismiss).await,
             Self::Watch => watch::run(context, &hub).await,
         }
     }
@@ -239,6 +253,10 @@ fn format_request(request: &ApprovalRequest) -> String {
     let server = escape(&request.server_name);
     let sentence = if request.result.is_some() {
         format!("{client} waits for the result of {tool} of {server}")
+    } else if let Some(answered_by) = stand_in(request) {
+        request
+            .method
+            .bridged_sentence(&client, &server, &escape(answered_by))
     } else {
         request.method.sentence(&client, &server, &tool)
     };
@@ -283,10 +301,26 @@ fn format_request(request: &ApprovalRequest) -> String {
     sections.join("\n\n")
 }
 
+/// Returns who answers the request in place of the client: the model and its provider, or an empty
+/// text for the person. Returns `None` if the client answers.
+fn stand_in(request: &ApprovalRequest) -> Option<&str> {
+    let provider = request.answered_by.as_deref();
+    provider.or_else(|| request.is_form.then_some(""))
+}
+
 /// Returns what a person should know before the details, one sentence each.
 fn notes(request: &ApprovalRequest) -> Vec<String> {
     let server = escape(request.server.as_str());
     let mut notes = vec![format!("The server's id is {server}.")];
+    if !request.request_hooks.is_empty() {
+        let hooks = escape(&request.request_hooks.join(", "));
+        notes.push(format!("The arguments were changed by the hook {hooks}."));
+    }
+    if request.is_form {
+        notes.push(
+            "Answer it with `approvals fill-in`, or decline it with `approvals deny`.".into(),
+        );
+    }
     if request.is_first {
         notes.push("It is this client's first request of this kind to this server.".into());
     }

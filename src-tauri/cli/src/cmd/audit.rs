@@ -1,7 +1,6 @@
 //! `drawbridge audit`: verifies the audit log, lists its entries, and exports the calls.
 
 use std::{
-    fs::File,
     io::{self, BufWriter, Write},
     path::PathBuf,
 };
@@ -118,7 +117,7 @@ impl Audit {
                         .map(drop);
                 };
                 let output_file =
-                    create_private_file(&file).map_err(|source| Failure::CreateFile {
+                    output::create_private_file(&file).map_err(|source| Failure::CreateFile {
                         file: file.clone(),
                         source,
                     })?;
@@ -215,28 +214,12 @@ async fn export(
     result.map(|()| count)
 }
 
-/// Creates or truncates a file. Only this user can read it afterwards, because it contains the
-/// arguments of calls. A device or a pipe keeps its mode.
-fn create_private_file(file: &std::path::Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let opened = options.open(file)?;
-    if opened.metadata()?.is_file() {
-        #[cfg(unix)]
-        opened.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-        opened.set_len(0)?;
-    }
-    Ok(opened)
-}
-
 enum Exporter<W: Write> {
     Jsonl(BufWriter<W>),
     Csv(Box<csv::Writer<W>>),
 }
 
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 26] = [
     "id",
     "at",
     "client",
@@ -261,6 +244,8 @@ const COLUMNS: [&str; 24] = [
     "is_edited",
     "original_arguments",
     "extra",
+    "request_hooks",
+    "result_hooks",
 ];
 
 impl<W: Write> Exporter<W> {
@@ -328,6 +313,8 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
         call.is_edited.to_string(),
         call.original_arguments.clone().unwrap_or_default(),
         call.extra.clone().unwrap_or_default(),
+        call.request_hooks.join(", "),
+        call.result_hooks.join(", "),
     ]
 }
 

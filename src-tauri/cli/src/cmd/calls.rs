@@ -1,15 +1,20 @@
-//! `drawbridge calls`: shows calls and other requests with their decisions and outcomes.
+//! `drawbridge calls`: shows calls and other requests with their decisions and outcomes, cancels
+//! calls, and counts them.
 
 use clap::{Subcommand, ValueEnum};
-use drawbridge_hub::api::calls::{ListCalls, ShowCall};
+use drawbridge_hub::api::calls::{
+    CallStatsView, CancelCall, ListCalls, ListRunningCalls, RunningCallView, ShowCall,
+    ShowCallStats, StatsGroup, StatsPeriod,
+};
 use drawbridge_model::{
-    call::{Call, Decision},
+    call::{Call, CallProgress, Decision},
     ids::{CallId, ClientName, ServerId, Timestamp},
 };
 
 use crate::{
     context::Context,
     exit::Failure,
+    output::print_answer,
     table::Table,
     text::escape,
     time::{format_time, parse_time},
@@ -54,6 +59,31 @@ pub(crate) enum Calls {
         /// The call's id, as shown by `calls list`
         id: String,
     },
+    /// List the calls that run now, with their progress
+    Running,
+    /// Cancel a running call; its client gets an error that says so
+    Cancel {
+        /// The call's id, as shown by `calls running`
+        id: String,
+    },
+    /// Count calls, errors, approvals and tokens, and show how long calls took
+    Stats {
+        /// The span of time until now
+        #[arg(long, value_enum, default_value = "day")]
+        period: PeriodArg,
+        /// What the rows of the table are
+        #[arg(long, value_enum, default_value = "server")]
+        by: GroupArg,
+        /// Only calls of this client
+        #[arg(long, value_name = "NAME")]
+        client: Option<String>,
+        /// Only calls of tools of this server
+        #[arg(long, value_name = "ID")]
+        server: Option<String>,
+        /// Only calls of the tool with this name at its server
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
+    },
 }
 
 impl Calls {
@@ -97,6 +127,33 @@ impl Calls {
                     )
                     .await
             }
+            Self::Running => {
+                let calls = context.running_hub()?.call(ListRunningCalls {}).await?;
+                print_answer(context.json, &calls, |calls| format_running(calls))
+            }
+            Self::Cancel { id } => {
+                let id = CallId::new(id);
+                let call = context.running_hub()?.call(CancelCall { id }).await?;
+                print_answer(context.json, &call, |call| {
+                    format!("Cancelled the call of {}.", escape(&call.tool))
+                })
+            }
+            Self::Stats {
+                period,
+                by,
+                client,
+                server,
+                tool,
+            } => {
+                let verb = ShowCallStats {
+                    period: period.into(),
+                    by: by.into(),
+                    client: client.map(ClientName::new),
+                    server: server.map(ServerId::new),
+                    tool,
+                };
+                context.run_and_print(verb, format_stats).await
+            }
         }
     }
 }
@@ -133,6 +190,113 @@ impl From<DecisionArg> for Decision {
             DecisionArg::Abandoned => Self::Abandoned,
         }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum PeriodArg {
+    Hour,
+    Day,
+    Week,
+    Month,
+}
+
+impl From<PeriodArg> for StatsPeriod {
+    fn from(period: PeriodArg) -> Self {
+        match period {
+            PeriodArg::Hour => Self::Hour,
+            PeriodArg::Day => Self::Day,
+            PeriodArg::Week => Self::Week,
+            PeriodArg::Month => Self::Month,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum GroupArg {
+    Client,
+    Server,
+    Tool,
+}
+
+impl From<GroupArg> for StatsGroup {
+    fn from(group: GroupArg) -> Self {
+        match group {
+            GroupArg::Client => Self::Client,
+            GroupArg::Server => Self::Server,
+            GroupArg::Tool => Self::Tool,
+        }
+    }
+}
+
+fn format_running(calls: &[RunningCallView]) -> String {
+    let mut table = Table::new(["ID", "CLIENT", "SERVER", "TOOL", "SECONDS", "PROGRESS"]);
+    for RunningCallView {
+        call,
+        running_ms,
+        progress,
+    } in calls
+    {
+        table.add_row([
+            call.id.as_str(),
+            call.client.as_str(),
+            call.server.as_str(),
+            &call.tool,
+            &(running_ms / 1_000).to_string(),
+            &progress
+                .as_ref()
+                .map_or_else(|| "-".to_owned(), format_progress),
+        ]);
+    }
+    table.format_or("No call runs now.")
+}
+
+fn format_progress(progress: &CallProgress) -> String {
+    let amount = match progress.total {
+        Some(total) => format!("{} of {total}", progress.progress),
+        None => progress.progress.to_string(),
+    };
+    format!("{amount} {}", progress.message)
+        .trim_end()
+        .to_owned()
+}
+
+fn format_stats(view: &CallStatsView) -> String {
+    let mut table = Table::new([
+        "NAME",
+        "CALLS",
+        "ERRORS",
+        "P50 MS",
+        "P95 MS",
+        "ASKED",
+        "APPROVED",
+        "DENIED",
+        "TIMED OUT",
+        "TOKENS",
+    ]);
+    let groups = view.groups.iter().map(|group| {
+        let name = if group.server.is_empty() {
+            group.name.clone()
+        } else {
+            format!("{} {}", group.server, group.name)
+        };
+        (name, &group.stats)
+    });
+    for (name, stats) in groups.chain([("total".to_owned(), &view.total)]) {
+        let milliseconds = |ms: Option<u32>| ms.map_or_else(|| "-".to_owned(), |ms| ms.to_string());
+        table.add_row([
+            &name,
+            &stats.calls.to_string(),
+            &stats.errors.to_string(),
+            &milliseconds(stats.p50_ms),
+            &milliseconds(stats.p95_ms),
+            &stats.asked.to_string(),
+            &stats.approved.to_string(),
+            &stats.denied.to_string(),
+            &stats.timed_out.to_string(),
+            &(stats.sent_tokens + stats.received_tokens).to_string(),
+        ]);
+    }
+    table.format_or("")
 }
 
 fn format_calls(calls: &[Call]) -> String {
@@ -188,8 +352,10 @@ fn format_call(call: &Call) -> String {
         ),
         ("arguments", call.arguments.clone().unwrap_or_default()),
         ("also sent", call.extra.clone().unwrap_or_default()),
+        ("changed by hooks", call.request_hooks.join(", ")),
         ("outcome", call.outcome.label().to_owned()),
         ("error", call.error.clone()),
+        ("result by hooks", call.result_hooks.join(", ")),
         (
             "duration",
             call.duration_ms

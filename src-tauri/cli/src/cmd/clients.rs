@@ -1,13 +1,17 @@
 //! `drawbridge clients`: manages client tokens.
 
+mod pairing;
+
 use std::io;
 
 use clap::Subcommand;
 use drawbridge_hub::api::{
-    clients::{AddClient, ClientAdded, ClientView, ListClients, RevokeClient},
+    clients::{AddClient, ClientAdded, ClientView, ListClients, RevokeClient, SetClientUser},
     profiles::AssignProfile,
 };
-use drawbridge_model::ids::ClientName;
+use drawbridge_model::ids::{ClientName, UserName};
+
+use pairing::Pairing;
 
 use crate::{
     context::Context, exit::Failure, table::Table, text::escape, time::format_time_or_dash,
@@ -22,15 +26,28 @@ pub(crate) enum Clients {
         /// Read the token from stdin instead of creating one (at least 32 characters)
         #[arg(long)]
         token_stdin: bool,
+        /// The user to whom the client belongs, and whose memory it uses [default: default]
+        #[arg(long)]
+        user: Option<String>,
     },
     /// List clients
     List,
+    /// List and answer the unknown clients that ask to be paired
+    #[command(subcommand)]
+    Pairing(Pairing),
     /// Assign a profile to a client, effective at once
     Profile {
         /// The client's name
         name: String,
         /// The profile's name. Without it, the client sees everything again.
         profile: Option<String>,
+    },
+    /// Give a client to a user, whose memory it then uses
+    User {
+        /// The client's name
+        name: String,
+        /// The user's name
+        user: String,
     },
     /// Revoke a client's token and end its sessions
     Revoke {
@@ -42,13 +59,18 @@ pub(crate) enum Clients {
 impl Clients {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::Add { name, token_stdin } => {
+            Self::Add {
+                name,
+                token_stdin,
+                user,
+            } => {
                 let token = token_stdin.then(read_token).transpose()?;
                 context
                     .run_and_print(
                         AddClient {
                             name: ClientName::new(name),
                             token,
+                            user: user.map(UserName::new),
                         },
                         format_added,
                     )
@@ -59,6 +81,7 @@ impl Clients {
                     .run_and_print(ListClients {}, |clients| format_clients(clients))
                     .await
             }
+            Self::Pairing(pairing) => pairing.run(context).await,
             Self::Profile { name, profile } => {
                 let access = match &profile {
                     Some(profile) => format!("has the profile '{}'", escape(profile)),
@@ -70,6 +93,22 @@ impl Clients {
                         AssignProfile {
                             client: ClientName::new(name),
                             profile,
+                        },
+                        |_| lines,
+                    )
+                    .await
+            }
+            Self::User { name, user } => {
+                let lines = format!(
+                    "Client '{}' now belongs to the user '{}'.",
+                    escape(&name),
+                    escape(&user)
+                );
+                context
+                    .run_and_print(
+                        SetClientUser {
+                            name: ClientName::new(name),
+                            user: UserName::new(user),
                         },
                         |_| lines,
                     )
@@ -110,6 +149,7 @@ fn format_added(client: &ClientAdded) -> String {
 fn format_clients(clients: &[ClientView]) -> String {
     let mut table = Table::new([
         "NAME",
+        "USER",
         "TOKEN",
         "SESSIONS",
         "LAST SEEN",
@@ -132,6 +172,7 @@ fn format_clients(clients: &[ClientView]) -> String {
         );
         table.add_row([
             client.name.as_str(),
+            client.user.as_str(),
             token,
             &sessions,
             &last_seen,

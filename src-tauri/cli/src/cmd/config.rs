@@ -6,8 +6,9 @@ use clap::Subcommand;
 use drawbridge_client_config::variable_names;
 use drawbridge_hub::api::config::{
     ApplyConfig, ClientChangeView, ClientFileView, ClientKindView, ConfigAction, ConfigOverview,
-    ConfigPreview, ConfigSnippet, ConfigTestView, Environment, FileDiffView, FileOutcome,
-    ListConfigs, PreviewConfig, ShowConfig, TestConfig, UndoConfig, UndoneView,
+    ConfigPreview, ConfigSnippet, Environment, FileDiffView, FileOutcome, ListConfigs,
+    PreviewConfig, ShowConfig, UndoConfig, UndoneView,
+    entry::{ConfigTestView, TestConfig},
 };
 use drawbridge_model::{
     client_file::{ClientFileState, ClientTransport},
@@ -95,7 +96,7 @@ pub(crate) struct ConnectArgs {
     ask_twice: bool,
 }
 
-/// What a command has changed, as `--json` prints it.
+/// The changes of a command, as `--json` prints them.
 #[derive(Serialize)]
 struct Changed {
     files: Vec<FileDiffView>,
@@ -106,6 +107,7 @@ struct Changed {
 
 impl Config {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        context.warn_about_remote_files();
         match self {
             Self::List { all, project } => {
                 let verb = ListConfigs {

@@ -10,6 +10,9 @@ use crate::{
 };
 
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
+    if !has_display() && context.hub_url.is_some() {
+        return Err(Failure::NoDisplayForRemoteHub);
+    }
     if !has_display() {
         print_stderr(
             "no display was found, so the hub runs without a window, as with `drawbridge serve`",
@@ -24,6 +27,9 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     };
     let mut command = Command::new(&desktop);
     command.env("DRAWBRIDGE_DATA_DIR", &context.data_dir);
+    if let Some(url) = &context.hub_url {
+        command.env("MCP_HUB_URL", url);
+    }
     Err(Failure::StartProgram {
         program: desktop,
         source: exec_desktop(command),

@@ -58,7 +58,8 @@ enum ImportCommand {
     Undo,
 }
 
-/// What was found, and what would be changed, as `--json --dry-run` prints it.
+/// The servers that were found and the changes that an import would make, as `--json --dry-run`
+/// prints them.
 #[derive(Serialize)]
 struct DryRun {
     found: FoundServersView,
@@ -67,6 +68,7 @@ struct DryRun {
 
 impl Import {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        context.warn_about_remote_files();
         if let Some(ImportCommand::Undo) = self.command {
             return undo(context, UndoConfig::default()).await;
         }

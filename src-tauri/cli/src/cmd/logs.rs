@@ -1,12 +1,14 @@
 //! `drawbridge logs`: shows the logs of the hub and its servers.
 
 use clap::ValueEnum;
+use drawbridge_endpoint::ApiClient;
 use drawbridge_hub::api::logs::ListLogs;
 use drawbridge_model::{
     event::Event,
-    ids::ServerId,
+    ids::{ServerId, Timestamp},
     log::{Level, LogLine},
 };
+use drawbridge_store::logs::read_folder;
 use futures_util::StreamExt;
 
 use crate::{
@@ -14,7 +16,7 @@ use crate::{
     exit::Failure,
     output,
     text::{enum_text, escape},
-    time::format_time,
+    time::{format_time, parse_time},
 };
 
 #[derive(clap::Args)]
@@ -31,6 +33,10 @@ pub(crate) struct Logs {
     /// Only lines that contain this text
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
+    /// Only lines since this time: a day (2026-11-21), a local time (2026-11-21T03:18), a time with a
+    /// UTC offset (2026-11-21T03:18:46Z) or an age (2h)
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    since: Option<Timestamp>,
     /// The maximum number of lines, at most 5000 [default: 500]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5000))]
     limit: Option<u32>,
@@ -63,15 +69,27 @@ impl Logs {
             server: self.server.map(ServerId::new),
             level: self.level.map(Level::from),
             text: self.text,
+            since: self.since,
             limit: self.limit,
         };
         if self.follow {
             return follow(context, filter).await;
         }
-        context
-            .run_and_print(filter, |lines| format_lines(lines))
-            .await
+        let lines = match running_hub(context)? {
+            Some(hub) => hub.call(filter).await?,
+            // Opening a hub would add lines of its own.
+            None => read_folder(&context.data_dir.join("logs"), &filter.into_filter()),
+        };
+        output::print_answer(context.json, &lines, |lines| format_lines(lines))
     }
+}
+
+/// Returns the hub elsewhere, or the running one of the data folder, if there is one.
+fn running_hub(context: &Context) -> Result<Option<ApiClient>, Failure> {
+    Ok(match context.remote_hub()? {
+        Some(hub) => Some(hub),
+        None => ApiClient::local(&context.data_dir).ok(),
+    })
 }
 
 async fn follow(context: &Context, filter: ListLogs) -> Result<(), Failure> {
@@ -112,6 +130,7 @@ fn matches_filter(filter: &ListLogs, line: &LogLine) -> bool {
         .as_ref()
         .is_none_or(|server| line.server.as_ref() == Some(server))
         && filter.level.is_none_or(|level| line.level >= level)
+        && filter.since.is_none_or(|since| line.at >= since)
         && filter.text.as_ref().is_none_or(has)
 }
 

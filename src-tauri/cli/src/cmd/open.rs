@@ -14,7 +14,12 @@ pub(crate) struct Open {
 
 impl Open {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let link = context.running_hub()?.call(OpenScreen {}).await?;
+        let hub = context.running_hub()?;
+        let mut link = hub.call(OpenScreen {}).await?;
+        if let (Some(origin), Some((_, login))) = (hub.remote_origin(), link.url.split_once('#')) {
+            // The hub names itself as programs on its own computer do.
+            link.url = format!("{origin}/#{login}");
+        }
         output::print_answer(context.json, &link, |link| link.url.clone())?;
         if !self.print && has_display() {
             open(&link.url)?;

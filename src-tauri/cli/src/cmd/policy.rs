@@ -1,4 +1,4 @@
-//! `drawbridge policy`: manages the rules that allow, deny or ask, and the default.
+//! `drawbridge policy`: manages the rules that allow, deny or ask, and the defaults.
 
 mod conditions;
 mod rule;
@@ -38,7 +38,7 @@ mod tests;
 
 #[derive(Subcommand)]
 pub(crate) enum Policy {
-    /// List the rules and the default
+    /// List the rules, and the default of each kind of request
     List,
     /// Set the rule of a server, of one of its tools, or of all servers
     Set {
@@ -102,7 +102,7 @@ pub(crate) enum Policy {
     Import {
         /// The file, or - for stdin
         file: PathBuf,
-        /// Replace all rules and the default
+        /// Replace all rules and the defaults
         #[arg(long)]
         replace: bool,
     },

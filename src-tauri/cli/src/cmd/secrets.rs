@@ -49,7 +49,8 @@ impl Secrets {
     }
 }
 
-fn read_value(name: &str) -> Result<String, Failure> {
+/// Reads a secret value from a hidden prompt, or from stdin if it is no terminal.
+pub(super) fn read_value(name: &str) -> Result<String, Failure> {
     let value = if io::stdin().is_terminal() {
         rpassword::prompt_password(format!("Value of {}: ", escape(name)))?
     } else {

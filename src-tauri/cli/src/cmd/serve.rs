@@ -1,33 +1,39 @@
 //! `drawbridge serve`: runs the hub without a window.
 
 use std::{
-    env,
     future::pending,
     net::{IpAddr, Ipv4Addr},
     time::Duration,
 };
 
-use drawbridge_endpoint::{RunningEndpoint, ServeOptions};
+use drawbridge_endpoint::{RunningEndpoint, ServeOptions, admin_token};
 use drawbridge_hub::{
     Hub, HubOptions,
     api::{Verb, screens::OpenScreen},
 };
+use drawbridge_model::allowed_host::{AllowedHost, MAX_ALLOWED_HOSTS};
 use serde_json::json;
 
 use crate::{
     context::{Context, open_hub},
     exit::{Failure, print_stderr},
     output,
+    stop_signal::wait_for_stop_signal,
 };
 
 #[derive(clap::Args)]
 pub(crate) struct Serve {
-    /// The address to listen on
+    /// The address to listen on. Another one than 127.0.0.1 or ::1 lets other computers connect, and
+    /// requires an admin token of at least 32 characters
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into())]
     host: IpAddr,
     /// The port to listen on; 0 for any free port [default: the one of the settings, 8765]
     #[arg(long)]
     port: Option<u16>,
+    /// A host name under which clients and browsers reach the hub, besides this computer's own
+    /// addresses; with a port if it is not the one that the hub listens on. May be repeated
+    #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
+    allow_hosts: Vec<AllowedHost>,
     /// Stop after this many seconds without a client, screen or command [default: never]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     exit_when_idle: Option<u32>,
@@ -41,6 +47,7 @@ impl Default for Serve {
         Self {
             host: Ipv4Addr::LOCALHOST.into(),
             port: None,
+            allow_hosts: Vec::new(),
             exit_when_idle: None,
             skip_config_gen: false,
         }
@@ -49,20 +56,22 @@ impl Default for Serve {
 
 impl Serve {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let stop = stop_signal()?;
-        let admin_token = env::var("DRAWBRIDGE_ADMIN_TOKEN")
-            .ok()
-            .filter(|token| !token.is_empty());
-        let hub = open_hub(HubOptions {
-            data_dir: context.data_dir.clone(),
-            admin_token,
-        })
-        .await?;
+        let stop = wait_for_stop_signal()?;
+        if self.allow_hosts.len() > MAX_ALLOWED_HOSTS {
+            return Err(Failure::TooManyHosts);
+        }
+        let admin_token = admin_token::read_from_environment()?;
         let options = ServeOptions {
             host: self.host,
             port: self.port,
+            allowed_hosts: self.allow_hosts,
             keeps_client_files: !self.skip_config_gen,
         };
+        options.check_admin_token(admin_token.as_deref())?;
+        let hub = open_hub(HubOptions::from_env(context.data_dir.clone(), admin_token)?).await?;
+        if !self.host.is_loopback() {
+            warn_about_other_computers(&hub, &options);
+        }
         let result = match drawbridge_endpoint::serve(hub.clone(), options).await {
             Ok(running) => {
                 let announcement = announce(context, &hub, &running).await;
@@ -93,6 +102,22 @@ async fn wait_until_unused(running: &RunningEndpoint, idle: Option<u32>) {
     print_stderr(&format!("nobody used the hub for {idle} s, so it stops"));
 }
 
+/// Says what a person who opens the hub to other computers should know.
+fn warn_about_other_computers(hub: &Hub, options: &ServeOptions) {
+    print_stderr(&format!(
+        "warning: other computers can reach the hub at {}, without encryption. Anyone who learns the \
+         admin token controls the hub; put a reverse proxy with TLS in front of it outside of a \
+         network that you trust",
+        options.host
+    ));
+    if options.allowed_hosts.is_empty() && hub.allowed_hosts().is_empty() {
+        print_stderr(
+            "no host name is allowed yet, so the hub refuses requests that name one; add \
+             `--allow-host NAME` or run `drawbridge settings set allowed-hosts NAME`",
+        );
+    }
+}
+
 async fn announce(context: &Context, hub: &Hub, running: &RunningEndpoint) -> Result<(), Failure> {
     for failure in running.failures() {
         print_stderr(&format!(
@@ -115,27 +140,4 @@ async fn announce(context: &Context, hub: &Hub, running: &RunningEndpoint) -> Re
         ));
     }
     Ok(())
-}
-
-/// Registers the signal handlers, and returns a future that completes with the first SIGTERM or
-/// Ctrl-C.
-#[cfg(unix)]
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
-}
-
-/// Returns a future that completes with the first Ctrl-C.
-#[cfg(not(unix))]
-fn stop_signal() -> Result<impl Future<Output = ()>, Failure> {
-    Ok(async {
-        let _ = tokio::signal::ctrl_c().await;
-    })
 }

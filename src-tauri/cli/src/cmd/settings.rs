@@ -25,7 +25,10 @@ pub(crate) enum Settings {
         /// The setting's name
         setting: Setting,
         /// A duration such as 50s, 5m or 90d; for port a number; for audit-retention also `forever`; for
-        /// oauth-client-metadata-url an https URL, or an empty text for none
+        /// oauth-client-metadata-url an https URL, or an empty text for none; for allowed-hosts names
+        /// such as hub.example:443, separated by commas, or an empty text for none; for otlp-endpoint
+        /// an http or https URL, or an empty text for none; for otlp-headers `NAME=VALUE` pairs with
+        /// a comma between them; for elicitation-forms and otlp-content on or off
         value: String,
     },
 }
@@ -44,6 +47,17 @@ pub(crate) enum Setting {
     AuditRetention,
     /// The https URL of a document that describes Drawbridge to authorization servers
     OauthClientMetadataUrl,
+    /// The host names under which clients and browsers reach the hub, besides this computer's own
+    /// addresses
+    AllowedHosts,
+    /// Whether you are asked on screen for the input that a client cannot ask for
+    ElicitationForms,
+    /// The URL of the collector that gets OpenTelemetry traces
+    OtlpEndpoint,
+    /// The headers of requests to the collector; a secret is ${keyring:otlp.NAME}
+    OtlpHeaders,
+    /// Whether traces contain arguments and results
+    OtlpContent,
 }
 
 /// A setting with its value, as `--json` prints it.
@@ -112,6 +126,21 @@ impl Setting {
             Self::AuditRetention if view.audit_retention_days == 0 => FOREVER.to_owned(),
             Self::AuditRetention => format!("{}d", view.audit_retention_days),
             Self::OauthClientMetadataUrl => view.oauth_client_metadata_url.clone(),
+            Self::AllowedHosts => {
+                let hosts: Vec<_> = view.allowed_hosts.iter().map(ToString::to_string).collect();
+                hosts.join(",")
+            }
+            Self::ElicitationForms if view.elicitation_forms => "on".to_owned(),
+            Self::ElicitationForms => "off".to_owned(),
+            Self::OtlpEndpoint => view.otlp_endpoint.clone(),
+            Self::OtlpHeaders => {
+                let pairs = view.otlp_headers.iter();
+                let pairs: Vec<_> = pairs
+                    .map(|(name, value)| format!("{name}={value}"))
+                    .collect();
+                pairs.join(",")
+            }
+            Self::OtlpContent => if view.otlp_content { "on" } else { "off" }.to_owned(),
         }
     }
 
@@ -142,6 +171,38 @@ impl Setting {
             }
             Self::OauthClientMetadataUrl => {
                 change.oauth_client_metadata_url = Some(value.to_owned());
+            }
+            Self::AllowedHosts => {
+                let hosts = value
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|host| !host.is_empty());
+                change.allowed_hosts = Some(hosts.map(str::to_owned).collect());
+            }
+            Self::ElicitationForms => {
+                change.elicitation_forms = Some(match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(self.wrong_value("expected on or off")),
+                });
+            }
+            Self::OtlpEndpoint => change.otlp_endpoint = Some(value.to_owned()),
+            Self::OtlpHeaders => {
+                let pairs = value.split(',').filter(|pair| !pair.trim().is_empty());
+                let headers = pairs.map(|pair| {
+                    let (name, value) = pair.split_once('=')?;
+                    Some((name.trim().to_owned(), value.trim().to_owned()))
+                });
+                let headers = headers.collect::<Option<_>>();
+                let wrong = || self.wrong_value("expected NAME=VALUE pairs, such as x-team=tools");
+                change.otlp_headers = Some(headers.ok_or_else(wrong)?);
+            }
+            Self::OtlpContent => {
+                change.otlp_content = Some(match value {
+                    "on" => true,
+                    "off" => false,
+                    _ => return Err(self.wrong_value("expected `on` or `off`")),
+                });
             }
         }
         Ok(change)

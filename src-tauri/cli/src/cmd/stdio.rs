@@ -3,6 +3,7 @@
 use std::{
     env, io,
     path::PathBuf,
+    pin::pin,
     process::{Child, Command, Stdio as Pipe},
     time::Duration,
 };
@@ -11,7 +12,7 @@ use drawbridge_endpoint::bridge::{self, HubPresence};
 use drawbridge_hub::api::ErrorCode;
 use tokio::time::{Instant, sleep};
 
-use crate::{context::Context, exit::Failure};
+use crate::{context::Context, exit::Failure, stop_signal::wait_for_stop_signal};
 
 /// How long a hub started here may take to answer. This includes the wait for another hub to end.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
@@ -19,6 +20,10 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long another hub may take to answer after the hub started here has ended, probably because
 /// the other was faster.
 const OTHER_HUB_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The variable with the token of the client, for a hub elsewhere. The hub of the data folder is
+/// reached over its local socket, which needs none.
+const CLIENT_TOKEN: &str = "DRAWBRIDGE_CLIENT_TOKEN";
 
 #[derive(clap::Args)]
 pub(crate) struct Stdio {
@@ -36,15 +41,34 @@ pub(crate) struct Stdio {
 
 impl Stdio {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        // A hub that is shutting down does not answer. In that case, start a new one.
-        let hub = match bridge::connect(&context.data_dir).await {
-            Ok(hub) => hub,
-            Err(error) if error.code == ErrorCode::Unavailable => self.start_hub(context).await?,
-            Err(error) => return Err(error.into()),
+        // Many clients end their servers with a signal instead of closing stdin.
+        let mut stop = pin!(wait_for_stop_signal()?);
+        let hub = tokio::select! {
+            hub = self.connect(context) => hub?,
+            () = &mut stop => return Ok(()),
         };
         let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
         let project = project_folder(self.project)?;
-        Ok(bridge::run(hub, &self.client, project.as_deref(), stdin, stdout).await?)
+        Ok(bridge::run(hub, &self.client, project.as_deref(), stdin, stdout, stop).await?)
+    }
+
+    /// Connects to the hub, and starts one if none runs.
+    async fn connect(&self, context: &Context) -> Result<HubPresence, Failure> {
+        if let Some(url) = &context.hub_url {
+            let token = env::var(CLIENT_TOKEN)
+                .ok()
+                .filter(|token| !token.is_empty());
+            return Ok(bridge::connect_remote(
+                url,
+                token.ok_or(Failure::NoClientToken)?,
+            )?);
+        }
+        // A hub that is shutting down does not answer. In that case, start a new one.
+        match bridge::connect(&context.data_dir).await {
+            Ok(hub) => Ok(hub),
+            Err(error) if error.code == ErrorCode::Unavailable => self.start_hub(context).await,
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Starts a hub that outlives this bridge, and waits until the hub answers.

@@ -1,7 +1,9 @@
 //! `drawbridge tools`: lists the tools of all accepted, enabled servers, and calls a tool.
 
 use clap::{Subcommand, ValueEnum};
-use drawbridge_hub::api::tools::{CallTool, ExportTools, FunctionTool, ListTools, ToolView};
+use drawbridge_hub::api::tools::{
+    CallTool, ExportTools, FunctionTool, ListTools, ResultFormat, ToolView, result_text,
+};
 use drawbridge_model::ids::ClientName;
 use serde_json::Value;
 
@@ -25,6 +27,9 @@ pub(crate) enum Tools {
         /// The arguments, a JSON object
         #[arg(long, default_value = "{}", value_name = "JSON", value_parser = parse_arguments)]
         args: Value,
+        /// With --json: the shape of the result
+        #[arg(long, value_enum, requires = "json")]
+        result: Option<ResultArg>,
     },
 }
 
@@ -32,6 +37,23 @@ pub(crate) enum Tools {
 pub(crate) enum ListFormat {
     /// Function tools of the OpenAI API
     Openai,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ResultArg {
+    /// As the server sent it
+    Mcp,
+    /// The same shape for every server, as hooks get it
+    Unified,
+}
+
+impl From<ResultArg> for ResultFormat {
+    fn from(result: ResultArg) -> Self {
+        match result {
+            ResultArg::Mcp => Self::Mcp,
+            ResultArg::Unified => Self::Unified,
+        }
+    }
 }
 
 impl Tools {
@@ -53,14 +75,15 @@ impl Tools {
                     .await?;
                 output::print_answer(true, &exported, |_: &Vec<FunctionTool>| String::new())
             }
-            Self::Call { name, args } => {
+            Self::Call { name, args, result } => {
                 let verb = CallTool {
                     name,
                     arguments: args,
+                    format: result.map(ResultFormat::from).unwrap_or_default(),
                 };
                 let result = context.run(verb).await?;
                 output::print_answer(context.json, &result, format_result)?;
-                if result["isError"] == true {
+                if result["isError"] == true || result["success"] == false {
                     Err(Failure::ToolFailed)
                 } else {
                     Ok(())
@@ -94,7 +117,7 @@ fn format_tools(tools: &[ToolView]) -> String {
         let first_line = tool.description.lines().next().unwrap_or_default();
         table.add_row([
             &tool.exposed_name,
-            tool.policy.label(),
+            tool.effect.label(),
             &tool.tokens.to_string(),
             first_line,
         ]);
@@ -104,19 +127,9 @@ fn format_tools(tools: &[ToolView]) -> String {
     )
 }
 
-/// Returns the text blocks of a result. Other blocks are named by their type.
 fn format_result(result: &Value) -> String {
-    let block = |block: &Value| match block["text"].as_str() {
-        Some(text) => text.lines().map(escape).collect::<Vec<_>>().join("\n"),
-        None => format!(
-            "({})",
-            escape(block["type"].as_str().unwrap_or("unknown content"))
-        ),
-    };
-    result["content"]
-        .as_array()
-        .map(|blocks| blocks.iter().map(block).collect::<Vec<_>>().join("\n"))
-        .unwrap_or_default()
+    let text = result_text(result);
+    text.lines().map(escape).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

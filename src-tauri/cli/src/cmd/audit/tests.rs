@@ -30,6 +30,8 @@ fn call(tool: &str, arguments: &str) -> AuditedCall {
             arguments: Some(arguments.into()),
             extra: None,
             original_arguments: None,
+            request_hooks: Vec::new(),
+            result_hooks: Vec::new(),
         },
         definition_digest: "d".into(),
         arguments_digest: "a".into(),

@@ -22,13 +22,12 @@ pub(super) fn format_servers(view: &ServersView) -> String {
     let mut table = Table::new(["ID", "STATE", "TOOLS", "STARTS", "REASON"]);
     for server in &view.servers {
         let (tools, starts) = (server.tools.len().to_string(), server.starts.to_string());
-        table.add_row([
-            server.id.as_str(),
-            server.state.label(),
-            &tools,
-            &starts,
-            &server.reason,
-        ]);
+        let state = if server.spec.builtin.is_some() {
+            format!("{} (built in)", server.state.label())
+        } else {
+            server.state.label().to_owned()
+        };
+        table.add_row([server.id.as_str(), &state, &tools, &starts, &server.reason]);
     }
     let mut lines = table.format_or("No servers. Add one with `drawbridge servers add`.");
     for broken in &view.broken {
@@ -84,7 +83,9 @@ pub(super) fn format_server(server: &ServerView) -> String {
     line("acceptance", server.acceptance.label());
     line("identity", &server.identity);
     describe_spec(server, &mut line);
-    line("file", &server.file);
+    if server.spec.builtin.is_none() {
+        line("file", &server.file);
+    }
     match &server.authorization {
         ServerSignIn::None => {}
         ServerSignIn::Needed => line(
@@ -221,6 +222,7 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         command,
         args,
         env,
+        required_env,
         cwd,
         url,
         headers,
@@ -243,8 +245,12 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         fallback,
         cache_ttl_ms,
         cache_results_ms,
+        builtin,
         other: _,
     } = &server.spec;
+    if builtin.is_some() {
+        line("built in", "part of Drawbridge; it runs in the hub");
+    }
     if let Some(command) = command {
         line("command", command);
     }
@@ -253,6 +259,9 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
     }
     for (name, value) in env {
         line("  env", &format!("{name}={value}"));
+    }
+    if !required_env.is_empty() {
+        line("  required", &required_env.join(", "));
     }
     for package in &server.floating {
         let text = format!("{package} has no exact version; another one may run at the next start");
@@ -356,7 +365,7 @@ fn format_tools(tools: &[ToolView]) -> String {
     let mut table = Table::new(["TOOL", "POLICY", "DESCRIPTION"]);
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
-        table.add_row([&tool.name, tool.policy.label(), first_line]);
+        table.add_row([&tool.name, tool.effect.label(), first_line]);
     }
     table.format_or("No tools.")
 }

@@ -1,0 +1,311 @@
+//! `drawbridge memory`: lists, searches, edits and exports what clients stored in the memory.
+
+use std::{
+    io::{self, BufWriter, Read, Write},
+    path::PathBuf,
+};
+
+use clap::Subcommand;
+use drawbridge_hub::api::memory::{
+    AddMemory, DeleteMemory, EditMemory, ListMemory, ListMemoryCategories, MemoryDeleted,
+    ShowMemory,
+};
+use drawbridge_model::{
+    ids::{Timestamp, UserName},
+    memory::{MemoryCategory, MemoryEntry, MemoryPage},
+};
+
+use crate::{
+    confirm::confirm,
+    context::Context,
+    exit::Failure,
+    output,
+    table::Table,
+    text::{escape, escape_lines, format_count},
+    time::{format_time, parse_time},
+};
+
+/// How many entries `list` shows by default, and how many characters of each.
+const DEFAULT_LIMIT: u32 = 50;
+const SHOWN_CHARS: usize = 80;
+
+#[derive(Subcommand)]
+pub(crate) enum Memory {
+    /// List entries, newest first; with --query, the best matches first
+    List {
+        #[command(flatten)]
+        filter: Filter,
+        /// The maximum number of entries, at most 500
+        #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// List the categories of each user
+    Categories,
+    /// Show one entry with its whole content
+    Show {
+        /// The entry's id, as shown by `memory list`
+        id: u32,
+    },
+    /// Store an entry
+    Add {
+        /// The text to remember; `-` reads it from stdin
+        content: String,
+        /// The user whose entry it is
+        #[arg(long, default_value = "default")]
+        user: String,
+        /// The category [default: general]
+        #[arg(long)]
+        category: Option<String>,
+        /// A tag. May be repeated.
+        #[arg(long = "tag", value_name = "TAG")]
+        tags: Vec<String>,
+    },
+    /// Change an entry. What is not given stays as it is.
+    #[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
+    Edit {
+        /// The entry's id, as shown by `memory list`
+        id: u32,
+        /// The new text; `-` reads it from stdin
+        #[arg(long, group = "change")]
+        content: Option<String>,
+        /// The new category
+        #[arg(long, group = "change")]
+        category: Option<String>,
+        /// A tag, in place of all tags that the entry has. May be repeated.
+        #[arg(long = "tag", value_name = "TAG", group = "change")]
+        tags: Vec<String>,
+        /// Remove all tags
+        #[arg(long, conflicts_with = "tags", group = "change")]
+        no_tags: bool,
+    },
+    /// Delete entries for good
+    Delete {
+        /// The entries' ids, as shown by `memory list`
+        #[arg(required = true, num_args = 1..=500)]
+        ids: Vec<u32>,
+        /// Delete without asking
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Write entries as a JSON array, newest first
+    Export {
+        #[command(flatten)]
+        filter: Filter,
+        /// Write to this file, which only you can read, instead of stdout
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+/// Which entries to list.
+#[derive(clap::Args)]
+pub(crate) struct Filter {
+    /// Only entries of this user
+    #[arg(long)]
+    user: Option<String>,
+    /// Only entries with one of these words
+    #[arg(long, value_name = "WORDS")]
+    query: Option<String>,
+    /// Only entries of this category
+    #[arg(long)]
+    category: Option<String>,
+    /// Only entries with this tag. May be repeated; all have to match.
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Only entries stored or changed since this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    since: Option<Timestamp>,
+    /// Only entries last stored or changed before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    until: Option<Timestamp>,
+}
+
+impl Filter {
+    fn into_verb(self, limit: Option<u32>) -> ListMemory {
+        ListMemory {
+            user: self.user.map(UserName::new),
+            query: self.query,
+            category: self.category,
+            tags: self.tags,
+            since: self.since,
+            until: self.until,
+            cursor: None,
+            limit,
+        }
+    }
+}
+
+impl Memory {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::List { filter, limit } => {
+                context
+                    .run_and_print(filter.into_verb(Some(limit)), format_page)
+                    .await
+            }
+            Self::Categories => {
+                context
+                    .run_and_print(ListMemoryCategories {}, |categories| {
+                        format_categories(categories)
+                    })
+                    .await
+            }
+            Self::Show { id } => context.run_and_print(ShowMemory { id }, format_entry).await,
+            Self::Add {
+                content,
+                user,
+                category,
+                tags,
+            } => {
+                let verb = AddMemory {
+                    user: UserName::new(user),
+                    content: read_content(content)?,
+                    category,
+                    tags,
+                };
+                let lines = |entry: &MemoryEntry| format!("Entry {} stored.", entry.id);
+                context.run_and_print(verb, lines).await
+            }
+            Self::Edit {
+                id,
+                content,
+                category,
+                tags,
+                no_tags,
+            } => {
+                let verb = EditMemory {
+                    id,
+                    content: content.map(read_content).transpose()?,
+                    category,
+                    tags: (no_tags || !tags.is_empty()).then_some(tags),
+                };
+                let lines = |entry: &MemoryEntry| format!("Entry {} changed.", entry.id);
+                context.run_and_print(verb, lines).await
+            }
+            Self::Delete { ids, yes } => delete(context, ids, yes).await,
+            Self::Export { filter, output } => export(context, filter, output).await,
+        }
+    }
+}
+
+/// Returns the text, or stdin for `-`.
+fn read_content(content: String) -> Result<String, Failure> {
+    if content != "-" {
+        return Ok(content);
+    }
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text)?;
+    Ok(text)
+}
+
+async fn delete(context: &Context, ids: Vec<u32>, yes: bool) -> Result<(), Failure> {
+    if !yes {
+        let mut lines = Vec::new();
+        for id in &ids {
+            lines.push(format_entry(&context.run(ShowMemory { id: *id }).await?));
+        }
+        let question = format!("Delete {} for good?", count_entries(ids.len()));
+        confirm(&lines.join("\n"), &question)?;
+    }
+    let lines =
+        |answer: &MemoryDeleted| format!("{} deleted.", count_entries(answer.deleted as usize));
+    context.run_and_print(DeleteMemory { ids }, lines).await
+}
+
+async fn export(context: &Context, filter: Filter, file: Option<PathBuf>) -> Result<(), Failure> {
+    let mut verb = filter.into_verb(None);
+    let mut entries = Vec::new();
+    loop {
+        let page = context.run(verb.clone()).await?;
+        entries.extend(page.entries);
+        verb.cursor = page.next;
+        if verb.cursor.is_none() {
+            break;
+        }
+    }
+    let text = serde_json::to_string_pretty(&entries).expect("entries can be written as JSON");
+    let Some(file) = file else {
+        return output::print_line(&text);
+    };
+    let created = output::create_private_file(&file).map_err(|source| Failure::CreateFile {
+        file: file.clone(),
+        source,
+    })?;
+    let mut writer = BufWriter::new(created);
+    writeln!(writer, "{text}")?;
+    writer.flush()?;
+    let answer = serde_json::json!({ "entries": entries.len(), "file": file });
+    output::print_answer(context.json, &answer, |_| {
+        format!(
+            "Exported {} to {}.",
+            count_entries(entries.len()),
+            escape(&file.display().to_string())
+        )
+    })
+}
+
+fn format_page(page: &MemoryPage) -> String {
+    let mut table = Table::new(["ID", "USER", "CATEGORY", "TAGS", "UPDATED", "CONTENT"]);
+    for entry in &page.entries {
+        table.add_row([
+            &entry.id.to_string(),
+            entry.user.as_str(),
+            &entry.category,
+            &entry.tags.join(", "),
+            &format_time(entry.updated_at),
+            &shorten(&entry.content),
+        ]);
+    }
+    let mut lines = table.format_or(
+        "No entries. AI clients store them with the tool store_memory; you can with `drawbridge memory add`.",
+    );
+    if page.next.is_some() {
+        lines.push_str("\nThere are more entries: use --limit, or narrow the list.");
+    }
+    lines
+}
+
+/// Returns the beginning of the content, on one line.
+fn shorten(content: &str) -> String {
+    let words = content.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words,
+    }
+}
+
+fn format_entry(entry: &MemoryEntry) -> String {
+    let stored_by = match &entry.client {
+        Some(client) => format!("client {client}"),
+        None => "a person".to_owned(),
+    };
+    format!(
+        "id        {}\nuser      {}\ncategory  {}\ntags      {}\nstored    {} by {}\nupdated   {}\n\n{}",
+        entry.id,
+        escape(entry.user.as_str()),
+        escape(&entry.category),
+        escape(&entry.tags.join(", ")),
+        format_time(entry.created_at),
+        escape(&stored_by),
+        format_time(entry.updated_at),
+        escape_lines(&entry.content)
+    )
+}
+
+fn format_categories(categories: &[MemoryCategory]) -> String {
+    let mut table = Table::new(["USER", "CATEGORY", "ENTRIES", "UPDATED"]);
+    for category in categories {
+        table.add_row([
+            category.user.as_str(),
+            &category.name,
+            &category.entries.to_string(),
+            &format_time(category.updated_at),
+        ]);
+    }
+    table.format_or("No entries.")
+}
+
+fn count_entries(count: usize) -> String {
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    format_count(count, "entry", "entries")
+}

@@ -1,0 +1,80 @@
+//! `drawbridge roots`: the folders that servers get if their client names none.
+
+use clap::Subcommand;
+use drawbridge_hub::api::settings::{ChangeSettings, ShowSettings};
+
+use crate::{context::Context, exit::Failure, output, text::escape};
+
+#[derive(Subcommand)]
+pub(crate) enum Roots {
+    /// List the folders
+    List,
+    /// Add folders
+    Add {
+        /// The folders, as paths or file:// URLs
+        #[arg(required = true)]
+        folders: Vec<String>,
+    },
+    /// Remove folders
+    Remove {
+        /// The folders, as shown by `roots list`, or as paths
+        #[arg(required = true)]
+        folders: Vec<String>,
+    },
+}
+
+impl Roots {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let before = context.run(ShowSettings {}).await?.roots;
+        let roots = match self {
+            Self::List => before,
+            Self::Add { folders } => {
+                let added = folders.iter().map(|folder| to_absolute(folder));
+                change(context, before.into_iter().chain(added).collect()).await?
+            }
+            Self::Remove { folders } => {
+                let removed: Vec<String> = folders.iter().map(|folder| to_url(folder)).collect();
+                if let Some(unknown) = removed.iter().find(|url| !before.contains(url)) {
+                    return Err(Failure::UnknownRoot {
+                        folder: unknown.clone(),
+                    });
+                }
+                let left = before.into_iter().filter(|root| !removed.contains(root));
+                change(context, left.collect()).await?
+            }
+        };
+        output::print_answer(context.json, &roots, |roots| match roots.as_slice() {
+            [] => "No roots. Servers get the project folder of a client that works in one.".into(),
+            roots => roots
+                .iter()
+                .map(|root| escape(root))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        })
+    }
+}
+
+async fn change(context: &Context, roots: Vec<String>) -> Result<Vec<String>, Failure> {
+    let change = ChangeSettings {
+        roots: Some(roots),
+        ..ChangeSettings::default()
+    };
+    Ok(context.run(change).await?.roots)
+}
+
+/// Returns a relative path as an absolute one, because the hub works in another folder.
+fn to_absolute(folder: &str) -> String {
+    if folder.starts_with("file://") {
+        return folder.to_owned();
+    }
+    std::path::absolute(folder).map_or_else(
+        |_| folder.to_owned(),
+        |path| path.to_string_lossy().into_owned(),
+    )
+}
+
+/// Returns the `file://` URL of a folder, which need not exist any more.
+fn to_url(folder: &str) -> String {
+    let absolute = to_absolute(folder);
+    url::Url::from_file_path(&absolute).map_or(absolute, |url| url.to_string())
+}
