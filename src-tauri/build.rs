@@ -10,13 +10,17 @@ use std::{
 const VERBS: &str = "src-tauri/hub/src/api.rs";
 
 /// The commands of the popup, which shows and decides the waiting approvals.
-const POPUP_COMMANDS: [&str; 5] = [
+const POPUP_COMMANDS: [&str; 6] = [
     "approvals_list",
     "approvals_show",
     "approvals_decide",
     "approvals_preview",
+    "approvals_open_url",
     "drawbridge_show",
 ];
+
+/// The commands with which the main window answers if it is closed.
+const WINDOW_COMMANDS: [&str; 3] = ["close_asked", "window_minimize", "app_quit"];
 
 const PLACEHOLDER: &str = "<!doctype html><title>Drawbridge</title><p>The UI is not built: npm run build in ui/, then build again.";
 
@@ -61,6 +65,11 @@ fn write_permissions() -> io::Result<String> {
             "allow-popup",
             "Allows the verbs that show and decide the waiting approvals.",
             &POPUP_COMMANDS.map(str::to_owned),
+        )
+        + &permission(
+            "allow-window",
+            "Allows to minimize the main window and to quit the app.",
+            &WINDOW_COMMANDS.map(str::to_owned),
         );
     fs::write(folder.join("app.toml"), text)?;
     Ok(format!("{}/*", folder.display()))

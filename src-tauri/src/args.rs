@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::Parser;
+use drawbridge_model::allowed_host::AllowedHost;
 
 /// The Drawbridge tray app: one local gateway between AI clients and MCP servers.
 #[derive(Debug, Clone, Parser)]
@@ -22,6 +23,10 @@ pub struct Args {
     /// The port that clients connect to; 0 for a free port [default: the one of the settings, 8765]
     #[arg(long)]
     pub port: Option<u16>,
+    /// A host name under which clients and browsers reach the hub, besides this computer's own
+    /// addresses; with a port if it is not the one that the hub listens on. May be repeated
+    #[arg(long = "allow-host", value_name = "NAME[:PORT]")]
+    pub allow_hosts: Vec<AllowedHost>,
     /// Start in the tray, without a window
     #[arg(long)]
     pub hidden: bool,
@@ -32,7 +37,7 @@ pub struct Args {
     #[arg(long = "hub-url", value_name = "URL", env = "MCP_HUB_URL", hide = true)]
     pub hub_url: Option<String>,
     /// The admin token of the hub at `--hub-url`, or of this hub over HTTP
-    #[arg(skip = std::env::var("DRAWBRIDGE_ADMIN_TOKEN").ok().filter(|token| !token.is_empty()))]
+    #[arg(skip)]
     pub admin_token: Option<String>,
 }
 

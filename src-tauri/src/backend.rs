@@ -28,8 +28,8 @@ impl Backend {
     /// Opens the hub and its endpoint, or a connection to the remote hub.
     ///
     /// # Errors
-    /// Returns an error if the hub cannot be opened (as [`Hub::open`] reports), or if `MCP_HUB_URL`
-    /// is not an address (`invalid`).
+    /// Returns an error if the hub cannot be opened (as [`Hub::open`] reports), if `MCP_HUB_URL` is
+    /// not an address, or if other computers could guess the admin token (`invalid`).
     pub(crate) async fn open(args: &Args) -> Result<Self, ApiError> {
         match args.remote() {
             Some(url) => Ok(Self::remote(ApiClient::remote(
@@ -45,12 +45,17 @@ impl Backend {
             .data_dir
             .clone()
             .unwrap_or_else(drawbridge_store::data_dir::default_data_dir);
-        let hub = match Hub::open(HubOptions {
-            data_dir: data_dir.clone(),
-            admin_token: args.admin_token.clone(),
-        })
-        .await
-        {
+        let serve_options = ServeOptions {
+            host: args.host,
+            port: args.port,
+            allowed_hosts: args.allow_hosts.clone(),
+            keeps_client_files: !args.skip_config_gen,
+        };
+        serve_options
+            .check_admin_token(args.admin_token.as_deref())
+            .map_err(|error| ApiError::invalid(error.to_string()))?;
+        let options = HubOptions::from_env(data_dir.clone(), args.admin_token.clone())?;
+        let hub = match Hub::open(options).await {
             Ok(hub) => hub,
             Err(conflict) if conflict.code == ErrorCode::Conflict => {
                 return ApiClient::local(&data_dir)
@@ -59,12 +64,10 @@ impl Backend {
             }
             Err(error) => return Err(error),
         };
-        let options = ServeOptions {
-            host: args.host,
-            port: args.port,
-            keeps_client_files: !args.skip_config_gen,
-        };
-        let endpoint = match drawbridge_endpoint::serve(Arc::clone(&hub), options).await {
+        if !args.host.is_loopback() {
+            tracing::warn!(host = %args.host, "other computers can reach the hub, without encryption");
+        }
+        let endpoint = match drawbridge_endpoint::serve(Arc::clone(&hub), serve_options).await {
             Ok(running) => Some(running),
             // Without a listener the windows still work, and show what is wrong with it.
             Err(error) => {

@@ -2,12 +2,14 @@
 //! into what the tray and the windows show. The desktop is behind the trait [`Shell`], so that the
 //! loop is tested without a desktop.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Duration};
 
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
+    call::Call,
     event::Event,
-    ids::CallId,
+    ids::{CallId, PairingId},
+    pairing::PairingRequest,
 };
 use tokio::{
     sync::mpsc,
@@ -16,6 +18,7 @@ use tokio::{
 
 use crate::{
     input::{Choice, Input},
+    missed::MissedCalls,
     notifications::notice::Notice,
     overview::Overview,
     shell::Shell,
@@ -24,17 +27,28 @@ use crate::{
     windows::Focus,
 };
 
+/// How long the main window may take to ask before it closes. A web view that takes longer hangs.
+const ASK_WITHIN: Duration = Duration::from_secs(3);
+
 pub(crate) struct Controller<S> {
     shell: S,
     overview: Overview,
-    /// A counter that grows when a call starts or stops waiting, and when the drawbridge changes.
+    /// A counter that grows when a call or a client starts or stops waiting, and when the drawbridge
+    /// changes.
     /// An overview of an earlier generation may lack that change.
     generation: u64,
     /// Whether the popup has the keyboard focus, so that the person is looking at it.
     popup_focused: bool,
+    /// The notification for waiting calls.
     notice: Option<Notice>,
+    missed: MissedCalls,
+    /// The notification that is open: that for calls or, without it, that for clients that ask to be
+    /// paired or, without both, that for missed calls.
+    open_notice: Option<Notice>,
     drawn: Option<TrayView>,
     throttle: Throttle,
+    /// When to minimize the main window, which has been told to ask before it closes.
+    minimize_at: Option<Instant>,
 }
 
 impl<S: Shell> Controller<S> {
@@ -46,8 +60,11 @@ impl<S: Shell> Controller<S> {
             generation: 0,
             popup_focused: false,
             notice: None,
+            missed: MissedCalls::default(),
+            open_notice: None,
             drawn: None,
             throttle,
+            minimize_at: None,
         }
     }
 
@@ -61,6 +78,7 @@ impl<S: Shell> Controller<S> {
         self.draw();
         loop {
             let notify_at = self.throttle.notify_at();
+            let minimize_at = self.minimize_at;
             let step = tokio::select! {
                 input = inputs.recv() => match input {
                     Some(input) => self.on_input(input),
@@ -68,6 +86,10 @@ impl<S: Shell> Controller<S> {
                 },
                 Some(event) = events.recv() => self.on_event(&event),
                 () = sleep_until(notify_at.unwrap_or_else(Instant::now)), if notify_at.is_some() => self.notify_lagged(),
+                () = sleep_until(minimize_at.unwrap_or_else(Instant::now)), if minimize_at.is_some() => {
+                    self.minimize_main();
+                    ControlFlow::Continue(())
+                }
             };
             if step.is_break() {
                 return;
@@ -79,13 +101,13 @@ impl<S: Shell> Controller<S> {
     fn on_input(&mut self, input: Input) -> ControlFlow<()> {
         match input {
             Input::Chosen(choice) => return self.on_choice(choice),
-            Input::Reopened => self.shell.show_main(),
-            Input::ShortcutPressed if self.overview.waiting.is_empty() => self.shell.show_main(),
+            Input::Reopened => self.open_main(),
+            Input::ShortcutPressed if self.overview.waiting.is_empty() => self.open_main(),
             Input::ShortcutPressed => self.open_popup(),
             Input::Quit => return ControlFlow::Break(()),
-            // Without a tray, the person could not come back to the app.
-            Input::MainClosed if !self.shell.has_tray() => return ControlFlow::Break(()),
-            Input::MainClosed => {}
+            Input::CloseRequested => self.on_close_requested(),
+            Input::CloseAsked => self.minimize_at = None,
+            Input::MinimizeChosen => self.minimize_main(),
             Input::PopupFocused(popup_focused) => self.on_popup_focused(popup_focused),
             Input::Refreshed {
                 generation,
@@ -97,8 +119,18 @@ impl<S: Shell> Controller<S> {
 
     fn on_choice(&mut self, choice: Choice) -> ControlFlow<()> {
         match choice {
-            Choice::Open => self.shell.show_main(),
+            Choice::Open => self.open_main(),
+            // The notification was for clients that ask to be paired.
+            Choice::ShowApprovals
+                if self.overview.waiting.is_empty() && !self.overview.pairings.is_empty() =>
+            {
+                self.open_main()
+            }
             Choice::ShowApprovals => self.open_popup(),
+            Choice::ShowMissed => {
+                self.shell.show_missed();
+                self.clear_missed();
+            }
             Choice::Approve(call) => self.shell.decide(&call, Verdict::approve_once()),
             Choice::Deny(call) => self.shell.decide(
                 &call,
@@ -111,6 +143,34 @@ impl<S: Shell> Controller<S> {
             Choice::Quit => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
+    }
+
+    fn on_close_requested(&mut self) {
+        if self.shell.has_tray() {
+            self.minimize_at = None;
+            self.shell.close_main();
+        } else {
+            // Without a tray, the person could not open the window again.
+            self.shell.ask_before_close();
+            self.minimize_at
+                .get_or_insert_with(|| Instant::now() + ASK_WITHIN);
+        }
+    }
+
+    /// Opens the main window, which counts and lists the missed calls.
+    fn open_main(&mut self) {
+        self.shell.show_main();
+        self.clear_missed();
+    }
+
+    fn clear_missed(&mut self) {
+        self.missed.clear();
+        self.notify(self.notice.clone());
+    }
+
+    fn minimize_main(&mut self) {
+        self.minimize_at = None;
+        self.shell.minimize_main();
     }
 
     /// Opens the popup at the person's request.
@@ -134,18 +194,23 @@ impl<S: Shell> Controller<S> {
         match event {
             Event::ApprovalRequested { request } => self.on_approval_asked((**request).clone()),
             Event::ApprovalEnded { id } => self.on_approval_ended(id),
+            Event::PairingRequested { request } => self.on_pairing_asked((**request).clone()),
+            Event::PairingEnded { id } => self.on_pairing_ended(id),
+            Event::CallChanged { call } => self.on_call_changed(call),
             Event::DrawbridgeChanged { paused } => self.on_drawbridge(*paused),
             // The URL in the settings changes if a listener starts or fails.
             Event::ServerChanged { .. } | Event::SettingsChanged | Event::Lagged => {
                 self.shell.refresh(self.generation)
             }
             Event::SignInChanged { .. }
-            | Event::CallChanged { .. }
             | Event::ClientsChanged
             | Event::ClientFilesChanged
+            | Event::MemoryChanged
             | Event::PolicyChanged
             | Event::ProfilesChanged
+            | Event::HooksChanged
             | Event::SessionChanged { .. }
+            | Event::CallProgressed { .. }
             | Event::LogAdded { .. } => {}
         }
         ControlFlow::Continue(())
@@ -165,7 +230,27 @@ impl<S: Shell> Controller<S> {
         self.generation += 1;
         let before = self.overview.waiting.clone();
         self.overview.waiting.retain(|waiting| waiting.id != *id);
+        self.missed.record_ended(id);
         self.on_pending_changed(&before);
+    }
+
+    fn on_call_changed(&mut self, call: &Call) {
+        self.missed.record_decision(call);
+        self.notify(self.notice.clone());
+    }
+
+    fn on_pairing_asked(&mut self, request: PairingRequest) {
+        self.generation += 1;
+        let pairings = &mut self.overview.pairings;
+        pairings.retain(|waiting| waiting.id != request.id);
+        pairings.push(request);
+        self.notify(self.notice.clone());
+    }
+
+    fn on_pairing_ended(&mut self, id: &PairingId) {
+        self.generation += 1;
+        self.overview.pairings.retain(|waiting| waiting.id != *id);
+        self.notify(self.notice.clone());
     }
 
     fn on_drawbridge(&mut self, paused: bool) {
@@ -176,6 +261,7 @@ impl<S: Shell> Controller<S> {
     fn on_overview(&mut self, generation: u64, mut overview: Overview) {
         if generation != self.generation {
             overview.waiting.clone_from(&self.overview.waiting);
+            overview.pairings.clone_from(&self.overview.pairings);
             overview.paused = self.overview.paused;
             self.shell.refresh(self.generation);
         }
@@ -186,6 +272,9 @@ impl<S: Shell> Controller<S> {
     /// Updates the popup and the notification after the pending approvals have changed.
     fn on_pending_changed(&mut self, before: &[ApprovalRequest]) {
         let waiting = &self.overview.waiting;
+        for request in waiting {
+            self.missed.record_asked(request);
+        }
         let is_new = waiting
             .iter()
             .any(|request| before.iter().all(|earlier| earlier.id != request.id));
@@ -206,10 +295,20 @@ impl<S: Shell> Controller<S> {
         });
     }
 
+    /// Shows the notification for waiting calls or, without it, that for clients that ask to be
+    /// paired or, without both, that for missed calls. While a call waits, the person looks at the
+    /// popup or has closed the notification, and is not told of missed calls.
     fn notify(&mut self, notice: Option<Notice>) {
-        if self.notice != notice {
-            self.shell.notify(notice.as_ref());
-            self.notice = notice;
+        self.notice = notice;
+        let wanted = self.notice.clone();
+        let wanted = wanted.or_else(|| Notice::for_pairings(&self.overview.pairings));
+        let wanted = match wanted {
+            None if self.overview.waiting.is_empty() => Notice::for_missed(self.missed.list()),
+            wanted => wanted,
+        };
+        if self.open_notice != wanted {
+            self.shell.notify(wanted.as_ref());
+            self.open_notice = wanted;
         }
     }
 

@@ -11,15 +11,17 @@ pub(crate) enum Input {
     ShortcutPressed,
     /// The app was started a second time.
     Reopened,
-    MainClosed,
+    /// The person closes the main window.
+    CloseRequested,
+    /// The main window asks the person whether to close it.
+    CloseAsked,
+    /// The person minimizes the main window instead of closing it.
+    MinimizeChosen,
     /// Whether the popup has the keyboard focus from now on.
     PopupFocused(bool),
     /// The overview that the controller requested when its counter of changes was at `generation`.
-    Refreshed {
-        generation: u64,
-        overview: Overview,
-    },
-    /// The system asks the app to quit.
+    Refreshed { generation: u64, overview: Overview },
+    /// The system or the main window asks the app to quit.
     Quit,
 }
 
@@ -28,6 +30,8 @@ pub(crate) enum Input {
 pub(crate) enum Choice {
     Open,
     ShowApprovals,
+    /// Show the missed calls in the main window.
+    ShowMissed,
     /// Approve this call once.
     Approve(CallRef),
     Deny(CallRef),

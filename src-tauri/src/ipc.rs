@@ -1,24 +1,44 @@
-//! The Tauri commands: one per verb of the hub, called `noun_verb`. A command passes the window's
-//! request to the hub and returns its answer; the hub implements the verbs. Tauri rejects a command
-//! for which the window has no permission: the build script writes the permissions from the hub's
-//! list of verbs, and `src-tauri/capabilities` gives them to the windows.
+//! The Tauri commands: one per verb of the hub, called `noun_verb`, and those with which the main
+//! window answers if it is closed. A command of a verb passes the window's request to the hub and
+//! returns its answer; the hub implements the verbs. Tauri rejects a command for which the window
+//! has no permission: the build script writes the permissions from the hub's list of verbs, and
+//! `src-tauri/capabilities` gives them to the windows.
 
 use drawbridge_endpoint::HubHandle;
-use drawbridge_hub::api::{self, ApiError, VerbName, servers::SignInServer};
+use drawbridge_hub::api::{
+    self, ApiError, VerbName,
+    approvals::{ApprovalUrl, OpenApprovalUrl},
+    servers::SignInServer,
+};
 use drawbridge_model::sign_in::SignIn;
 use serde_json::value::RawValue;
 use tauri::{
     Manager, Wry,
     ipc::{Invoke, InvokeBody, InvokeResponseBody, Response},
 };
+use tokio::sync::mpsc;
 
-use crate::browser;
+use crate::{browser, input::Input};
 
 /// The Tauri event whose payload is a hub's `Event`.
 pub(crate) const HUB_EVENT: &str = "hub";
 
+/// The Tauri event that makes the main window ask whether to close it. Its payload says whether the
+/// hub ends with the app.
+pub(crate) const CLOSE_EVENT: &str = "close-requested";
+
 /// Handles the command that a window invokes. Returns `false` if there is no such command.
 pub(crate) fn handle(invoke: Invoke<Wry>) -> bool {
+    if let Some(input) = input_of_command(invoke.message.command()) {
+        let inputs = invoke
+            .message
+            .webview_ref()
+            .state::<mpsc::UnboundedSender<Input>>();
+        // The controller is dropped only while the app ends.
+        let _ = inputs.send(input);
+        invoke.resolver.resolve(());
+        return true;
+    }
     let Some(verb) = verb_of_command(invoke.message.command()) else {
         return false;
     };
@@ -45,6 +65,17 @@ fn verb_of_command(command: &str) -> Option<&'static str> {
         .find(|verb| verb.replacen('.', "_", 1) == command)
 }
 
+/// Returns the input of a command of the main window. These commands are no verbs, because a hub has
+/// no window.
+fn input_of_command(command: &str) -> Option<Input> {
+    match command {
+        "close_asked" => Some(Input::CloseAsked),
+        "window_minimize" => Some(Input::MinimizeChosen),
+        "app_quit" => Some(Input::Quit),
+        _ => None,
+    }
+}
+
 /// Returns the parameters of the verb as JSON text: the argument `request` of the command.
 fn params(payload: &InvokeBody) -> String {
     match payload {
@@ -55,9 +86,14 @@ fn params(payload: &InvokeBody) -> String {
 
 async fn run(hub: &HubHandle, verb: &str, params: String) -> Result<Box<RawValue>, ApiError> {
     let answer = hub.run_by_name(verb, params).await?;
-    // A web view must not open the page at which a person signs in.
+    // A web view must not open the page at which a person signs in, or that a server names.
     if verb == SignInServer::NAME
         && let Ok(SignIn { url, .. }) = serde_json::from_str(answer.get())
+    {
+        browser::open(url);
+    }
+    if verb == OpenApprovalUrl::NAME
+        && let Ok(ApprovalUrl { url }) = serde_json::from_str(answer.get())
     {
         browser::open(url);
     }

@@ -12,6 +12,7 @@ mod controller;
 mod display;
 mod input;
 mod ipc;
+mod missed;
 mod notifications;
 mod overview;
 mod shell;
@@ -24,7 +25,7 @@ mod windows;
 
 use std::{process::ExitCode, time::Duration};
 
-use drawbridge_endpoint::HubHandle;
+use drawbridge_endpoint::{HubHandle, admin_token};
 use tauri::{App, AppHandle, RunEvent, WindowEvent};
 use tokio::{
     runtime::Runtime,
@@ -45,7 +46,7 @@ const REFRESH_PAUSE: Duration = Duration::from_millis(200);
 
 /// Runs the app until the person quits it. Returns the exit code.
 pub fn run(args: Args) -> ExitCode {
-    match try_run(&args) {
+    match try_run(args) {
         Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         Err(error) => {
             #[expect(
@@ -60,7 +61,9 @@ pub fn run(args: Args) -> ExitCode {
     }
 }
 
-fn try_run(args: &Args) -> anyhow::Result<i32> {
+fn try_run(mut args: Args) -> anyhow::Result<i32> {
+    args.admin_token = admin_token::read_from_environment()?;
+    let args = &args;
     display::check()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -99,8 +102,8 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
         .invoke_handler(ipc::handle)
         .on_window_event(windows::on_window_event);
     builder = builder.plugin(tauri_plugin_notification::init());
-    // Except on Linux the plugin knows one app only, independent of its hub. The hub's own lock
-    // still applies.
+    // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it cannot,
+    // so only an app on the platform's own data folder uses it. A hub still locks its data folder.
     if cfg!(target_os = "linux") || instance.is_none() {
         builder = builder.plugin(single.build());
     }
@@ -128,10 +131,11 @@ fn run_event_loop(app: App, backend: Backend, start: Startup, runtime: &Runtime)
         }
         RunEvent::WindowEvent {
             label,
-            event: WindowEvent::Destroyed,
+            event: WindowEvent::CloseRequested { api, .. },
             ..
-        } if label == windows::MAIN => {
-            let _ = inputs.send(Input::MainClosed);
+        } if label == windows::MAIN && inputs.send(Input::CloseRequested).is_ok() => {
+            // The controller closes the window, or asks first. Without a controller the app ends.
+            api.prevent_close();
         }
         RunEvent::WindowEvent { label, event, .. } if label == windows::POPUP => {
             if let Some(focused) = windows::focus_after(&event) {
@@ -156,6 +160,7 @@ fn on_ready(app: &AppHandle, start: Startup, backend: Backend) {
     use tauri::Manager;
     let hub = backend.hub().clone();
     app.manage(hub.clone());
+    app.manage(start.inputs.clone());
     tray::create(app, start.inputs.clone());
     let main_window = if start.hidden {
         Ok(())

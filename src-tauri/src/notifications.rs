@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use drawbridge_model::ids::CallId;
 use tauri::AppHandle;
-use tauri_plugin_notification::{Action, ActionPerformed, ActionType, NotificationExt};
+use tauri_plugin_notification::{
+    Action, ActionPerformed, ActionType, ActiveNotification, NotificationExt,
+};
 use tokio::sync::{mpsc, watch};
 
 use crate::{input::Input, summary::CallRef};
@@ -35,7 +37,9 @@ pub(crate) fn register_actions(app: &AppHandle, inputs: mpsc::UnboundedSender<In
         .and_then(|()| {
             notifications.on_action(move |performed| {
                 // The controller is dropped only while the app ends.
+                let shown = performed.notification();
                 let _ = inputs.send(Input::Chosen(notice::parse_choice(
+                    shown.and_then(ActiveNotification::action_type_id),
                     performed.action_id(),
                     call_ref(performed),
                 )));

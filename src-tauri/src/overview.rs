@@ -1,5 +1,5 @@
-//! The summary of the hub that the tray shows: the state of the drawbridge, the waiting calls, the
-//! servers, and any trouble.
+//! The summary of the hub that the tray shows: the state of the drawbridge, the waiting calls and
+//! clients, the servers, and any trouble.
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{
@@ -7,9 +7,12 @@ use drawbridge_hub::api::{
     approvals::ListApprovals,
     drawbridge::ShowDrawbridge,
     health::{HealthStatus, HealthView, ShowHealth},
+    pairing::ListPairings,
     servers::ListServers,
 };
-use drawbridge_model::{approval::ApprovalRequest, ids::ServerId, server::ServerState};
+use drawbridge_model::{
+    approval::ApprovalRequest, ids::ServerId, pairing::PairingRequest, server::ServerState,
+};
 
 /// A summary of the hub.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,6 +21,8 @@ pub(crate) struct Overview {
     pub(crate) paused: bool,
     /// The waiting calls, oldest first.
     pub(crate) waiting: Vec<ApprovalRequest>,
+    /// The clients that ask to be paired, oldest first.
+    pub(crate) pairings: Vec<PairingRequest>,
     pub(crate) servers: Vec<ServerLine>,
     pub(crate) trouble: Option<Trouble>,
 }
@@ -57,10 +62,13 @@ impl Overview {
     async fn try_read(hub: &HubHandle) -> Result<Self, ApiError> {
         let paused = hub.run(ShowDrawbridge {}).await?.paused;
         let waiting = hub.run(ListApprovals {}).await?;
+        let pairings = hub.run(ListPairings {}).await?;
         let servers = hub.run(ListServers {}).await?.servers;
         let health = hub.run(ShowHealth {}).await?;
         let servers: Vec<ServerLine> = servers
             .into_iter()
+            // A built-in server has nothing for a person to look after.
+            .filter(|server| server.spec.builtin.is_none())
             .map(|server| ServerLine {
                 id: server.id,
                 name: server.name,
@@ -71,6 +79,7 @@ impl Overview {
         Ok(Self {
             paused,
             waiting,
+            pairings,
             servers,
             trouble,
         })

@@ -13,7 +13,7 @@ use tauri::{AppHandle, Emitter, Manager};
 use tokio::sync::watch;
 
 use crate::{
-    ipc::HUB_EVENT,
+    ipc::{CLOSE_EVENT, HUB_EVENT},
     notifications::notice::Notice,
     summary::CallRef,
     tray::{self, menu::TrayView},
@@ -29,6 +29,13 @@ pub(crate) trait Shell: Send + 'static {
     /// Sends an event to the windows.
     fn send_event(&self, event: &Event);
     fn show_main(&self);
+    /// Shows the missed calls in the main window.
+    fn show_missed(&self);
+    fn minimize_main(&self);
+    fn close_main(&self);
+    /// Makes the main window ask the person whether to close it. The window reports
+    /// `Input::CloseAsked`, unless it hangs.
+    fn ask_before_close(&self);
     fn show_popup(&self, focus: Focus);
     fn hide_popup(&self);
     /// Replaces the open notification by this one, or withdraws it.
@@ -56,6 +63,13 @@ impl Desktop {
         let app = self.app.clone();
         let result = self.app.run_on_main_thread(move || report(work(&app)));
         report(result);
+    }
+
+    /// Runs work that may create the main window. The main thread creates the web view while the
+    /// thread of the work waits. On Windows the two must differ, or they deadlock.
+    fn on_blocking_thread(&self, work: fn(&AppHandle) -> tauri::Result<()>) {
+        let app = self.app.clone();
+        tokio::task::spawn_blocking(move || report(work(&app)));
     }
 
     /// Runs a verb in a task. The hub's events show the effect; a failure goes to the log.
@@ -105,10 +119,24 @@ impl Shell for Desktop {
     }
 
     fn show_main(&self) {
-        // The main thread creates the web view while this thread waits. On Windows the two must
-        // differ, or they deadlock.
-        let app = self.app.clone();
-        tokio::task::spawn_blocking(move || report(windows::show_main(&app)));
+        self.on_blocking_thread(windows::show_main);
+    }
+
+    fn show_missed(&self) {
+        self.on_blocking_thread(windows::show_approvals);
+    }
+
+    fn minimize_main(&self) {
+        self.on_main_thread(windows::minimize_main);
+    }
+
+    fn close_main(&self) {
+        self.on_main_thread(windows::close_main);
+    }
+
+    fn ask_before_close(&self) {
+        let ends_hub = matches!(self.hub, HubHandle::Embedded(_));
+        report(self.app.emit_to(windows::MAIN, CLOSE_EVENT, ends_hub));
     }
 
     fn show_popup(&self, focus: Focus) {

@@ -65,6 +65,23 @@ fn truncate(text: &str, max_chars: usize) -> String {
     truncated
 }
 
+/// Returns a sentence that says who wants what, with names as [`display_name`] returns them.
+pub(crate) fn sentence(
+    request: &ApprovalRequest,
+    client: &str,
+    server: &str,
+    tool: &str,
+) -> String {
+    match &request.answered_by {
+        Some(provider) => {
+            let provider = display_name(provider);
+            request.method.bridged_sentence(client, server, &provider)
+        }
+        None if request.is_form => request.method.bridged_sentence(client, server, ""),
+        None => request.method.sentence(client, server, tool),
+    }
+}
+
 /// Returns the exact arguments in one line, with hidden characters as `⟨U+202E⟩`, or `None` if the
 /// line is longer than `max_chars` characters.
 pub(crate) fn arguments_line(request: &ApprovalRequest, max_chars: usize) -> Option<String> {

@@ -28,9 +28,29 @@ pub(crate) const CHANGED_SINCE_ALLOWED: &str =
 pub(crate) const CHANGED_SINCE_ACCEPTED: &str = "The tool changed since you accepted it";
 pub(crate) const RESULT_WAITS: &str = "The call has run; its result waits for you";
 
+pub(crate) const OPEN_TO_ANSWER: &str = "Open the Clients screen to answer";
 pub(crate) const OPEN_TO_SEE_CALLS: &str = "Open to see the calls";
 pub(crate) const OPEN_TO_SEE_RESULT: &str = "Open to see the result";
 pub(crate) const OPEN_TO_SEE_ARGUMENTS: &str = "Open to see the arguments";
+
+/// The title of the notification of a missed call.
+pub(crate) const NOBODY_DECIDED: &str = "Nobody decided in time";
+/// The text about a missed call whose names cannot be shown.
+pub(crate) const ALLOW_RETRY: &str = "You can allow the call if it is tried again.";
+pub(crate) const ALLOW_RETRIES: &str =
+    "Nobody decided in time. You can allow each call if it is tried again.";
+
+/// `sentence` says who wanted what.
+pub(crate) fn missed_call(sentence: &str) -> String {
+    format!("{sentence}. You can allow it if it is tried again.")
+}
+
+pub(crate) fn calls_missed(count: usize) -> String {
+    match count {
+        1 => "1 call was missed".to_owned(),
+        count => format!("{count} calls were missed"),
+    }
+}
 
 pub(crate) fn calls_wait(count: usize) -> String {
     match count {
@@ -38,6 +58,18 @@ pub(crate) fn calls_wait(count: usize) -> String {
         1 => "1 call waits for you".to_owned(),
         count => format!("{count} calls wait for you"),
     }
+}
+
+pub(crate) fn clients_ask(count: usize) -> String {
+    match count {
+        1 => "1 client asks to be paired".to_owned(),
+        count => format!("{count} clients ask to be paired"),
+    }
+}
+
+/// Names a client that asks to be paired.
+pub(crate) fn client_asks(name: &str) -> String {
+    format!("{name} asks to be paired")
 }
 
 pub(crate) fn trouble(trouble: &Trouble) -> String {

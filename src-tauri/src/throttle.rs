@@ -25,8 +25,8 @@ impl Throttle {
         }
     }
 
-    /// Returns whether the event may be sent. Events that control the popup, report a pause of all
-    /// calls, or are [`Event::Lagged`] are always sent.
+    /// Returns whether the event may be sent. Events that control the popup or a notification,
+    /// report a pause of all calls, or are [`Event::Lagged`] are always sent.
     pub(crate) fn admit(&mut self, now: Instant, event: &Event) -> bool {
         if now >= self.period_start + PERIOD && !self.dropped {
             (self.period_start, self.sent) = (now, 0);
@@ -34,15 +34,20 @@ impl Throttle {
         match event {
             Event::ApprovalRequested { .. }
             | Event::ApprovalEnded { .. }
+            | Event::PairingRequested { .. }
+            | Event::PairingEnded { .. }
             | Event::DrawbridgeChanged { .. }
             | Event::Lagged => true,
             Event::ServerChanged { .. }
             | Event::SignInChanged { .. }
             | Event::CallChanged { .. }
+            | Event::CallProgressed { .. }
             | Event::ClientsChanged
             | Event::ClientFilesChanged
+            | Event::MemoryChanged
             | Event::PolicyChanged
             | Event::ProfilesChanged
+            | Event::HooksChanged
             | Event::SessionChanged { .. }
             | Event::SettingsChanged
             | Event::LogAdded { .. } => {

@@ -34,7 +34,7 @@ const PAUSED: Image<'_> = include_image!("./icons/tray-paused.png");
 pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
     if !desktop::library_is_there() {
         tracing::warn!(
-            "no tray: libayatana-appindicator3 is not installed. Closing the window quits Drawbridge."
+            "no tray: libayatana-appindicator3 is not installed. Closing the window minimizes or quits Drawbridge."
         );
         return;
     }
@@ -48,7 +48,7 @@ pub(crate) fn create(app: &AppHandle, inputs: mpsc::UnboundedSender<Input>) {
             }
         });
     if let Err(error) = tray.build(app) {
-        tracing::warn!(%error, "no tray. Closing the window quits Drawbridge.");
+        tracing::warn!(%error, "no tray. Closing the window minimizes or quits Drawbridge.");
     }
 }
 
@@ -138,6 +138,7 @@ fn item_id(choice: &Choice, position: &str) -> String {
     match choice {
         Choice::Open => format!("open:{position}"),
         Choice::ShowApprovals => format!("approvals:{position}"),
+        Choice::ShowMissed => format!("missed:{position}"),
         Choice::Approve(call) => format!("approve:{position}:{}:{}", call.digest, call.id),
         Choice::Deny(call) => format!("deny:{position}:{}:{}", call.digest, call.id),
         Choice::Pause => format!("pause:{position}"),
@@ -159,6 +160,7 @@ fn parse_choice(id: &str) -> Option<Choice> {
     match name {
         "open" => Some(Choice::Open),
         "approvals" => Some(Choice::ShowApprovals),
+        "missed" => Some(Choice::ShowMissed),
         "approve" => call().map(Choice::Approve),
         "deny" => call().map(Choice::Deny),
         "pause" => Some(Choice::Pause),
@@ -195,6 +197,7 @@ mod tests {
         let plain = [
             Choice::Open,
             Choice::ShowApprovals,
+            Choice::ShowMissed,
             Choice::Pause,
             Choice::Resume,
             Choice::Quit,

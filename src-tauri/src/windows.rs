@@ -43,6 +43,26 @@ pub(crate) fn show_main(app: &AppHandle) -> tauri::Result<()> {
         .set_focus()
 }
 
+/// Shows the main window like [`show_main`], on the Approvals screen. A new window begins with this
+/// screen.
+pub(crate) fn show_approvals(app: &AppHandle) -> tauri::Result<()> {
+    if let Some(window) = app.get_webview_window(MAIN) {
+        window.eval("location.hash = '#/approvals'")?;
+    }
+    show_main(app)
+}
+
+pub(crate) fn minimize_main(app: &AppHandle) -> tauri::Result<()> {
+    app.get_webview_window(MAIN)
+        .map_or(Ok(()), |main| main.minimize())
+}
+
+/// Closes the main window without a request that could be prevented.
+pub(crate) fn close_main(app: &AppHandle) -> tauri::Result<()> {
+    app.get_webview_window(MAIN)
+        .map_or(Ok(()), |main| main.destroy())
+}
+
 /// Returns whether a window may show the URL: only the app's own pages. A server's text may contain
 /// a link, and a foreign page in this window would look like Drawbridge.
 fn is_ours(url: &Url) -> bool {

@@ -4,6 +4,7 @@ use drawbridge_jsonrpc::{
     json::RawObject,
     rpc::{RpcError, code},
 };
+use drawbridge_model::trace::TraceContext;
 use serde_json::value::RawValue;
 
 use super::ClientHandle;
@@ -14,6 +15,8 @@ pub struct ClientRequest<'a> {
     pub handle: &'a ClientHandle,
     pub method: &'static str,
     pub params: Option<&'a RawValue>,
+    /// The span of the request, if spans are recorded.
+    pub trace: Option<TraceContext>,
 }
 
 impl<'a> ClientRequest<'a> {

@@ -36,6 +36,9 @@ const MAX_PER_CLIENT: usize = 1_000;
 /// A modern client without a request for this long counts as disconnected.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
+/// A client that has not read its changed tools for this long does not react to `list_changed`.
+const LIST_CHANGE_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// A live connection of a client. A modern client has one too, as long as it introduces itself in
 /// the same way: a decision "for this session" applies to it.
 #[derive(Debug)]
@@ -58,6 +61,8 @@ pub struct ClientSession {
     issued_uris: Arc<issued_uris::IssuedUris>,
     number: u64,
     last_used: Mutex<Instant>,
+    /// When the client was notified that its tools have changed, if it has not read them since.
+    unread_tool_change: Mutex<Option<Instant>>,
 }
 
 impl ClientSession {
@@ -82,6 +87,29 @@ impl ClientSession {
             .last_used
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Records that the client was notified that its tools have changed.
+    pub fn note_tool_change(&self) {
+        self.unread_tool_change().get_or_insert_with(Instant::now);
+    }
+
+    /// Records that the client reads its tools.
+    pub fn note_tools_read(&self) {
+        *self.unread_tool_change() = None;
+    }
+
+    /// Returns whether the client was notified of changed tools a while ago, and has not read them
+    /// since.
+    pub fn ignores_tool_changes(&self) -> bool {
+        self.unread_tool_change()
+            .is_some_and(|at| at.elapsed() > LIST_CHANGE_TIMEOUT)
+    }
+
+    fn unread_tool_change(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.unread_tool_change
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_idle(&self) -> bool {
@@ -172,7 +200,7 @@ impl ClientSessions {
             .stateless
             .get(&key)
             .and_then(|id| table.sessions.get(id))
-            // What a person allowed for a session ends with its idle time.
+            // An approval for the session ends with its idle time, even if the client returns.
             && (!session.is_idle() || session.has_in_flight())
         {
             session.touch();
@@ -227,19 +255,13 @@ impl ClientSessions {
         self.lock().sessions.len()
     }
 
-    pub fn count_for_client(&self, client: &ClientName) -> usize {
-        self.lock().client_sessions(client).count()
+    /// Returns the number of sessions that were opened so far.
+    pub fn count_opened(&self) -> u64 {
+        self.lock().opened
     }
 
-    /// Returns the number of clients with at least one open session.
-    pub fn count_clients(&self) -> usize {
-        let table = self.lock();
-        table
-            .sessions
-            .values()
-            .map(|session| &session.client)
-            .collect::<std::collections::HashSet<_>>()
-            .len()
+    pub fn count_for_client(&self, client: &ClientName) -> usize {
+        self.lock().client_sessions(client).count()
     }
 
     fn lock(&self) -> MutexGuard<'_, SessionTable> {
@@ -272,6 +294,7 @@ impl SessionTable {
             issued_uris,
             number: self.opened,
             last_used: Mutex::new(Instant::now()),
+            unread_tool_change: Mutex::default(),
         });
         self.sessions.insert(session.id.clone(), session.clone());
         session

@@ -49,3 +49,23 @@ async fn a_stateless_session_ends_with_its_idle_time_even_if_no_other_client_con
     let (second, is_new) = open();
     assert!(is_new && second.id != first.id && first.ended.is_cancelled());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_does_not_read_its_changed_tools_ignores_the_changes() {
+    let sessions = ClientSessions::new(Events::new());
+    let hello = ClientHello::for_manual_calls();
+    let session = sessions.open(ClientName::new("c"), hello, ClientScope::ALL);
+    session.note_tool_change();
+    advance(LIST_CHANGE_TIMEOUT / 2).await;
+    session.note_tool_change();
+    assert!(!session.ignores_tool_changes(), "it still has time");
+    advance(LIST_CHANGE_TIMEOUT).await;
+    assert!(
+        session.ignores_tool_changes(),
+        "the first change counts, not the latest"
+    );
+    session.note_tools_read();
+    assert!(!session.ignores_tool_changes());
+    advance(LIST_CHANGE_TIMEOUT * 2).await;
+    assert!(!session.ignores_tool_changes(), "nothing has changed since");
+}

@@ -5,8 +5,10 @@ use std::{
 
 use drawbridge_model::{
     approval::{ApprovalRequest, Verdict},
+    call::{Call, DecidedBy, Decision, Outcome},
     event::Event,
-    ids::{CallId, ClientName, ServerId, SessionId, Timestamp},
+    ids::{CallId, ClientName, PairingId, ServerId, SessionId, Timestamp},
+    pairing::PairingRequest,
     policy::RequestKind,
     protocol::guarded::GuardedMethod,
     server::ServerState,
@@ -31,6 +33,10 @@ enum Effect {
     Tray(TrayState),
     EventSent(Box<Event>),
     MainShown,
+    MissedShown,
+    MainMinimized,
+    MainClosed,
+    AskedBeforeClose,
     PopupShown(Focus),
     PopupHidden,
     /// The title of the notification, or `None` if the notification was withdrawn.
@@ -67,6 +73,18 @@ impl Shell for FakeShell {
     }
     fn show_main(&self) {
         self.record(Effect::MainShown);
+    }
+    fn show_missed(&self) {
+        self.record(Effect::MissedShown);
+    }
+    fn minimize_main(&self) {
+        self.record(Effect::MainMinimized);
+    }
+    fn close_main(&self) {
+        self.record(Effect::MainClosed);
+    }
+    fn ask_before_close(&self) {
+        self.record(Effect::AskedBeforeClose);
     }
     fn show_popup(&self, focus: Focus) {
         self.record(Effect::PopupShown(focus));
@@ -159,8 +177,11 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
         description: String::new(),
         annotations: Annotations::default(),
         arguments: "{}".into(),
+        request_hooks: Vec::new(),
         extra: None,
         result: None,
+        answered_by: None,
+        is_form: false,
         is_first: false,
         suspended: None,
         changed: None,
@@ -187,6 +208,34 @@ fn ended(id: &str) -> Event {
     }
 }
 
+fn decided(id: &str, decision: Decision) -> Event {
+    Event::CallChanged {
+        call: Box::new(Call {
+            id: CallId::new(id),
+            at: Timestamp(0),
+            method: GuardedMethod::CallTool,
+            client: ClientName::new("claude"),
+            server: ServerId::new("files"),
+            tool: "read_file".into(),
+            exposed_name: "files__read_file".into(),
+            decision,
+            decided_by: DecidedBy::Hub,
+            rule: None,
+            is_edited: false,
+            reason: String::new(),
+            outcome: Outcome::NotSent,
+            error: String::new(),
+            waited_ms: 50_000,
+            duration_ms: None,
+            arguments: None,
+            extra: None,
+            original_arguments: None,
+            request_hooks: Vec::new(),
+            result_hooks: Vec::new(),
+        }),
+    }
+}
+
 fn notified(title: &str) -> Effect {
     Effect::Notified(Some(title.to_owned()))
 }
@@ -206,6 +255,31 @@ fn refreshed(generation: u64, waiting: &[&str]) -> Input {
     }
 }
 
+pub(crate) fn pairing(name: &str) -> PairingRequest {
+    PairingRequest {
+        id: PairingId::new(name),
+        name: name.into(),
+        suggested_name: ClientName::new(name),
+        has_token: true,
+        revoked_client: None,
+        program: None,
+        asked_at: Timestamp(0),
+        remaining_ms: 300_000,
+    }
+}
+
+fn pairing_requested(name: &str) -> Event {
+    Event::PairingRequested {
+        request: Box::new(pairing(name)),
+    }
+}
+
+fn pairing_ended(name: &str) -> Event {
+    Event::PairingEnded {
+        id: PairingId::new(name),
+    }
+}
+
 /// The title of a notification of one call.
 const ONE: &str = "claude wants to call read_file of Files (ID files)";
 
@@ -221,6 +295,51 @@ async fn a_call_that_asks_shows_the_popup_without_taking_the_focus() {
             notified(ONE),
             Effect::Tray(TrayState::Waiting)
         ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_asks_to_be_paired_has_a_notification_that_opens_the_window() {
+    let app = App::start(true).await;
+    let effects = app.send_event(pairing_requested("notes")).await;
+    assert_eq!(
+        effects,
+        [
+            event_sent(pairing_requested("notes")),
+            notified("notes asks to be paired"),
+            Effect::Tray(TrayState::Waiting)
+        ]
+    );
+    assert_eq!(
+        app.send_input(refreshed(0, &[])).await,
+        [Effect::RefreshRequested(1)],
+        "an older overview does not hide the client"
+    );
+    let clicked = Input::Chosen(Choice::ShowApprovals);
+    assert_eq!(app.send_input(clicked).await, [Effect::MainShown]);
+    app.send_event(pairing_requested("other")).await;
+    let effects = app.send_event(pairing_ended("other")).await;
+    assert!(effects.contains(&notified("notes asks to be paired")));
+    assert_eq!(
+        app.send_event(pairing_ended("notes")).await,
+        [
+            event_sent(pairing_ended("notes")),
+            Effect::Notified(None),
+            Effect::Tray(TrayState::Idle)
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_call_has_the_notification_before_a_client() {
+    let app = App::start(true).await;
+    app.send_event(pairing_requested("notes")).await;
+    let effects = app.send_event(requested("1")).await;
+    assert!(effects.contains(&notified(ONE)), "{effects:?}");
+    let effects = app.send_event(ended("1")).await;
+    assert!(
+        effects.contains(&notified("notes asks to be paired")),
+        "{effects:?}"
     );
 }
 
@@ -377,6 +496,154 @@ async fn many_calls_are_one_notification_that_counts_them() {
     );
 }
 
+/// The title of the notification of one missed call.
+const MISSED: &str = "Nobody decided in time";
+
+/// Puts a call to the person, who misses it. Returns the effects of its end.
+async fn miss(app: &App, request: ApprovalRequest) -> Vec<Effect> {
+    let id = request.id.to_string();
+    app.send_event(Event::ApprovalRequested {
+        request: Box::new(request),
+    })
+    .await;
+    app.send_event(ended(&id)).await;
+    app.send_event(decided(&id, Decision::TimedOut)).await
+}
+
+/// Returns a request that is no retry of another call.
+fn unique_request(id: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        digest: id.into(),
+        ..request(id)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missed_call_has_a_notification_that_opens_the_approvals() {
+    let app = App::start(true).await;
+    let effects = miss(&app, request("1")).await;
+    assert_eq!(
+        effects,
+        [
+            event_sent(decided("1", Decision::TimedOut)),
+            notified(MISSED)
+        ]
+    );
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(app.take_effects().await, [], "the notification stays");
+    assert_eq!(
+        app.send_input(Input::Chosen(Choice::ShowMissed)).await,
+        [Effect::MissedShown, Effect::Notified(None)]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn missed_calls_are_counted_until_the_window_is_opened() {
+    for open in [
+        Input::Reopened,
+        Input::ShortcutPressed,
+        Input::Chosen(Choice::Open),
+    ] {
+        let app = App::start(true).await;
+        for (id, title) in [
+            ("1", MISSED),
+            ("2", "2 calls were missed"),
+            ("3", "3 calls were missed"),
+        ] {
+            let effects = miss(&app, unique_request(id)).await;
+            assert!(effects.contains(&notified(title)), "{effects:?}");
+        }
+        assert_eq!(
+            app.send_input(open).await,
+            [Effect::MainShown, Effect::Notified(None)]
+        );
+        let effects = miss(&app, unique_request("4")).await;
+        assert!(
+            effects.contains(&notified(MISSED)),
+            "the count begins again"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_calls_and_clients_have_the_notification_before_missed_calls() {
+    let app = App::start(true).await;
+    miss(&app, unique_request("1")).await;
+    let effects = app.send_event(requested("2")).await;
+    assert!(effects.contains(&notified(ONE)), "{effects:?}");
+    let effects = app.send_event(pairing_requested("notes")).await;
+    assert!(
+        !effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Notified(_)))
+    );
+    let effects = app.send_event(ended("2")).await;
+    assert!(
+        effects.contains(&notified("notes asks to be paired")),
+        "{effects:?}"
+    );
+    let effects = app.send_event(pairing_ended("notes")).await;
+    assert!(effects.contains(&notified(MISSED)), "{effects:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_notification_of_a_missed_call_ends_when_its_retry_is_allowed_or_asks_again() {
+    let app = App::start(true).await;
+    miss(&app, unique_request("1")).await;
+    assert_eq!(
+        app.send_event(ended("1")).await,
+        [event_sent(ended("1")), Effect::Notified(None)],
+        "the hub reports an allowed retry as the end of the approval"
+    );
+
+    miss(&app, request("2")).await;
+    let retry = request("3");
+    let effects = app
+        .send_event(Event::ApprovalRequested {
+            request: Box::new(retry),
+        })
+        .await;
+    assert!(effects.contains(&notified(ONE)), "{effects:?}");
+    app.send_event(ended("3")).await;
+    assert_eq!(
+        app.send_event(decided("3", Decision::Allowed)).await,
+        [event_sent(decided("3", Decision::Allowed))],
+        "the retry was approved"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_calls_that_a_person_was_asked_about_are_missed() {
+    let app = App::start(true).await;
+    let unasked = decided("1", Decision::TimedOut);
+    assert_eq!(
+        app.send_event(unasked.clone()).await,
+        [event_sent(unasked)],
+        "nobody was asked"
+    );
+    for decision in [
+        Decision::Allowed,
+        Decision::Denied,
+        Decision::NoScreen,
+        Decision::Paused,
+        Decision::Abandoned,
+    ] {
+        app.send_event(requested("2")).await;
+        app.send_event(ended("2")).await;
+        let other = decided("2", decision);
+        assert_eq!(app.send_event(other.clone()).await, [event_sent(other)]);
+    }
+    let held = ApprovalRequest {
+        result: Some("{}".into()),
+        ..request("3")
+    };
+    let effects = miss(&app, held).await;
+    assert!(
+        !effects.contains(&notified(MISSED)),
+        "a call that has run cannot be allowed: {effects:?}"
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_person_who_looks_at_the_popup_is_not_notified() {
     let app = App::start(true).await;
@@ -506,15 +773,53 @@ async fn calls_paused_before_the_app_started_are_shown_as_paused() {
 #[tokio::test(start_paused = true)]
 async fn closing_the_window_leaves_the_app_in_the_tray() {
     let app = App::start(true).await;
-    app.send_input(Input::MainClosed).await;
+    assert_eq!(
+        app.send_input(Input::CloseRequested).await,
+        [Effect::MainClosed]
+    );
     assert!(!app.has_ended().await);
 }
 
 #[tokio::test(start_paused = true)]
-async fn closing_the_window_ends_an_app_without_a_tray() {
+async fn without_a_tray_the_window_asks_before_it_closes() {
     let app = App::start(false).await;
-    app.send_input(Input::MainClosed).await;
-    assert!(app.has_ended().await);
+    assert_eq!(
+        app.send_input(Input::CloseRequested).await,
+        [Effect::AskedBeforeClose]
+    );
+    assert_eq!(app.send_input(Input::CloseAsked).await, []);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(
+        app.take_effects().await,
+        [],
+        "the person may take their time"
+    );
+    assert_eq!(
+        app.send_input(Input::MinimizeChosen).await,
+        [Effect::MainMinimized]
+    );
+    assert!(!app.has_ended().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_window_that_hangs_is_minimized_instead() {
+    let app = App::start(false).await;
+    app.send_input(Input::CloseRequested).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(
+        app.send_input(Input::CloseRequested).await,
+        [Effect::AskedBeforeClose],
+        "a second attempt asks again"
+    );
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(
+        app.take_effects().await,
+        [Effect::MainMinimized],
+        "the second attempt does not delay the end of the first"
+    );
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(app.take_effects().await, [], "it is minimized once");
+    assert!(!app.has_ended().await);
 }
 
 #[tokio::test(start_paused = true)]

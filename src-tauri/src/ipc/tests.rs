@@ -2,9 +2,10 @@ use drawbridge_hub::api::{NAMES, approvals::PreviewVerdict};
 use serde_json::json;
 use tauri::ipc::InvokeBody;
 
-use super::{params, verb_of_command};
+use super::{input_of_command, params, verb_of_command};
 
 const PERMISSIONS: &str = include_str!(concat!(env!("OUT_DIR"), "/permissions/app.toml"));
+const MAIN: &str = include_str!("../../capabilities/main.json");
 const POPUP: &str = include_str!("../../capabilities/popup.json");
 
 /// Returns the commands that a permission allows.
@@ -31,13 +32,31 @@ fn the_main_window_may_use_the_command_of_every_verb() {
 }
 
 #[test]
+fn only_the_main_window_may_minimize_itself_and_quit_the_app() {
+    let commands = allowed_by("allow-window");
+    assert_eq!(commands, ["close_asked", "window_minimize", "app_quit"]);
+    assert!(commands.into_iter().all(|command| {
+        input_of_command(command).is_some() && verb_of_command(command).is_none()
+    }));
+    let main: serde_json::Value = serde_json::from_str(MAIN).expect("a capability is JSON");
+    assert_eq!(main["windows"], json!(["main"]));
+    assert!(
+        main["permissions"]
+            .as_array()
+            .is_some_and(|all| all.contains(&json!("allow-window")))
+    );
+}
+
+#[test]
 fn the_popup_may_only_see_and_decide_approvals() {
-    // Previewing a verdict and reading the state of the drawbridge change nothing.
+    // Previewing a verdict and reading the state of the drawbridge change nothing. Opening the URL of
+    // a server's request decides that request.
     let allowed = [
         "approvals_list",
         "approvals_show",
         "approvals_decide",
         "approvals_preview",
+        "approvals_open_url",
         "drawbridge_show",
     ];
     assert_eq!(allowed_by("allow-popup"), allowed);

@@ -1,10 +1,12 @@
 //! The content of a notification, as plain data. At most one notification is open: either one call
-//! with its arguments, or the number of waiting calls.
+//! with its arguments, or the number of waiting calls, or the clients that ask to be paired, or the
+//! missed calls.
 
-use drawbridge_model::approval::ApprovalRequest;
+use drawbridge_model::{approval::ApprovalRequest, pairing::PairingRequest};
 
 use crate::{
     input::Choice,
+    missed::AskedCall,
     summary::{self, CallRef},
     texts,
 };
@@ -23,6 +25,8 @@ pub(crate) struct Notice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Actions {
     Show,
+    /// Shows the missed calls in the main window.
+    ShowMissed,
     ShowOrDeny(CallRef),
     /// Only if the notification shows the whole call.
     ShowDenyOrApprove(CallRef),
@@ -50,6 +54,46 @@ impl Notice {
         }
     }
 
+    /// Returns the notification for the clients that ask to be paired, or `None` if none does. A
+    /// person answers in the window, which shows the program behind the name.
+    pub(crate) fn for_pairings(pairings: &[PairingRequest]) -> Option<Self> {
+        let title = match pairings {
+            [] => return None,
+            [request] => texts::client_asks(&summary::display_name(&request.name)),
+            _ => texts::clients_ask(pairings.len()),
+        };
+        Some(Self {
+            title,
+            body: texts::OPEN_TO_ANSWER.to_owned(),
+            actions: Actions::Show,
+        })
+    }
+
+    /// Returns the notification for the missed calls, or `None` if there are none. It stays until the
+    /// person opens the window that lists them.
+    pub(crate) fn for_missed(missed: &[AskedCall]) -> Option<Self> {
+        let (title, body) = match missed {
+            [] => return None,
+            [call] => {
+                let body = if has_no_markup(&call.sentence) {
+                    texts::missed_call(&call.sentence)
+                } else {
+                    texts::ALLOW_RETRY.to_owned()
+                };
+                (texts::NOBODY_DECIDED.to_owned(), body)
+            }
+            _ => (
+                texts::calls_missed(missed.len()),
+                texts::ALLOW_RETRIES.to_owned(),
+            ),
+        };
+        Some(Self {
+            title,
+            body,
+            actions: Actions::ShowMissed,
+        })
+    }
+
     fn for_call(request: &ApprovalRequest) -> Self {
         let [client, tool] = [request.client.as_str(), &request.tool].map(summary::display_name);
         let server = summary::display_server(&request.server_name, &request.server);
@@ -65,7 +109,7 @@ impl Notice {
             summary::arguments_line(request, MAX_BODY_CHARS).filter(|line| has_no_markup(line));
         let is_whole = arguments.is_some() && summary::is_complete(request);
         Self {
-            title: request.method.sentence(&client, &server, &tool),
+            title: summary::sentence(request, &client, &server, &tool),
             body: arguments.unwrap_or_else(|| texts::OPEN_TO_SEE_ARGUMENTS.to_owned()),
             actions: if is_whole {
                 Actions::ShowDenyOrApprove(call)
@@ -82,11 +126,15 @@ fn has_no_markup(line: &str) -> bool {
     !line.contains(['<', '>', '&'])
 }
 
+/// The set of buttons of a notification of missed calls.
+const SHOW_MISSED: &str = "show-missed";
+
 impl Actions {
     /// Returns the name of this set of buttons.
     pub(crate) const fn id(&self) -> &'static str {
         match self {
             Self::Show => "show",
+            Self::ShowMissed => SHOW_MISSED,
             Self::ShowOrDeny(_) => "show-deny",
             Self::ShowDenyOrApprove(_) => "show-deny-approve",
         }
@@ -94,7 +142,7 @@ impl Actions {
 
     pub(crate) const fn call(&self) -> Option<&CallRef> {
         match self {
-            Self::Show => None,
+            Self::Show | Self::ShowMissed => None,
             Self::ShowOrDeny(call) | Self::ShowDenyOrApprove(call) => Some(call),
         }
     }
@@ -103,8 +151,9 @@ impl Actions {
 impl Button {
     /// The sets of buttons, by [`Actions::id`]. "Show" is the first, because a desktop that offers
     /// only one button uses the first action.
-    pub(crate) const SETS: [(&'static str, &'static [Self]); 3] = [
+    pub(crate) const SETS: [(&'static str, &'static [Self]); 4] = [
         ("show", &[Self::Show]),
+        (SHOW_MISSED, &[Self::Show]),
         ("show-deny", &[Self::Show, Self::Deny]),
         (
             "show-deny-approve",
@@ -129,10 +178,11 @@ impl Button {
     }
 }
 
-/// Returns the choice for a click on a button, or on the notification itself (`tap`). Without a
-/// call the click can only show the approvals.
-pub(crate) fn parse_choice(action: &str, call: Option<CallRef>) -> Choice {
+/// Returns the choice for a click on a button of a set, or on the notification itself (`tap`).
+/// Without a call the click can only show the approvals, or the missed calls.
+pub(crate) fn parse_choice(set: Option<&str>, action: &str, call: Option<CallRef>) -> Choice {
     match (action, call) {
+        _ if set == Some(SHOW_MISSED) => Choice::ShowMissed,
         ("deny", Some(call)) => Choice::Deny(call),
         ("approve", Some(call)) => Choice::Approve(call),
         _ => Choice::ShowApprovals,

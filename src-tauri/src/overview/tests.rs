@@ -17,6 +17,7 @@ fn health(status: HealthStatus, listening: bool) -> HealthView {
         },
         storage: StorageHealth { active_users: 0 },
         ready: true,
+        checks: Vec::new(),
         transports: vec![ListenerHealth {
             name: "http".into(),
             address: "127.0.0.1:8765".into(),
@@ -27,6 +28,7 @@ fn health(status: HealthStatus, listening: bool) -> HealthView {
         servers: ServersHealth {
             connected: 0,
             errors: 0,
+            each: Vec::new(),
         },
     }
 }

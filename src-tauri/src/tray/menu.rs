@@ -2,7 +2,9 @@
 
 use std::iter;
 
-use drawbridge_model::{approval::ApprovalRequest, protocol::guarded::GuardedMethod};
+use drawbridge_model::{
+    approval::ApprovalRequest, pairing::PairingRequest, protocol::guarded::GuardedMethod,
+};
 
 use crate::{
     input::Choice,
@@ -19,7 +21,7 @@ const MAX_SERVERS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TrayState {
     Idle,
-    /// A call waits for a person.
+    /// A call or a client waits for a person.
     Waiting,
     Trouble,
     /// All calls are blocked.
@@ -49,13 +51,12 @@ impl TrayView {
     pub(crate) fn new(overview: &Overview) -> Self {
         let status = status_line(overview);
         let mut items = vec![Item::Line(status.clone())];
-        if let (false, Some(trouble)) = (
-            overview.waiting.is_empty() && !overview.paused,
-            &overview.trouble,
-        ) {
+        let is_in_status = !is_waiting(overview) && !overview.paused;
+        if let (false, Some(trouble)) = (is_in_status, &overview.trouble) {
             items.push(Item::Line(display_line(&texts::trouble(trouble))));
         }
         items.extend(approval_items(&overview.waiting));
+        items.extend(overview.pairings.iter().map(pairing_item));
         items.extend([
             Item::Separator,
             action(Choice::Open, texts::OPEN),
@@ -74,21 +75,25 @@ impl TrayView {
 }
 
 fn tray_state(overview: &Overview) -> TrayState {
-    match (
-        overview.paused,
-        overview.waiting.is_empty(),
-        &overview.trouble,
-    ) {
+    match (overview.paused, is_waiting(overview), &overview.trouble) {
         (true, ..) => TrayState::Paused,
-        (false, false, _) => TrayState::Waiting,
-        (false, true, Some(_)) => TrayState::Trouble,
-        (false, true, None) => TrayState::Idle,
+        (false, true, _) => TrayState::Waiting,
+        (false, false, Some(_)) => TrayState::Trouble,
+        (false, false, None) => TrayState::Idle,
     }
+}
+
+/// Returns whether a call or a client waits for a person.
+fn is_waiting(overview: &Overview) -> bool {
+    !overview.waiting.is_empty() || !overview.pairings.is_empty()
 }
 
 fn status_line(overview: &Overview) -> String {
     match (overview.paused, overview.waiting.len(), &overview.trouble) {
         (true, ..) => texts::ALL_CALLS_PAUSED.to_owned(),
+        (false, 0, _) if !overview.pairings.is_empty() => {
+            texts::clients_ask(overview.pairings.len())
+        }
         (false, 0, Some(trouble)) => display_line(&texts::trouble(trouble)),
         (false, waiting, _) => texts::calls_wait(waiting),
     }
@@ -116,6 +121,12 @@ fn approval_items(waiting: &[ApprovalRequest]) -> impl Iterator<Item = Item> {
         .chain(more)
 }
 
+/// Returns the item of a client that asks to be paired. The window shows what a person has to know.
+fn pairing_item(request: &PairingRequest) -> Item {
+    let label = texts::client_asks(&display_name(&request.name));
+    Item::Action(Choice::Open, format!("{label}…"))
+}
+
 /// Returns the submenu of a waiting call: its arguments, if they fit into a line, and its actions.
 fn approval_submenu(request: &ApprovalRequest) -> Item {
     let [client, tool] = [request.client.as_str(), &request.tool].map(display_name);
@@ -134,7 +145,7 @@ fn approval_submenu(request: &ApprovalRequest) -> Item {
     let label = if request.method == GuardedMethod::CallTool {
         texts::call_label(&client, &server, &tool)
     } else {
-        request.method.sentence(&client, &server, &tool)
+        summary::sentence(request, &client, &server, &tool)
     };
     Item::Menu(label, items)
 }

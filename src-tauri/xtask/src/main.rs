@@ -8,7 +8,9 @@
 )]
 
 mod bench;
+mod clients;
 mod fuzz;
+mod install;
 mod node;
 mod run;
 mod step;
@@ -23,10 +25,14 @@ use step::Outcome;
 const USAGE: &str = "cargo xtask COMMAND
 
   run [--release] [-- ARGS]   install what is missing, build, and start Drawbridge
+  install                     build the optimized app, and install it for this user with a menu entry (Linux)
+  uninstall                   remove what install has installed
   test [-- FILTERS]           install what the tests need, and run every check and test;
                               with FILTERS only those tests
   bindings                    write the UI's types from the hub's verbs
   compatibility               write docs/compatibility.md from the results of tests with real clients and servers
+  clients [CLIENT...]         install client programs of other vendors (3 GB), and run them against Drawbridge: all of
+                              them, which writes docs/client-programs.md, or only those of these clients
   screenshots                 take the pictures of docs/screenshots again
   fuzz [TARGET] [SECONDS]     run the parsers on generated input: one target or all, each for a minute by default
   bench [catalog|neighbours|prompt]
@@ -43,9 +49,12 @@ fn main() -> ExitCode {
     let outcome = match xtask_arguments.as_slice() {
         ["run"] => run::run(false, rest),
         ["run", "--release"] => run::run(true, rest),
+        ["install"] => install::install(),
+        ["uninstall"] => install::uninstall(),
         ["test"] => test::test(rest),
         ["bindings"] => tools::bindings(),
         ["compatibility"] => tools::compatibility(),
+        ["clients", rest @ ..] => clients::clients(rest),
         ["screenshots"] => tools::screenshots(),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["bench", rest @ ..] => bench::bench(rest),

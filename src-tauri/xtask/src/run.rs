@@ -9,11 +9,33 @@ use crate::{
 };
 
 pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
+    build(release)?;
+    let command_line = program_path(release, "drawbridge")?;
+    println!("The command line is {}.", command_line.display());
+    println!(
+        "In another terminal: alias drawbridge='{}'",
+        command_line.display()
+    );
+    let mut start = if has_display() {
+        command(program_path(release, "drawbridge-desktop")?, &[])
+    } else {
+        println!(
+            "There is no display (DISPLAY and WAYLAND_DISPLAY are not set), so Drawbridge runs headless:"
+        );
+        println!("open the link that it prints in a browser.");
+        command(command_line, &["serve"])
+    };
+    step::run(start.args(arguments))
+}
+
+/// Installs what is missing, and builds the app and the command line.
+pub(crate) fn build(release: bool) -> Outcome {
     system::install_for_run()?;
     node::check_version()?;
     node::install_packages("ui")?;
     node::run_ui_script("build")?;
-    // The command line is built too, because the app writes clients' settings that start it.
+    // The command line is built too, because the entries that the app writes into clients' files
+    // start it.
     let mut build = cargo(&[
         "build",
         "--package",
@@ -24,20 +46,10 @@ pub(crate) fn run(release: bool, arguments: &[String]) -> Outcome {
     if release {
         build.arg("--release");
     }
-    step::run(&mut build)?;
-    let mut start = if has_display() {
-        command(program_path(release, "drawbridge-desktop")?, &[])
-    } else {
-        println!(
-            "There is no display (DISPLAY and WAYLAND_DISPLAY are not set), so Drawbridge runs headless:"
-        );
-        println!("open the link that it prints in a browser.");
-        command(program_path(release, "drawbridge")?, &["serve"])
-    };
-    step::run(start.args(arguments))
+    step::run(&mut build)
 }
 
-/// Returns the path of a built program, which is in the target folder of this one.
+/// Returns the path of a built program. It is in the target folder from which this program runs.
 pub(crate) fn program_path(release: bool, name: &str) -> Result<PathBuf, String> {
     let this_program =
         env::current_exe().map_err(|e| format!("cannot find the path of this program: {e}"))?;

@@ -25,6 +25,8 @@ const TEST_PACKAGES: &[&str] = &[
     "chromium",
     "fonts-dejavu-core",
     "python3-venv",
+    "bubblewrap",
+    "systemd",
 ];
 
 const WITHOUT_APT: &str = "This system has no apt. Please install the following yourself, because the build of Drawbridge needs it:

@@ -50,6 +50,24 @@ const SCREENSHOTS: &[(&str, &str)] = &[
     ("screens/full-servers-light.png", "servers.png"),
     ("screens/full-approvals-dark.png", "approvals.png"),
     ("screens/full-calls-light.png", "calls.png"),
+    (
+        "window/first-run-import-1-guide.png",
+        "first-run-1-guide.png",
+    ),
+    (
+        "window/first-run-import-2-found.png",
+        "first-run-2-found.png",
+    ),
+    (
+        "window/first-run-import-3-preview.png",
+        "first-run-3-preview.png",
+    ),
+    ("window/first-run-import-4-try.png", "first-run-4-try.png"),
+    (
+        "window/first-run-import-5-prompt.png",
+        "first-run-5-prompt.png",
+    ),
+    ("window/first-run-import-6-done.png", "first-run-6-done.png"),
 ];
 
 /// Takes the screenshots in `docs/screenshots` again.
@@ -57,6 +75,7 @@ pub(crate) fn screenshots() -> Outcome {
     test::test(&[
         "every_screen".to_owned(),
         "a_person_adds_servers".to_owned(),
+        "a_newcomer_moves_the_servers_in".to_owned(),
     ])?;
     let docs = root().join("docs/screenshots");
     fs::create_dir_all(&docs).map_err(|e| format!("cannot create {}: {e}", docs.display()))?;

@@ -1,7 +1,7 @@
 use drawbridge_model::approval::ApprovalRequest;
 
 use super::{Actions, Button, Notice, parse_choice};
-use crate::{controller::tests::request, input::Choice, summary::CallRef};
+use crate::{controller::tests::request, input::Choice, missed::AskedCall, summary::CallRef};
 
 fn request_with(arguments: &str) -> ApprovalRequest {
     ApprovalRequest {
@@ -92,22 +92,65 @@ fn several_calls_are_counted() {
     assert_eq!(Notice::for_waiting(&[]), None);
 }
 
+fn missed_notice(missed: &[ApprovalRequest]) -> Option<Notice> {
+    let missed: Vec<_> = missed.iter().map(AskedCall::new).collect();
+    Notice::for_missed(&missed)
+}
+
+#[test]
+fn a_missed_call_is_named() {
+    let notice = missed_notice(&[request("1")]).expect("one was missed");
+    assert_eq!(notice.title, "Nobody decided in time");
+    assert_eq!(
+        notice.body,
+        "claude wanted to call read_file of Files (ID files). You can allow it if it is tried again."
+    );
+    assert_eq!(notice.actions, Actions::ShowMissed);
+    let with_markup = missed_notice(&[ApprovalRequest {
+        tool: "<b>x</b>".into(),
+        ..request("1")
+    }]);
+    assert_eq!(
+        with_markup.expect("one was missed").body,
+        "You can allow the call if it is tried again."
+    );
+}
+
+#[test]
+fn several_missed_calls_are_counted() {
+    let notice = missed_notice(&[request("1"), request("2"), request("3")]).expect("three");
+    assert_eq!(
+        (notice.title.as_str(), notice.actions),
+        ("3 calls were missed", Actions::ShowMissed)
+    );
+    assert_eq!(missed_notice(&[]), None);
+}
+
 #[test]
 fn a_click_applies_only_to_the_call_of_the_notification() {
     assert_eq!(
-        parse_choice("approve", Some(call_ref())),
+        parse_choice(None, "approve", Some(call_ref())),
         Choice::Approve(call_ref())
     );
     assert_eq!(
-        parse_choice("deny", Some(call_ref())),
+        parse_choice(None, "deny", Some(call_ref())),
         Choice::Deny(call_ref())
     );
     assert_eq!(
-        parse_choice("show", Some(call_ref())),
+        parse_choice(None, "show", Some(call_ref())),
         Choice::ShowApprovals
     );
-    assert_eq!(parse_choice("tap", Some(call_ref())), Choice::ShowApprovals);
-    assert_eq!(parse_choice("approve", None), Choice::ShowApprovals);
+    assert_eq!(
+        parse_choice(None, "tap", Some(call_ref())),
+        Choice::ShowApprovals
+    );
+    assert_eq!(parse_choice(None, "approve", None), Choice::ShowApprovals);
+    for action in ["show", "tap"] {
+        assert_eq!(
+            parse_choice(Some(Actions::ShowMissed.id()), action, None),
+            Choice::ShowMissed
+        );
+    }
 }
 
 #[test]
@@ -115,6 +158,7 @@ fn every_notification_has_its_buttons_registered() {
     let registered = |id| Button::SETS.iter().any(|(set, _)| *set == id);
     for actions in [
         Actions::Show,
+        Actions::ShowMissed,
         Actions::ShowOrDeny(call_ref()),
         Actions::ShowDenyOrApprove(call_ref()),
     ] {

@@ -2,7 +2,7 @@ use drawbridge_model::{approval::ApprovalRequest, ids::ServerId, server::ServerS
 
 use super::{Item, TrayState, TrayView};
 use crate::{
-    controller::tests::request,
+    controller::tests::{pairing, request},
     input::Choice,
     overview::{Overview, ServerLine, Trouble},
     summary::CallRef,
@@ -240,4 +240,23 @@ fn long_lists_are_cut_and_say_so() {
             .contains(&action(Choice::ShowApprovals, "2 more…"))
     );
     assert!(view.items.contains(&line("2 more")));
+}
+
+#[test]
+fn a_client_that_asks_to_be_paired_opens_the_window() {
+    let view = TrayView::new(&Overview {
+        pairings: vec![pairing("notes")],
+        trouble: Some(Trouble::Errors { servers: 1 }),
+        ..Overview::default()
+    });
+    assert_eq!(view.state, TrayState::Waiting);
+    assert_eq!(view.title, None, "no call waits");
+    assert_eq!(
+        view.items[..3],
+        [
+            line("1 client asks to be paired"),
+            line("1 server has an error"),
+            action(Choice::Open, "notes asks to be paired…"),
+        ]
+    );
 }

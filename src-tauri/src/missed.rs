@@ -1,0 +1,86 @@
+//! The calls that nobody decided in time, for the notification that says so.
+
+use drawbridge_model::{
+    approval::ApprovalRequest,
+    call::{Call, Decision},
+    ids::CallId,
+};
+
+use crate::summary;
+
+/// The most calls whose decision is awaited. A decision that cannot be recorded is not reported.
+const MAX_ASKED: usize = 1000;
+
+/// A call that was put to a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AskedCall {
+    id: CallId,
+    digest: String,
+    /// Says who wanted what.
+    pub(crate) sentence: String,
+}
+
+impl AskedCall {
+    pub(crate) fn new(request: &ApprovalRequest) -> Self {
+        let [client, tool] = [request.client.as_str(), &request.tool].map(summary::display_name);
+        let server = summary::display_server(&request.server_name, &request.server);
+        Self {
+            id: request.id.clone(),
+            digest: request.digest.clone(),
+            sentence: request.method.past_sentence(&client, &server, &tool),
+        }
+    }
+}
+
+/// The missed calls of which the person has not been told in the main window.
+#[derive(Debug, Default)]
+pub(crate) struct MissedCalls {
+    /// The calls that are not decided yet, oldest first.
+    asked: Vec<AskedCall>,
+    missed: Vec<AskedCall>,
+}
+
+impl MissedCalls {
+    /// Returns the missed calls, oldest first.
+    pub(crate) fn list(&self) -> &[AskedCall] {
+        &self.missed
+    }
+
+    /// Records that a call waits for a person. The call replaces a missed one of which it is an
+    /// identical retry, as in the hub.
+    pub(crate) fn record_asked(&mut self, request: &ApprovalRequest) {
+        // The call of a held result has run, and a server's request for input has been answered, so
+        // that neither can be allowed later.
+        let is_known = self.asked.iter().any(|asked| asked.id == request.id);
+        if request.result.is_some() || request.is_form || is_known {
+            return;
+        }
+        self.missed.retain(|missed| missed.digest != request.digest);
+        if self.asked.len() == MAX_ASKED {
+            self.asked.remove(0);
+        }
+        self.asked.push(AskedCall::new(request));
+    }
+
+    /// Records a decision, or that nobody decided in time.
+    pub(crate) fn record_decision(&mut self, call: &Call) {
+        let Some(position) = self.asked.iter().position(|asked| asked.id == call.id) else {
+            return;
+        };
+        let asked = self.asked.remove(position);
+        if call.decision == Decision::TimedOut {
+            self.missed.push(asked);
+        }
+    }
+
+    /// Records that a call waits no more. If the call was missed already, a person has allowed its
+    /// retry.
+    pub(crate) fn record_ended(&mut self, id: &CallId) {
+        self.missed.retain(|missed| missed.id != *id);
+    }
+
+    /// Forgets the missed calls, because the person sees them in the main window.
+    pub(crate) fn clear(&mut self) {
+        self.missed.clear();
+    }
+}

@@ -1,0 +1,177 @@
+//! `cargo xtask install` and `uninstall`: a release build in this user's folders on Linux, with an
+//! entry in the menu of the desktop.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    run,
+    step::{Outcome, root},
+};
+
+const PROGRAMS: [&str; 2] = ["drawbridge", "drawbridge-desktop"];
+const ICON_SOURCE: &str = "icons/128x128.png";
+const ICON: &str = "icons/hicolor/128x128/apps/drawbridge.png";
+const MENU_ENTRY: &str = "applications/drawbridge.desktop";
+
+/// The folders of this user for programs and for shared data (XDG base directories).
+struct Folders {
+    programs: PathBuf,
+    data: PathBuf,
+}
+
+impl Folders {
+    fn of_user() -> Result<Self, String> {
+        if !cfg!(target_os = "linux") {
+            return Err(
+                "`install` supports only Linux so far; on other systems use `cargo xtask run --release`"
+                    .to_owned(),
+            );
+        }
+        let home = env::var_os("HOME")
+            .map(PathBuf::from)
+            .filter(|home| home.is_absolute())
+            .ok_or("HOME is not set to the path of a folder")?;
+        let folder = |variable: &str, default: &str| {
+            env::var_os(variable)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+                .unwrap_or_else(|| home.join(default))
+        };
+        Ok(Self {
+            programs: folder("XDG_BIN_HOME", ".local/bin"),
+            data: folder("XDG_DATA_HOME", ".local/share"),
+        })
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let programs = PROGRAMS.map(|program| self.programs.join(program));
+        programs
+            .into_iter()
+            .chain([self.data.join(ICON), self.data.join(MENU_ENTRY)])
+            .collect()
+    }
+}
+
+/// Builds the optimized app and installs it for this user.
+pub(crate) fn install() -> Outcome {
+    let folders = Folders::of_user()?;
+    run::build(true)?;
+    let built = PROGRAMS.map(|program| run::program_path(true, program));
+    let [command_line, app] = built;
+    install_files(&folders, [&command_line?, &app?])?;
+    println!("Drawbridge is installed:");
+    for file in folders.files() {
+        println!("  {}", file.display());
+    }
+    println!("Start it from the menu of your desktop, or run `drawbridge-desktop`.");
+    let path = env::var_os("PATH").unwrap_or_default();
+    if !env::split_paths(&path).any(|folder| folder == folders.programs) {
+        println!(
+            "{} is not in your PATH. Add it, so that you can run `drawbridge` in a terminal.",
+            folders.programs.display()
+        );
+    }
+    println!("`cargo xtask uninstall` removes these files. Your data and settings stay.");
+    Ok(())
+}
+
+/// Removes what [`install`] has installed.
+pub(crate) fn uninstall() -> Outcome {
+    for file in Folders::of_user()?.files() {
+        match fs::remove_file(&file) {
+            Ok(()) => println!("removed {}", file.display()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(format!("cannot remove {}: {error}", file.display())),
+        }
+    }
+    Ok(())
+}
+
+fn install_files(folders: &Folders, programs: [&Path; 2]) -> Outcome {
+    for (name, source) in PROGRAMS.iter().zip(programs) {
+        replace(&folders.programs.join(name), |new| {
+            fs::copy(source, new).map(drop)
+        })?;
+    }
+    let icon = root().join(ICON_SOURCE);
+    replace(&folders.data.join(ICON), |new| {
+        fs::copy(&icon, new).map(drop)
+    })?;
+    let entry = menu_entry(&folders.programs.join("drawbridge-desktop"))?;
+    replace(&folders.data.join(MENU_ENTRY), |new| fs::write(new, &entry))
+}
+
+/// Writes a new file beside the old one, and renames it: a program that runs cannot be overwritten.
+fn replace(file: &Path, write: impl FnOnce(&Path) -> std::io::Result<()>) -> Outcome {
+    let new = file.with_extension("new");
+    let result = file
+        .parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| write(&new))
+        .and_then(|()| fs::rename(&new, file));
+    result.map_err(|error| format!("cannot write {}: {error}", file.display()))
+}
+
+/// Returns the menu entry that starts a program (Desktop Entry Specification 1.5).
+///
+/// # Errors
+/// Returns an error if the path has characters that an entry cannot contain.
+fn menu_entry(program: &Path) -> Result<String, String> {
+    let path = program
+        .to_str()
+        .filter(|path| !path.contains(['"', '`', '$', '\\', '%', '\n']))
+        .ok_or_else(|| format!("a menu entry cannot contain {}", program.display()))?;
+    Ok(format!(
+        "[Desktop Entry]\n\
+         Type=Application\n\
+         Version=1.5\n\
+         Name=Drawbridge\n\
+         Comment=Decide which tools your AI clients may use\n\
+         Exec=\"{path}\"\n\
+         Icon=drawbridge\n\
+         Categories=Utility;\n\
+         Keywords=MCP;AI;approvals;\n\
+         Terminal=false\n"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installation_has_programs_an_icon_and_a_menu_entry_and_replaces_an_older_one() {
+        let folder = env::temp_dir().join(format!("drawbridge-install-{}", std::process::id()));
+        let folders = Folders {
+            programs: folder.join("bin"),
+            data: folder.join("share"),
+        };
+        let source = folder.join("built");
+        for version in ["one", "two"] {
+            fs::create_dir_all(&folder).expect("create the folder");
+            fs::write(&source, version).expect("write the program");
+            install_files(&folders, [&source, &source]).expect("installed");
+            for program in PROGRAMS {
+                let installed = folders.programs.join(program);
+                assert_eq!(fs::read_to_string(installed).expect("a program"), version);
+            }
+        }
+        let entry = fs::read_to_string(folders.data.join(MENU_ENTRY)).expect("an entry");
+        let exec = format!(
+            "Exec=\"{}\"",
+            folder.join("bin/drawbridge-desktop").display()
+        );
+        assert!(entry.lines().any(|line| line == exec), "{entry}");
+        assert!(folders.files().iter().all(|file| file.is_file()));
+        fs::remove_dir_all(&folder).expect("remove the folder");
+    }
+
+    #[test]
+    fn a_path_that_an_entry_would_misread_is_refused() {
+        assert!(menu_entry(Path::new("/opt/50%/drawbridge")).is_err());
+        assert!(menu_entry(Path::new("/opt/my programs/drawbridge")).is_ok());
+    }
+}
