@@ -26,9 +26,16 @@ const features = [
   "calls",
   "logs",
   "settings",
+  "folders",
   "policy",
   "profiles",
+  "hooks",
   "drawbridge",
+  "import",
+  "guide",
+  "memory",
+  "audit",
+  "doctor",
 ];
 
 function forbid(files, folders, message, extra = [], allowed = []) {

@@ -34,7 +34,49 @@ export type AddClient = { name: ClientName,
 /**
  * A token of the person's choice, with at least 32 characters; a random one if absent.
  */
-token: string | null, };
+token: string | null, 
+/**
+ * The user to whom the client belongs. If it is absent, this is the user of the revoked client of
+ * this name, or else `default`.
+ */
+user: UserName | null, };
+
+/**
+ * `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder enables
+ * the server.
+ */
+export type AddFolder = { 
+/**
+ * An absolute path on the hub's machine. Links in it are resolved.
+ */
+path: string, 
+/**
+ * Whether to share hidden files too, and files whose names suggest that they hold secrets.
+ */
+all_files: boolean, };
+
+/**
+ * `hooks.add`: adds a hook.
+ */
+export type AddHook = { hook: Hook, 
+/**
+ * The position, counted from 0; the last one if absent.
+ */
+position: number | null, 
+/**
+ * Values of variables or headers that are stored in the keyring. The hook then refers to them.
+ */
+secret_values?: { [key in string]: string }, };
+
+/**
+ * `memory.add`: stores an entry for a user. If the user has an entry with this content in this
+ * category, that entry gets the tags.
+ */
+export type AddMemory = { user: UserName, content: string, 
+/**
+ * `general` if absent.
+ */
+category: string | null, tags: Array<string>, };
 
 /**
  * `servers.add`: writes a new spec file. The id is derived from the spec's name.
@@ -62,9 +104,29 @@ export type AllowRetry = { id: CallId,
 digest: string, };
 
 /**
+ * A host that requests may name in `Host` and `Origin`: a name or an IP address, compared exactly.
+ * There are no wildcards, because a wildcard would also cover names that others control.
+ */
+export type AllowedHost = string;
+
+/**
  * A server's hints about its tool (`ToolAnnotations` of MCP 2025-03-26). They are unverified.
  */
 export type Annotations = { read_only: boolean | null, destructive: boolean | null, idempotent: boolean | null, open_world: boolean | null, };
+
+/**
+ * `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot ask
+ * again for ten minutes.
+ */
+export type AnswerPairing = { id: PairingId, approve: boolean, 
+/**
+ * The name of the new client; the suggested one if absent.
+ */
+name: ClientName | null, 
+/**
+ * The profile that limits what the new client sees; if absent, the client sees everything.
+ */
+profile: string | null, };
 
 /**
  * Why a verb failed: a code for programs and one sentence for people.
@@ -113,6 +175,10 @@ description: string, annotations: Annotations,
  */
 arguments: string, 
 /**
+ * The hooks that changed the arguments that the client sent, in order.
+ */
+request_hooks?: Array<string>, 
+/**
  * The params beside the name and the arguments, as JSON text. They are sent too.
  */
 extra: string | null, 
@@ -121,6 +187,16 @@ extra: string | null,
  * call itself waits.
  */
 result: string | null, 
+/**
+ * The model and the provider that answer a server's sampling request, because the client
+ * cannot: "gpt-5-mini at api.openai.com". `None` if the client answers.
+ */
+answered_by: string | null, 
+/**
+ * Whether the person answers a server's request for input here, because the client cannot ask.
+ * The arguments have the message and the schema of the form, or the URL.
+ */
+is_form: boolean, 
 /**
  * Whether this is the client's first call of the tool. `false` if the history cannot be read.
  */
@@ -159,6 +235,11 @@ timeout_ms: number,
  * The time that remained when this view was made, in milliseconds.
  */
 remaining_ms: number, };
+
+/**
+ * A URL that a person visits for a server.
+ */
+export type ApprovalUrl = { url: string, };
 
 /**
  * `profiles.assign`: gives a client a profile, or removes the client's profile. The change applies
@@ -213,7 +294,7 @@ body: unknown, };
 /**
  * The kind of an entry of the audit.
  */
-export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_files_changed" | "profile_changed" | "settings_changed" | "secret_set" | "secret_removed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_refused" | "token_refused" | "pruned";
+export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_refused" | "token_refused" | "pruned";
 
 /**
  * A page of an export.
@@ -311,9 +392,17 @@ duration_ms: number | null,
 arguments?: string, 
 /**
  * The params beside the name and the arguments, and the arguments that the client sent if a
- * person changed them. They are kept and shown as `arguments` is.
+ * person or a hook changed them. They are kept and shown as `arguments` is.
  */
-extra?: string, original_arguments?: string, };
+extra?: string, original_arguments?: string, 
+/**
+ * The hooks that changed the arguments before the decision, in order.
+ */
+request_hooks?: Array<string>, 
+/**
+ * The hooks that replaced the result, in order.
+ */
+result_hooks?: Array<string>, };
 
 /**
  * `servers.await_sign_in`: waits for the end of the attempt to sign in, at most two minutes, and
@@ -335,9 +424,31 @@ file: string,
 line: number, column: number, message: string, };
 
 /**
- * The hub's own tools.
+ * A server that is built into Drawbridge.
+ */
+export type BuiltIn = "memory" | "folders";
+
+/**
+ * Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search` and
+ * `tool_call` if a server is deferred.
  */
 export type BuiltinTools = { total: number, names: Array<string>, };
+
+/**
+ * `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions, settings,
+ * specs, health, recent log lines and the report of the doctor. Secrets, and values that may be
+ * secrets, are masked.
+ */
+export type BundleDiagnostics = Record<symbol, never>;
+
+/**
+ * A file in the archive.
+ */
+export type BundleFile = { name: string, 
+/**
+ * What the file holds.
+ */
+content: string, bytes: number, };
 
 /**
  * A call, or another guarded request, with its decision and its outcome.
@@ -400,14 +511,108 @@ duration_ms: number | null,
 arguments?: string, 
 /**
  * The params beside the name and the arguments, and the arguments that the client sent if a
- * person changed them. They are kept and shown as `arguments` is.
+ * person or a hook changed them. They are kept and shown as `arguments` is.
  */
-extra?: string, original_arguments?: string, };
+extra?: string, original_arguments?: string, 
+/**
+ * The hooks that changed the arguments before the decision, in order.
+ */
+request_hooks?: Array<string>, 
+/**
+ * The hooks that replaced the result, in order.
+ */
+result_hooks?: Array<string>, };
+
+/**
+ * The stats of the calls of a client, a server or a tool.
+ */
+export type CallGroupView = { 
+/**
+ * The client, the server's id, or the tool's own name.
+ */
+name: string, 
+/**
+ * The server of a tool. Empty if no server has the tool, and for other groups.
+ */
+server: string, stats: CallStats, };
 
 /**
  * The id of a `tools/call`. Its approval request has the same id.
  */
 export type CallId = string;
+
+/**
+ * The latest progress of a running call, as its server reported it.
+ */
+export type CallProgress = { 
+/**
+ * How much is done, in the server's own unit.
+ */
+progress: number, 
+/**
+ * How much there is to do, if the server knows.
+ */
+total: number | null, 
+/**
+ * The server's text, of at most 500 characters; may be empty.
+ */
+message: string, };
+
+/**
+ * Counts and durations of calls of tools.
+ */
+export type CallStats = { calls: number, 
+/**
+ * Calls that failed: the tool reported an error, or there was no usable answer.
+ */
+errors: number, 
+/**
+ * Calls that were cancelled while they ran.
+ */
+cancelled: number, 
+/**
+ * Calls that were not sent, because a rule, a person or Drawbridge did not allow them.
+ */
+not_allowed: number, 
+/**
+ * Calls that were put to a person. Some of them ended in another way than the following
+ * three, for instance because the client disconnected.
+ */
+asked: number, approved: number, denied: number, 
+/**
+ * Calls that nobody decided in time, or that no screen showed.
+ */
+timed_out: number, 
+/**
+ * The time that half of the answered calls, or 95 % of them, took at most, in milliseconds.
+ * `None` if no call was answered.
+ */
+p50_ms: number | null, p95_ms: number | null, 
+/**
+ * About how many tokens the arguments and the results had: a quarter of their bytes.
+ */
+sent_tokens: number, received_tokens: number, };
+
+/**
+ * The stats of calls in a span of time.
+ */
+export type CallStatsView = { since: Timestamp, 
+/**
+ * The length of a step of the series, in milliseconds.
+ */
+step_ms: number, total: CallStats, 
+/**
+ * One entry for each step, the oldest first. The last step is not over yet.
+ */
+series: Array<CallStats>, 
+/**
+ * The groups with the most calls, at most 50.
+ */
+groups: Array<CallGroupView>, omitted_groups: number, 
+/**
+ * Whether there were more calls than are counted (200,000), so that older ones are missing.
+ */
+is_partial: boolean, };
 
 /**
  * `tools.call`: calls a tool by hand, as a client named `command-line`. The policy applies as for
@@ -421,7 +626,16 @@ name: string,
 /**
  * A JSON object.
  */
-arguments: unknown, };
+arguments: unknown, 
+/**
+ * The shape of the answer.
+ */
+format?: ResultFormat, };
+
+/**
+ * `calls.cancel`: cancels a running call at its server. Its client gets an error that says so.
+ */
+export type CancelCall = { id: CallId, };
 
 /**
  * `servers.cancel_sign_in`: ends the attempt to sign in to a server and deletes its result.
@@ -437,6 +651,28 @@ export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_syn
  * A kind of capability.
  */
 export type CapabilityKind = "tools" | "prompts" | "resources" | "templates";
+
+/**
+ * `sampling.change`: changes what is present in the request. If the URL changes to another host, the
+ * key is removed, because it belongs to the old one.
+ */
+export type ChangeSampling = { enabled: boolean | null, 
+/**
+ * An https URL, or an http URL of this machine; empty for none.
+ */
+url: string | null, 
+/**
+ * At most 20 names.
+ */
+models: Array<string> | null, images: boolean | null, tools: boolean | null, 
+/**
+ * 5 to 300 seconds.
+ */
+timeout_s: number | null, requests_per_day: number | null, tokens_per_day: number | null, 
+/**
+ * The key, which is stored in the keyring; empty to remove it.
+ */
+key: string | null, };
 
 /**
  * `settings.change`: changes the settings that are present in the request.
@@ -459,14 +695,41 @@ oauth_client_metadata_url: string | null,
  */
 audit_retention_days: number | null, 
 /**
+ * An http or https URL; empty to turn traces off. `/v1/traces` is added if it is missing.
+ */
+otlp_endpoint: string | null, 
+/**
+ * At most 20 headers, which replace the present ones. A value refers to a secret as
+ * `${keyring:otlp.NAME}`.
+ */
+otlp_headers: { [key in string]: string } | null, otlp_content: boolean | null, 
+/**
  * A free port from 1 to 65,535. The endpoint of a running hub moves there at once.
  */
-port: number | null, };
+port: number | null, 
+/**
+ * At most 32 hosts, which replace the present ones at once.
+ */
+allowed_hosts: Array<string> | null, 
+/**
+ * At most 50 folders, as absolute paths or `file://` URLs.
+ */
+roots: Array<string> | null, elicitation_forms: boolean | null, };
 
 /**
  * `servers.check_runtimes`: checks for the programs that start packages.
  */
 export type CheckRuntimes = Record<symbol, never>;
+
+/**
+ * `sampling.check`: sends a tiny request to the provider. It counts in the budget.
+ */
+export type CheckSampling = Record<symbol, never>;
+
+/**
+ * The outcome of a check.
+ */
+export type CheckStatus = "ok" | "warning" | "failure";
 
 /**
  * A server to import, by the name that it was found with.
@@ -478,7 +741,7 @@ export type ChosenServer = { name: string,
 inputs: { [key in string]: string }, };
 
 /**
- * What a change of clients' files was for.
+ * The purpose of a change of clients' files.
  */
 export type ClientAction = "connect" | "disconnect" | "import" | "restore";
 
@@ -487,7 +750,8 @@ export type ClientAction = "connect" | "disconnect" | "import" | "restore";
  */
 export type ClientAdded = { name: ClientName, token: string, 
 /**
- * The endpoint, such as `http://127.0.0.1:8765/mcp`.
+ * The endpoint, such as `http://127.0.0.1:8765/mcp`; under the first allowed host, if there is
+ * one.
  */
 url: string, 
 /**
@@ -552,12 +816,16 @@ id: string, name: string,
  */
 is_installed: boolean, supports_http: boolean, 
 /**
- * What is written if the client should leave the asking to Drawbridge; empty if its files cannot
- * say so.
+ * Whether single projects can have a file of their own.
+ */
+supports_projects: boolean, 
+/**
+ * The settings that make the client leave approval to Drawbridge, in words; empty if the
+ * client has none.
  */
 ask_once: Array<string>, 
 /**
- * What only the person can do, or should know.
+ * Sentences about steps that only the person can take, and facts that the person should know.
  */
 notes: Array<string>, 
 /**
@@ -584,6 +852,10 @@ export type ClientTransport = "bridge" | "http";
  */
 export type ClientView = { name: ClientName, 
 /**
+ * The user to whom the client belongs, and whose memory it reads and writes.
+ */
+user: UserName, 
+/**
  * Whether the client has a token. A client of the stdio bridge has none.
  */
 has_token: boolean, created_at: Timestamp, last_seen_at: Timestamp | null, revoked_at: Timestamp | null, 
@@ -599,7 +871,20 @@ software: string | null,
 /**
  * The profile that limits what the client sees; none if the client sees everything.
  */
-profile: string | null, };
+profile: string | null, 
+/**
+ * The number of calls that the client abandoned before a decision, in the last 24 hours.
+ */
+abandoned_calls: number, 
+/**
+ * The longest time in milliseconds that the client waited for one of them.
+ */
+longest_wait_ms: number, 
+/**
+ * Whether a session of the client was notified of changed tools, and has not read them for a
+ * minute.
+ */
+ignores_tool_changes: boolean, };
 
 /**
  * A condition of a rule on the arguments.
@@ -611,7 +896,7 @@ export type Condition = {
 pointer: string, is: Predicate, };
 
 /**
- * What to do with a client's file.
+ * A change of a client's file.
  */
 export type ConfigAction = "connect" | "disconnect";
 
@@ -625,15 +910,15 @@ export type ConfigOverview = { kinds: Array<ClientKindView>,
 changes: Array<ClientChangeView>, };
 
 /**
- * What a change would do.
+ * The effect that a change would have.
  */
 export type ConfigPreview = { 
 /**
- * To apply the change; none if nothing has to change.
+ * The id with which the change is applied; none if nothing has to change.
  */
 id: string | null, files: Array<FileDiffView>, 
 /**
- * What only the person can do, or should know.
+ * Sentences about steps that only the person can take, and facts that the person should know.
  */
 notes: Array<string>, };
 
@@ -663,7 +948,7 @@ export type ConfigTestView = { path: string,
  */
 started: string, 
 /**
- * What failed and what to do; none if the client can connect.
+ * The failure and its remedy; none if the client can connect.
  */
 problem: string | null, 
 /**
@@ -756,9 +1041,59 @@ offered: boolean, definition: unknown,
 changes: Array<FieldChange>, };
 
 /**
+ * `memory.delete`: deletes at most 500 entries for good.
+ */
+export type DeleteMemory = { ids: Array<number>, };
+
+/**
  * `policy.delete_rule`: removes one rule.
  */
 export type DeleteRule = { id: RuleId, };
+
+/**
+ * An archive, and what it contains.
+ */
+export type DiagnosticsBundle = { 
+/**
+ * The checks, as they are in the archive except for the masks.
+ */
+report: DoctorReport, files: Array<BundleFile>, 
+/**
+ * The ZIP archive in base64.
+ */
+zip: string, };
+
+/**
+ * `hooks.disable`: keeps a hook, and does not run it.
+ */
+export type DisableHook = { name: string, };
+
+/**
+ * A check and its outcome.
+ */
+export type DoctorCheck = { topic: DoctorTopic, status: CheckStatus, 
+/**
+ * What was found, as a sentence.
+ */
+text: string, 
+/**
+ * What to do about it; empty if the status is `ok`.
+ */
+remedy: string, };
+
+/**
+ * All checks, by topic.
+ */
+export type DoctorReport = { 
+/**
+ * The version of the program that made the checks.
+ */
+version: string, checked_at: Timestamp, checks: Array<DoctorCheck>, };
+
+/**
+ * What a check is about.
+ */
+export type DoctorTopic = "hub" | "environment" | "runtimes" | "keyring" | "listeners" | "clients" | "servers" | "database" | "disk" | "clock" | "data_folder" | "desktop";
 
 /**
  * The answer of a verb that returns nothing if it succeeds.
@@ -789,9 +1124,32 @@ unknown: number,
 newest: Array<Call>, };
 
 /**
+ * `hooks.edit`: replaces a hook, in its place. It may get another name.
+ */
+export type EditHook = { 
+/**
+ * The name of the hook until now.
+ */
+name: string, hook: Hook, 
+/**
+ * As in `hooks.add`.
+ */
+secret_values?: { [key in string]: string }, };
+
+/**
+ * `memory.edit`: changes an entry. A member that is absent stays as it is.
+ */
+export type EditMemory = { id: number, content: string | null, category: string | null, tags: Array<string> | null, };
+
+/**
  * The effect of the policy on a call.
  */
 export type Effect = "allow" | "deny" | "ask";
+
+/**
+ * `hooks.enable`: lets a hook run.
+ */
+export type EnableHook = { name: string, };
 
 /**
  * `servers.enable`: turns a server on or off.
@@ -806,7 +1164,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * A change. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "clients_changed" } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "hooks_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 /**
  * The first hundred excluded entries of a server's lists, and the number of further ones.
@@ -897,7 +1255,7 @@ is_new: boolean,
 diff: string, };
 
 /**
- * What undoing a change has left of a file.
+ * The state of a file after a change was undone.
  */
 export type FileOutcome = "restored" | "removed" | "own_part_removed" | "gone";
 
@@ -938,6 +1296,34 @@ export type FindServers = { kind: string | null,
  * The absolute paths of projects whose files are read too.
  */
 projects: Array<string>, environment: { [key in string]: string }, };
+
+/**
+ * A shared folder.
+ */
+export type FolderView = { path: string, 
+/**
+ * Whether hidden files and likely secrets are shared too.
+ */
+all_files: boolean, 
+/**
+ * Why the folder cannot be read now, in plain words; empty if it can.
+ */
+problem: string, };
+
+/**
+ * The shared folders.
+ */
+export type FoldersView = { 
+/**
+ * Whether the server that shares them is enabled; `servers.enable` is its switch.
+ */
+enabled: boolean, folders: Array<FolderView>, };
+
+/**
+ * The values that a person has entered for a server, as the JSON text of an object. They are never
+ * stored, and `Debug` does not show them.
+ */
+export type FormContent = string;
 
 /**
  * A place that has a server.
@@ -1022,6 +1408,19 @@ type: string, function: Function, };
  */
 export type GuardedMethod = "tools/call" | "prompts/get" | "resources/read" | "resources/subscribe" | "completion/complete" | "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result" | "tasks/list" | "sampling/createMessage" | "elicitation/create" | "roots/list";
 
+/**
+ * A part of the hub that has to work.
+ */
+export type HealthCheck = { 
+/**
+ * `database`, `listeners` or `registry`.
+ */
+name: string, ok: boolean, 
+/**
+ * What does not work; empty if `ok`, and for anyone but an administrator.
+ */
+error: string, };
+
 export type HealthStatus = "ok" | "degraded" | "down";
 
 /**
@@ -1031,11 +1430,157 @@ export type HealthView = { status: HealthStatus,
 /**
  * Always `drawbridge`.
  */
-service: string, version: string, builtin_tools: BuiltinTools, registry: RegistryHealth, storage: StorageHealth, ready: boolean, transports: Array<ListenerHealth>, 
+service: string, version: string, builtin_tools: BuiltinTools, registry: RegistryHealth, storage: StorageHealth, 
+/**
+ * Whether all checks pass.
+ */
+ready: boolean, checks: Array<HealthCheck>, transports: Array<ListenerHealth>, 
 /**
  * The number of client sessions that are open now.
  */
 sessions: number, servers: ServersHealth, };
+
+/**
+ * A hook as a person wrote it.
+ */
+export type Hook = { 
+/**
+ * Unique among the hooks: 1 to 64 characters, without commas and control characters.
+ */
+name: string, 
+/**
+ * The events on which the hook runs, at least one.
+ */
+events: Array<HookEvent>, mode: HookMode, 
+/**
+ * Only events of this server.
+ */
+server: ServerId | null, 
+/**
+ * Only calls of this tool, by the server's own name.
+ */
+tool: string | null, 
+/**
+ * How long one run may take, in milliseconds: 100 to 60,000.
+ */
+timeout_ms: number, on_failure: OnFailure, 
+/**
+ * Whether an observing hook gets the contents of results. A blocking hook always gets them.
+ */
+with_result: boolean, enabled: boolean, target: HookTarget, };
+
+/**
+ * What a run of a hook did to its event.
+ */
+export type HookEffect = "continued" | "changed_arguments" | "denied" | "replaced_result" | "failed";
+
+/**
+ * An event on which hooks run.
+ */
+export type HookEvent = "server_connected" | "server_disconnected" | "tool_requested" | "tool_executed";
+
+/**
+ * Whether Drawbridge waits for a hook.
+ */
+export type HookMode = "observe" | "blocking";
+
+/**
+ * One run of a hook.
+ */
+export type HookRun = { at: Timestamp, hook: string, event: HookEvent, server: ServerId, 
+/**
+ * The server's own name of the tool; empty for an event of a server.
+ */
+tool: string, effect: HookEffect, 
+/**
+ * Why the run failed, or why the hook denied the call; empty otherwise.
+ */
+reason: string, duration_ms: number, 
+/**
+ * Whether a person tried the hook, so that no call was affected.
+ */
+is_trial: boolean, };
+
+/**
+ * A payload of an event with made-up values.
+ */
+export type HookSample = { event: HookEvent, payload: string, };
+
+/**
+ * How a hook has run since Drawbridge started.
+ */
+export type HookState = { runs: number, failures: number, 
+/**
+ * The events that an observing hook missed because it is too slow.
+ */
+dropped: number, last: HookRun | null, };
+
+/**
+ * What a hook runs.
+ */
+export type HookTarget = { "kind": "command", program: string, args: Array<string>, 
+/**
+ * Variables of its environment. A value may be `${keyring:NAME}`.
+ */
+env: { [key in string]: string }, } | { "kind": "webhook", 
+/**
+ * An https URL, or an http URL of this machine. It may contain `${keyring:NAME}`.
+ */
+url: string, 
+/**
+ * Headers of the request. A value may contain `${keyring:NAME}`.
+ */
+headers: { [key in string]: string }, };
+
+/**
+ * How a trial of a hook went.
+ */
+export type HookTrial = { 
+/**
+ * What the hook got, as JSON text.
+ */
+input: string, 
+/**
+ * What it wrote, with secrets masked, up to 64 KiB.
+ */
+output: string, 
+/**
+ * What it would do to a call.
+ */
+effect: HookEffect, 
+/**
+ * Why it would deny the call, or why it failed; empty otherwise.
+ */
+reason: string, duration_ms: number, };
+
+/**
+ * A hook, and how it has run.
+ */
+export type HookView = { state: HookState, 
+/**
+ * Unique among the hooks: 1 to 64 characters, without commas and control characters.
+ */
+name: string, 
+/**
+ * The events on which the hook runs, at least one.
+ */
+events: Array<HookEvent>, mode: HookMode, 
+/**
+ * Only events of this server.
+ */
+server: ServerId | null, 
+/**
+ * Only calls of this tool, by the server's own name.
+ */
+tool: string | null, 
+/**
+ * How long one run may take, in milliseconds: 100 to 60,000.
+ */
+timeout_ms: number, on_failure: OnFailure, 
+/**
+ * Whether an observing hook gets the contents of results. A blocking hook always gets them.
+ */
+with_result: boolean, enabled: boolean, target: HookTarget, };
 
 /**
  * `policy.import`: adds the rules of a policy file, or replaces all present rules with them. If
@@ -1044,7 +1589,7 @@ sessions: number, servers: ServersHealth, };
 export type ImportPolicy = { text: string, replace: boolean, };
 
 /**
- * What an import would do.
+ * The effect that an import would have.
  */
 export type ImportPreview = { id: string, 
 /**
@@ -1201,6 +1746,31 @@ export type ListConfigs = {
 project: string | null, environment: { [key in string]: string }, };
 
 /**
+ * `folders.list`: the shared folders, by path.
+ */
+export type ListFolders = Record<symbol, never>;
+
+/**
+ * `hooks.log`: the latest runs, the newest first. Drawbridge remembers 50 of each hook until it
+ * ends.
+ */
+export type ListHookRuns = { 
+/**
+ * Only runs of this hook.
+ */
+name: string | null, };
+
+/**
+ * `hooks.samples`: a payload of each event with made-up values, as JSON text.
+ */
+export type ListHookSamples = Record<symbol, never>;
+
+/**
+ * `hooks.list`: all hooks, in the order in which they run.
+ */
+export type ListHooks = Record<symbol, never>;
+
+/**
  * `logs.list`: the newest lines that match, oldest first.
  */
 export type ListLogs = { server: ServerId | null, 
@@ -1213,15 +1783,66 @@ level: Level | null,
  */
 text: string | null, 
 /**
+ * Only lines at or after this moment.
+ */
+since: Timestamp | null, 
+/**
  * The most lines to return: 500 by default, and 5,000 at most.
  */
 limit: number | null, };
+
+/**
+ * `memory.list`: entries, a page at a time: the newest first, or the best matches of a query.
+ */
+export type ListMemory = { 
+/**
+ * Only entries of this user.
+ */
+user: UserName | null, 
+/**
+ * Only entries with one of these words, or with words that begin with them.
+ */
+query: string | null, 
+/**
+ * Only entries of this category.
+ */
+category: string | null, 
+/**
+ * Only entries with all of these tags.
+ */
+tags: Array<string>, 
+/**
+ * Only entries that were stored or changed at or after this moment.
+ */
+since: Timestamp | null, 
+/**
+ * Only entries that were last stored or changed before this moment.
+ */
+until: Timestamp | null, 
+/**
+ * The `next` of the previous page.
+ */
+cursor: MemoryCursor | null, 
+/**
+ * The most entries to return: 500 by default, and 500 at most.
+ */
+limit: number | null, };
+
+/**
+ * `memory.categories`: the categories of all users, by user and name.
+ */
+export type ListMemoryCategories = Record<symbol, never>;
 
 /**
  * `approvals.missed`: the requests that nobody decided in time and whose identical retry can still
  * be allowed.
  */
 export type ListMissed = Record<symbol, never>;
+
+/**
+ * `pairing.list`: the clients that ask to be paired, oldest first.
+ */
+export type ListPairings = Record<symbol, never>;
 
 /**
  * `policy.list`: all rules that have not expired, oldest first.
@@ -1237,6 +1858,11 @@ export type ListPresets = Record<symbol, never>;
  * `profiles.list`: all profiles, by name.
  */
 export type ListProfiles = Record<symbol, never>;
+
+/**
+ * `calls.running`: the calls of tools that run now, the oldest first.
+ */
+export type ListRunningCalls = Record<symbol, never>;
 
 /**
  * `secrets.list`: the names that specs refer to.
@@ -1391,8 +2017,65 @@ title: string, description: string, version: string,
 choices: Array<ManifestChoice>, };
 
 /**
- * An OAuth client that a person registered, for servers whose authorization server does not
- * register clients by itself.
+ * A category of a user's entries.
+ */
+export type MemoryCategory = { user: UserName, name: string, 
+/**
+ * The number of entries.
+ */
+entries: number, 
+/**
+ * When one of them was stored or changed last.
+ */
+updated_at: Timestamp, };
+
+/**
+ * The position of the next page of entries. Entries that are stored later do not shift it.
+ */
+export type MemoryCursor = { offset: number, 
+/**
+ * The highest id that existed when the first page was read.
+ */
+max_id: number, };
+
+/**
+ * The result of deleting entries.
+ */
+export type MemoryDeleted = { 
+/**
+ * The number of entries that existed.
+ */
+deleted: number, };
+
+/**
+ * An entry.
+ */
+export type MemoryEntry = { 
+/**
+ * Never used again, also after the entry is deleted.
+ */
+id: number, user: UserName, 
+/**
+ * The client that stored the entry; null if a person did.
+ */
+client: ClientName | null, content: string, category: string, 
+/**
+ * Sorted, without duplicates.
+ */
+tags: Array<string>, created_at: Timestamp, updated_at: Timestamp, };
+
+/**
+ * A page of entries.
+ */
+export type MemoryPage = { entries: Array<MemoryEntry>, 
+/**
+ * The position of the next page; null if this page is the last.
+ */
+next: MemoryCursor | null, };
+
+/**
+ * An OAuth client that a person registered, for servers whose authorization server does not let
+ * programs register themselves.
  */
 export type OauthClient = { client_id: string, 
 /**
@@ -1407,6 +2090,21 @@ client_secret?: string | null,
 callback_port?: number | null, };
 
 /**
+ * What happens to a call if a blocking hook fails.
+ */
+export type OnFailure = "allow" | "deny";
+
+/**
+ * `approvals.open_url`: accepts a server's request that the person visits a URL, and returns the
+ * URL. The desktop app opens it in the browser.
+ */
+export type OpenApprovalUrl = { id: CallId, 
+/**
+ * The digest of the request that the person saw.
+ */
+digest: string, };
+
+/**
  * `screens.open`: a link that opens the web UI in a browser, valid for one use within a minute.
  */
 export type OpenScreen = Record<symbol, never>;
@@ -1415,6 +2113,60 @@ export type OpenScreen = Record<symbol, never>;
  * The outcome of a call.
  */
 export type Outcome = "not_sent" | "running" | "ok" | "server_error" | "client_error" | "unreachable" | "unknown" | "timed_out" | "cancelled" | "withheld";
+
+/**
+ * The client that was added, if the pairing was approved.
+ */
+export type PairingAnswered = { client: ClientName | null, };
+
+/**
+ * The id of a client's request to be paired.
+ */
+export type PairingId = string;
+
+/**
+ * The program at the other end of a connection.
+ */
+export type PairingProgram = { pid: number, 
+/**
+ * The path of its executable file.
+ */
+executable: string, 
+/**
+ * The folder in which it works; `None` if the system does not reveal it.
+ */
+folder: string | null, };
+
+/**
+ * A client that asks to be added.
+ */
+export type PairingRequest = { id: PairingId, 
+/**
+ * The name that the client gave itself. Any program may give any name.
+ */
+name: string, 
+/**
+ * The name that the client gets if the answer has none: its own name, with a number if another
+ * client has that name.
+ */
+suggested_name: ClientName, 
+/**
+ * Whether the client sent a token of its own, which is then its token. Without it, the client
+ * gets a new one.
+ */
+has_token: boolean, 
+/**
+ * The revoked client to which the token belonged, if there is one.
+ */
+revoked_client: ClientName | null, 
+/**
+ * The program that asks; `None` if the system does not reveal it.
+ */
+program: PairingProgram | null, asked_at: Timestamp, 
+/**
+ * How long the request still waits, in milliseconds.
+ */
+remaining_ms: number, };
 
 /**
  * A spec that was read from a text, or why the entry is invalid.
@@ -1427,7 +2179,11 @@ problem: string,
 /**
  * Names in `env` and `headers` whose literal values look like secrets.
  */
-likely_secrets: Array<string>, };
+likely_secrets: Array<string>, 
+/**
+ * What was changed, or not taken over.
+ */
+notes: Array<string>, };
 
 /**
  * `drawbridge.pause`: blocks all calls. Waiting calls are denied, and calls in flight are aborted.
@@ -1505,7 +2261,7 @@ project: string | null,
  */
 name: ClientName | null, transport: ClientTransport, 
 /**
- * Whether to tell the client to leave the asking to Drawbridge.
+ * Whether to tell the client to leave approval to Drawbridge.
  */
 ask_once: boolean, environment: { [key in string]: string }, };
 
@@ -1518,7 +2274,7 @@ export type PreviewImport = { servers: Array<ChosenServer>,
  */
 connect: boolean, 
 /**
- * Whether to tell the clients to leave the asking to Drawbridge.
+ * Whether to tell the clients to leave approval to Drawbridge.
  */
 ask_once: boolean, 
 /**
@@ -1622,7 +2378,20 @@ export type ReadManifest = { source: ManifestSource, };
  */
 export type ReadSpecs = { text: string, };
 
+/**
+ * The servers in the registry, without the built-in ones.
+ */
 export type RegistryHealth = { servers_total: number, servers_enabled: number, };
+
+/**
+ * `folders.remove`: stops sharing a folder.
+ */
+export type RemoveFolder = { path: string, };
+
+/**
+ * `hooks.remove`: removes a hook, and the secrets that only it uses.
+ */
+export type RemoveHook = { name: string, };
 
 /**
  * `policy.remove`: removes the rules with exactly this scope.
@@ -1654,6 +2423,15 @@ export type RemoveSecret = { name: string, };
 export type RemoveServer = { id: ServerId, };
 
 /**
+ * `hooks.reorder`: moves a hook.
+ */
+export type ReorderHook = { name: string, 
+/**
+ * The new position, counted from 0.
+ */
+position: number, };
+
+/**
  * The kind of a request that crosses Drawbridge. Each kind has its own default, and a rule may
  * cover one kind only.
  */
@@ -1668,6 +2446,11 @@ export type RestartServer = { id: ServerId, };
  * The effect of the policy on the result of a call.
  */
 export type ResultEffect = "mask" | "hold";
+
+/**
+ * The shape in which `tools.call` answers.
+ */
+export type ResultFormat = "mcp" | "unified";
 
 /**
  * `drawbridge.resume`: allows calls again.
@@ -1748,6 +2531,24 @@ tool: string | null, client: ClientName | null,
  */
 kind: RequestKind | null, };
 
+/**
+ * `doctor.run`: makes all checks. Takes a few seconds, because it starts each runtime once.
+ */
+export type RunDoctor = Record<symbol, never>;
+
+/**
+ * A call that runs now.
+ */
+export type RunningCallView = { call: Call, 
+/**
+ * How long it has run, in milliseconds.
+ */
+running_ms: number, 
+/**
+ * What its server reported last. Servers report progress only if the client asks for it.
+ */
+progress: CallProgress | null, };
+
 export type Runtime = "npx" | "uvx" | "docker" | "node" | "python" | "dnx";
 
 /**
@@ -1766,6 +2567,64 @@ problem: string,
  * A remedy for the problem; empty if there is none to suggest.
  */
 remedy: string, };
+
+/**
+ * The provider's answer to the tiny request.
+ */
+export type SamplingCheck = { 
+/**
+ * The model as the provider names it.
+ */
+model: string, text: string, 
+/**
+ * The tokens that the provider counted; 0 if it counts none.
+ */
+tokens: number, };
+
+/**
+ * The provider, without its key, and what is left of today's budget.
+ */
+export type SamplingView = { 
+/**
+ * Whether the provider answers, if it is set up.
+ */
+enabled: boolean, 
+/**
+ * The base URL; empty for none.
+ */
+url: string, 
+/**
+ * The models that servers may use, the default one first.
+ */
+models: Array<string>, 
+/**
+ * Whether the models see images.
+ */
+images: boolean, 
+/**
+ * Whether the models get the tools of servers' requests.
+ */
+tools: boolean, 
+/**
+ * How long the provider may be silent, in seconds.
+ */
+timeout_s: number, 
+/**
+ * Whether the keyring has a key; none if the keyring is not accessible.
+ */
+has_key: boolean | null, 
+/**
+ * Whether all is set up and switched on.
+ */
+is_on: boolean, 
+/**
+ * The limits of a day; 0 means no limit.
+ */
+requests_per_day: number, tokens_per_day: number, requests_today: number, tokens_today: number, 
+/**
+ * When the budget begins anew: the next midnight in UTC.
+ */
+resets_at: Timestamp, };
 
 /**
  * `policy.save`: adds a rule, or replaces the rule with this id. The rule is bound to the server
@@ -1801,7 +2660,16 @@ present: boolean | null,
 /**
  * The servers that refer to the secret.
  */
-servers: Array<ServerId>, };
+servers: Array<ServerId>, 
+/**
+ * The hooks that refer to the secret.
+ */
+hooks?: Array<string>, };
+
+/**
+ * The state of a server.
+ */
+export type ServerHealth = { id: ServerId, state: ServerState, };
 
 /**
  * The id of a server: the name of its spec file without `.json`, in `[a-z0-9_-]`.
@@ -1832,6 +2700,10 @@ export type ServerSpec = {
  * The name to show to people. The id is the file's name.
  */
 name?: string, command?: string | null, args?: Array<string>, env?: { [key in string]: string }, 
+/**
+ * The variables of `env` without which the server must not start, as its manifest declares.
+ */
+required_env?: Array<string>, 
 /**
  * The working directory; the user's home if it is absent.
  */
@@ -1892,7 +2764,12 @@ cache_ttl_ms?: number | null,
  * How long results of the server's resources and of its read-only, idempotent tools may be
  * answered from the cache, in milliseconds; 0 for not at all.
  */
-cache_results_ms?: number, };
+cache_results_ms?: number, 
+/**
+ * The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere else
+ * that has it is invalid.
+ */
+builtin?: BuiltIn | null, };
 
 /**
  * The state of a server session, or the reason why there can be none.
@@ -1918,7 +2795,7 @@ cpu_percent: number, };
  */
 export type ServerView = { id: ServerId, name: string, spec: ServerSpec, 
 /**
- * The path of the server's spec file.
+ * The path of the server's spec file; empty for a built-in server, which has none.
  */
 file: string, acceptance: AcceptanceState, 
 /**
@@ -1988,8 +2865,8 @@ server_name: string | null, server_version: string | null, protocol_version: str
  */
 instructions: string | null, tools: Array<ToolView>, 
 /**
- * About how many tokens a model spends on the server's tools, counting only those that clients
- * see.
+ * About how many tokens a model spends on the server's tools in a list, counting only those
+ * that clients see; 0 if the server is deferred, because its tools are not listed.
  */
 tokens: number, 
 /**
@@ -2010,7 +2887,16 @@ non_jsonrpc_lines: number,
  */
 starts: number, };
 
-export type ServersHealth = { connected: number, errors: number, };
+export type ServersHealth = { connected: number, 
+/**
+ * The number of servers that are in the state `error`, or that need a secret or a sign-in, and
+ * of spec files that cannot be read.
+ */
+errors: number, 
+/**
+ * The state of each server. Empty for anyone but an administrator.
+ */
+each: Array<ServerHealth>, };
 
 /**
  * All servers, and the spec files that cannot be read.
@@ -2021,6 +2907,12 @@ export type ServersView = { servers: Array<ServerView>, broken: Array<BrokenSpec
  * The id of a client session.
  */
 export type SessionId = string;
+
+/**
+ * `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads its
+ * lists again, and nothing that was kept for it remains.
+ */
+export type SetClientUser = { name: ClientName, user: UserName, };
 
 /**
  * `policy.set_default`: sets the effect on requests of a kind that no rule matches.
@@ -2077,11 +2969,40 @@ oauth_client_metadata_url: string,
  */
 audit_retention_days: number, 
 /**
+ * The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
+ */
+otlp_endpoint: string, 
+/**
+ * The headers of requests to the collector. Secrets are references, `${keyring:otlp.NAME}`.
+ */
+otlp_headers: { [key in string]: string }, 
+/**
+ * Whether traces contain arguments and results.
+ */
+otlp_content: boolean, 
+/**
  * The port that clients connect to, unless the hub was started with another one.
  */
-port: number, version: string, data_dir: string, 
+port: number, 
 /**
- * The URL of the endpoint; none if no listener runs.
+ * The hosts, beside this computer's own, under which the endpoint answers: `NAME` (with the
+ * port of the listener) or `NAME:PORT`.
+ */
+allowed_hosts: Array<AllowedHost>, 
+/**
+ * The hosts that the hub was started with. They end with it.
+ */
+started_with_hosts: Array<AllowedHost>, 
+/**
+ * The folders that servers get as roots if the client has none, as `file://` URLs.
+ */
+roots: Array<string>, 
+/**
+ * Whether a person is asked on screen for the input that a client cannot ask for.
+ */
+elicitation_forms: boolean, version: string, data_dir: string, 
+/**
+ * The URL that clients connect to; none if no listener runs.
  */
 url: string | null, keyring: KeyringStatus, 
 /**
@@ -2098,6 +3019,19 @@ export type ShowApproval = { id: CallId, };
  * `calls.show`: one call, with its arguments as they are stored.
  */
 export type ShowCall = { id: CallId, };
+
+/**
+ * `calls.stats`: how many calls of tools there were, how long they took and how they ended.
+ */
+export type ShowCallStats = { period: StatsPeriod, 
+/**
+ * What the groups are.
+ */
+by: StatsGroup, client: ClientName | null, server: ServerId | null, 
+/**
+ * The server's own name of the tool.
+ */
+tool: string | null, };
 
 /**
  * `servers.capabilities`: what a server offered at the latest refresh. Starts nothing.
@@ -2131,6 +3065,11 @@ export type ShowDrawbridge = Record<symbol, never>;
 export type ShowHealth = Record<symbol, never>;
 
 /**
+ * `memory.show`: one entry.
+ */
+export type ShowMemory = { id: number, };
+
+/**
  * `policy.stats`: stats about the latest approvals, and the rules that they suggest.
  */
 export type ShowPolicyStats = { 
@@ -2138,6 +3077,11 @@ export type ShowPolicyStats = {
  * How many days back: 14 by default, and 90 at most.
  */
 days: number | null, };
+
+/**
+ * `sampling.show`: the provider and its budget.
+ */
+export type ShowSampling = Record<symbol, never>;
 
 /**
  * `servers.show`: one server.
@@ -2203,9 +3147,16 @@ before: unknown,
  */
 after: unknown, };
 
+export type StatsGroup = "client" | "server" | "tool";
+
+/**
+ * A span of time that ends now, and the steps of its series.
+ */
+export type StatsPeriod = "hour" | "day" | "week" | "month";
+
 export type StorageHealth = { 
 /**
- * The number of clients with an open session.
+ * The number of users who have a client with an open session.
  */
 active_users: number, };
 
@@ -2255,7 +3206,7 @@ export type SyncServer = { id: ServerId, };
 export type SyncStatus = "NEVER_SYNCED" | "SYNCING" | "SYNCED" | "FAILED";
 
 /**
- * `config.test`: starts what is in a client's file as the client would, and lists the tools.
+ * `config.test`: starts the entry in a client's file as the client would, and lists the tools.
  */
 export type TestConfig = { kind: string, 
 /**
@@ -2302,6 +3253,19 @@ stop_ms: number, };
 export type Timestamp = number;
 
 /**
+ * The result of a tool, called by a client's entry.
+ */
+export type ToolResultView = { 
+/**
+ * The texts of the result. Other blocks are named by their type.
+ */
+text: string, 
+/**
+ * Whether the tool failed, or the call was denied.
+ */
+is_error: boolean, duration_ms: number, };
+
+/**
  * A tool of a server, and the effect of the policy on its calls.
  */
 export type ToolView = { server: ServerId, 
@@ -2331,13 +3295,13 @@ tokens: number, title: string | null, description: string, input_schema: unknown
  */
 digest: string, 
 /**
- * The effect for a client that has no rule of its own.
+ * The effect of the policy on calls of a client that has no rule of its own.
  */
-policy: Effect, 
+effect: Effect, 
 /**
- * The plain rule for exactly this tool, for all clients.
+ * The effect of the plain rule for exactly this tool and all clients, if there is one.
  */
-own_policy: Effect | null, };
+own_effect: Effect | null, };
 
 /**
  * A state transition of a server session.
@@ -2360,6 +3324,34 @@ reason: string, };
  * A transport between Drawbridge and a server.
  */
 export type TransportKind = "stdio" | "http" | "sse";
+
+/**
+ * `hooks.try`: runs a hook, which need not be saved, and shows what it would do. No call is
+ * affected.
+ */
+export type TryHook = { hook: Hook, event: HookEvent, 
+/**
+ * The payload as JSON text; a sample if absent.
+ */
+payload: string | null, };
+
+/**
+ * `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool. The
+ * policy applies as for any call of this client.
+ */
+export type TryTool = { kind: string, 
+/**
+ * The file, as listed; the client's global file if absent.
+ */
+path: string | null, server: ServerId, 
+/**
+ * The server's own name of the tool.
+ */
+tool: string, 
+/**
+ * A JSON object.
+ */
+arguments: unknown, environment: { [key in string]: string }, };
 
 /**
  * A definition that waits for a person.
@@ -2419,6 +3411,11 @@ pending: boolean,
 grant_secrets: Array<string>, };
 
 /**
+ * The name of a user, to whom clients belong.
+ */
+export type UserName = string;
+
+/**
  * How closely the arguments of a call have to match the tool's schema. In any case they are sent
  * byte for byte.
  */
@@ -2431,7 +3428,7 @@ export type Verdict = { "kind": "approve_once",
 /**
  * The arguments to send instead of the client's, as JSON text.
  */
-arguments: string | null, } | { "kind": "approve_for", seconds: number, conditions: Array<Condition>, } | { "kind": "approve_calls", count: number, conditions: Array<Condition>, } | { "kind": "approve_session", conditions: Array<Condition>, } | { "kind": "approve_always", conditions: Array<Condition>, } | { "kind": "deny", reason: string, };
+arguments: string | null, } | { "kind": "approve_for", seconds: number, conditions: Array<Condition>, } | { "kind": "approve_calls", count: number, conditions: Array<Condition>, } | { "kind": "approve_session", conditions: Array<Condition>, } | { "kind": "approve_always", conditions: Array<Condition>, } | { "kind": "deny", reason: string, } | { "kind": "fill_in", content: FormContent | null, } | { "kind": "dismiss" };
 
 /**
  * The effect of a verdict beyond its one call.
@@ -2492,16 +3489,21 @@ export interface Verbs {
   "approvals.decide": { params: DecideApproval; answer: Call };
   "approvals.list": { params: ListApprovals; answer: Array<ApprovalRequest> };
   "approvals.missed": { params: ListMissed; answer: Array<ApprovalRequest> };
+  "approvals.open_url": { params: OpenApprovalUrl; answer: ApprovalUrl };
   "approvals.preview": { params: PreviewVerdict; answer: VerdictPreview };
   "approvals.show": { params: ShowApproval; answer: ApprovalRequest };
   "audit.export": { params: ExportAudit; answer: AuditPage };
   "audit.list": { params: ListAudit; answer: AuditEntries };
   "audit.verify": { params: VerifyAudit; answer: AuditReport };
+  "calls.cancel": { params: CancelCall; answer: Call };
   "calls.list": { params: ListCalls; answer: Array<Call> };
+  "calls.running": { params: ListRunningCalls; answer: Array<RunningCallView> };
   "calls.show": { params: ShowCall; answer: Call };
+  "calls.stats": { params: ShowCallStats; answer: CallStatsView };
   "clients.add": { params: AddClient; answer: ClientAdded };
   "clients.list": { params: ListClients; answer: Array<ClientView> };
   "clients.revoke": { params: RevokeClient; answer: Done };
+  "clients.set_user": { params: SetClientUser; answer: Done };
   "config.apply": { params: ApplyConfig; answer: ClientChangeView };
   "config.find_servers": { params: FindServers; answer: FoundServersView };
   "config.import": { params: ImportServers; answer: ImportedView };
@@ -2511,12 +3513,36 @@ export interface Verbs {
   "config.set_restores": { params: SetRestores; answer: Done };
   "config.show": { params: ShowConfig; answer: ConfigSnippet };
   "config.test": { params: TestConfig; answer: ConfigTestView };
+  "config.try_tool": { params: TryTool; answer: ToolResultView };
   "config.undo": { params: UndoConfig; answer: UndoneView };
+  "doctor.bundle": { params: BundleDiagnostics; answer: DiagnosticsBundle };
+  "doctor.run": { params: RunDoctor; answer: DoctorReport };
   "drawbridge.pause": { params: PauseCalls; answer: DrawbridgeState };
   "drawbridge.resume": { params: ResumeCalls; answer: DrawbridgeState };
   "drawbridge.show": { params: ShowDrawbridge; answer: DrawbridgeState };
+  "folders.add": { params: AddFolder; answer: FoldersView };
+  "folders.list": { params: ListFolders; answer: FoldersView };
+  "folders.remove": { params: RemoveFolder; answer: FoldersView };
   "health.show": { params: ShowHealth; answer: HealthView };
+  "hooks.add": { params: AddHook; answer: Done };
+  "hooks.disable": { params: DisableHook; answer: Done };
+  "hooks.edit": { params: EditHook; answer: Done };
+  "hooks.enable": { params: EnableHook; answer: Done };
+  "hooks.list": { params: ListHooks; answer: Array<HookView> };
+  "hooks.log": { params: ListHookRuns; answer: Array<HookRun> };
+  "hooks.remove": { params: RemoveHook; answer: Done };
+  "hooks.reorder": { params: ReorderHook; answer: Done };
+  "hooks.samples": { params: ListHookSamples; answer: Array<HookSample> };
+  "hooks.try": { params: TryHook; answer: HookTrial };
   "logs.list": { params: ListLogs; answer: Array<LogLine> };
+  "memory.add": { params: AddMemory; answer: MemoryEntry };
+  "memory.categories": { params: ListMemoryCategories; answer: Array<MemoryCategory> };
+  "memory.delete": { params: DeleteMemory; answer: MemoryDeleted };
+  "memory.edit": { params: EditMemory; answer: MemoryEntry };
+  "memory.list": { params: ListMemory; answer: MemoryPage };
+  "memory.show": { params: ShowMemory; answer: MemoryEntry };
+  "pairing.answer": { params: AnswerPairing; answer: PairingAnswered };
+  "pairing.list": { params: ListPairings; answer: Array<PairingRequest> };
   "policy.apply_preset": { params: ApplyPreset; answer: Done };
   "policy.delete_rule": { params: DeleteRule; answer: Done };
   "policy.export": { params: ExportPolicy; answer: PolicyFile };
@@ -2532,6 +3558,9 @@ export interface Verbs {
   "profiles.list": { params: ListProfiles; answer: Array<ProfileView> };
   "profiles.put": { params: PutProfile; answer: Done };
   "profiles.remove": { params: RemoveProfile; answer: Done };
+  "sampling.change": { params: ChangeSampling; answer: SamplingView };
+  "sampling.check": { params: CheckSampling; answer: SamplingCheck };
+  "sampling.show": { params: ShowSampling; answer: SamplingView };
   "screens.open": { params: OpenScreen; answer: ScreenLink };
   "secrets.list": { params: ListSecrets; answer: Array<SecretView> };
   "secrets.remove": { params: RemoveSecret; answer: Done };

@@ -8,7 +8,7 @@ const t = texts.state.errors;
 
 export async function httpIpc(): Promise<Ipc> {
   await signIn();
-  return { opensBrowser: false, call, subscribe };
+  return { desktop: null, opensBrowser: false, call, subscribe };
 }
 
 /** Exchanges `#login=CODE` for a cookie, and removes the code from the address. */

@@ -9,7 +9,20 @@ export type * from "./bindings";
 
 export type Verb = keyof Verbs;
 
+/** The desktop app around the main window. */
+export interface DesktopShell {
+  /**
+   * Calls `ask` when the person closes the window on a desktop without a tray. `endsHub` says
+   * whether the hub ends with the app. Returns a function that unsubscribes.
+   */
+  onCloseRequested(ask: (endsHub: boolean) => void): () => void;
+  minimize(): Promise<void>;
+  quit(): Promise<void>;
+}
+
 export interface Ipc {
+  /** The desktop app, or `null` in a browser. */
+  readonly desktop: DesktopShell | null;
   /** Whether the backend opens sign-in pages. Otherwise the screen shows a link. */
   readonly opensBrowser: boolean;
   call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]>;

@@ -34,4 +34,21 @@ describe("the hub in the tray app", () => {
     await emit("hub", { kind: "settings_changed" });
     expect(events).toHaveBeenCalledWith({ kind: "settings_changed" });
   });
+
+  it("asks before the window closes, and tells the app that it does", async () => {
+    const handler = vi.fn<(command: string, args: unknown) => unknown>();
+    mockIPC(handler, { shouldMockEvents: true });
+    const ask = vi.fn();
+    const { desktop } = tauriIpc();
+    desktop?.onCloseRequested(ask);
+    await vi.waitFor(async () => {
+      await emit("close-requested", true);
+      expect(ask).toHaveBeenCalledWith(true);
+    });
+    expect(handler).toHaveBeenCalledWith("close_asked", {});
+    await desktop?.minimize();
+    expect(handler).toHaveBeenCalledWith("window_minimize", {});
+    await desktop?.quit();
+    expect(handler).toHaveBeenCalledWith("app_quit", {});
+  });
 });

@@ -2,40 +2,68 @@
 
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
-import { toIpcError, type Event, type Ipc, type Verb, type Verbs } from ".";
+import { toIpcError, type DesktopShell, type Event, type Ipc, type Verb, type Verbs } from ".";
 
-const EVENT = "hub";
+const HUB_EVENT = "hub";
+const CLOSE_EVENT = "close-requested";
 
 export function tauriIpc(): Ipc {
   return {
+    desktop,
     opensBrowser: true,
 
-    async call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
-      try {
-        return await invoke<Verbs[V]["answer"]>(verb.replace(".", "_"), { request: params });
-      } catch (thrown) {
-        throw toIpcError(thrown);
-      }
+    call<V extends Verb>(verb: V, params: Verbs[V]["params"]): Promise<Verbs[V]["answer"]> {
+      return run<Verbs[V]["answer"]>(verb.replace(".", "_"), { request: params });
     },
 
     subscribe(onEvent, onConnection) {
-      let stopped = false;
-      const listening = listen<Event>(EVENT, ({ payload }) => {
-        if (!stopped) onEvent(payload);
-      });
-      listening.then(
-        () => {
-          if (!stopped) onConnection?.(true);
-        },
-        () => onConnection?.(false),
-      );
-      return () => {
-        stopped = true;
-        void listening.then(
-          (unlisten) => unlisten(),
-          () => undefined,
-        );
-      };
+      return follow<Event>(HUB_EVENT, onEvent, onConnection);
     },
+  };
+}
+
+const desktop: DesktopShell = {
+  onCloseRequested(ask) {
+    return follow<boolean>(CLOSE_EVENT, (endsHub) => {
+      ask(endsHub);
+      // Without this answer the app takes the page for one that hangs, and minimizes the window.
+      void run("close_asked").catch(() => undefined);
+    });
+  },
+  minimize: () => run("window_minimize"),
+  quit: () => run("app_quit"),
+};
+
+/** Runs a command of the app. */
+async function run<T = void>(command: string, params: Record<string, unknown> = {}): Promise<T> {
+  try {
+    return await invoke<T>(command, params);
+  } catch (thrown) {
+    throw toIpcError(thrown);
+  }
+}
+
+/** Reports the payloads of a Tauri event, until the returned function is called. */
+function follow<T>(
+  name: string,
+  onPayload: (payload: T) => void,
+  onListening?: (listening: boolean) => void,
+): () => void {
+  let stopped = false;
+  const listening = listen<T>(name, ({ payload }) => {
+    if (!stopped) onPayload(payload);
+  });
+  listening.then(
+    () => {
+      if (!stopped) onListening?.(true);
+    },
+    () => onListening?.(false),
+  );
+  return () => {
+    stopped = true;
+    void listening.then(
+      (unlisten) => unlisten(),
+      () => undefined,
+    );
   };
 }

@@ -64,6 +64,22 @@ export class Approvals {
     }
   }
 
+  /** Whether the app opens URLs in the system's browser. A page in a browser opens them itself. */
+  get opensBrowser(): boolean {
+    return this.ipc.opensBrowser;
+  }
+
+  /** Accepts a request to visit a URL, exactly as it was shown. The app opens the URL. */
+  async openUrl(request: ApprovalRequest): Promise<void> {
+    try {
+      await this.ipc.call("approvals.open_url", { id: request.id, digest: request.digest });
+      this.remove(request.id);
+    } catch (thrown) {
+      void this.load().catch(() => undefined);
+      throw thrown;
+    }
+  }
+
   /** Decides several requests, each exactly as it was shown, and sets `status`. */
   async decideAll(requests: ApprovalRequest[], verdict: Verdict): Promise<void> {
     const failures: string[] = [];

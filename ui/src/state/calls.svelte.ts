@@ -1,6 +1,6 @@
 /** The calls that reached a decision, newest first. */
 
-import type { Call, Event, Ipc } from "../ipc";
+import type { Call, CallStatsView, Event, Ipc, ShowCallStats } from "../ipc";
 import { Reloader } from "./reloader";
 
 export const MAX_CALLS = 1000;
@@ -34,6 +34,11 @@ export class Calls {
   /** Returns a call with what was sent, which the list does not contain. */
   show(id: string): Promise<Call> {
     return this.ipc.call("calls.show", { id });
+  }
+
+  /** Returns how many calls there were, how long they took and how they ended. */
+  loadStats(filter: ShowCallStats): Promise<CallStatsView> {
+    return this.ipc.call("calls.stats", filter);
   }
 
   private apply(event: Event): void {

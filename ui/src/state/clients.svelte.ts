@@ -20,10 +20,17 @@ export class Clients {
       void this.load().catch(() => undefined);
   }
 
-  async add(name: string): Promise<ClientAdded> {
-    const added = await this.ipc.call("clients.add", { name, token: null });
+  /** Adds a client. Without a `user`, it belongs to the default user. */
+  async add(name: string, user: string | null): Promise<ClientAdded> {
+    const added = await this.ipc.call("clients.add", { name, token: null, user });
     await this.load();
     return added;
+  }
+
+  /** Gives a client to another user. Its sessions end. */
+  async setUser(name: string, user: string): Promise<void> {
+    await this.ipc.call("clients.set_user", { name, user });
+    await this.load();
   }
 
   async revoke(name: string): Promise<void> {

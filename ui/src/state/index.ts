@@ -5,13 +5,23 @@ import { toIpcError, type Event, type Ipc } from "../ipc";
 import { Approvals } from "./approvals.svelte";
 import { Audit } from "./audit.svelte";
 import { Calls } from "./calls.svelte";
+import { ClientFiles } from "./clientFiles.svelte";
 import { Clients } from "./clients.svelte";
+import { Folders } from "./folders.svelte";
+import { Guide } from "./guide.svelte";
 import { Connection } from "./connection.svelte";
+import { Doctor } from "./doctor.svelte";
 import { Drawbridge } from "./drawbridge.svelte";
+import { Hooks } from "./hooks.svelte";
+import { Import } from "./import.svelte";
+import { Memory } from "./memory.svelte";
 import { LogFeed } from "./logs.svelte";
 import { Missed } from "./missed.svelte";
+import { Pairings } from "./pairings.svelte";
 import { Policy } from "./policy.svelte";
 import { Profiles } from "./profiles.svelte";
+import { Sampling } from "./sampling.svelte";
+import { RunningCalls } from "./runningCalls.svelte";
 import { Servers } from "./servers.svelte";
 import { Settings } from "./settings.svelte";
 import { Usage } from "./usage.svelte";
@@ -26,52 +36,81 @@ export class Stores {
   readonly connection = new Connection();
   readonly servers: Servers;
   readonly clients: Clients;
+  readonly clientFiles: ClientFiles;
+  readonly pairings: Pairings;
   readonly approvals: Approvals;
   readonly missed: Missed;
   readonly drawbridge: Drawbridge;
   readonly history: Calls;
   readonly calls: Calls;
+  readonly runningCalls: RunningCalls;
   readonly policy: Policy;
   readonly profiles: Profiles;
+  readonly hooks: Hooks;
   readonly settings: Settings;
+  readonly folders: Folders;
+  readonly doctor: Doctor;
+  readonly sampling: Sampling;
   readonly usage: Usage;
   readonly audit: Audit;
+  readonly memory: Memory;
+  readonly guide: Guide;
   private readonly feeds = new Set<LogFeed>();
 
   constructor(private readonly ipc: Ipc) {
     this.servers = new Servers(ipc);
     this.clients = new Clients(ipc);
+    this.clientFiles = new ClientFiles(ipc);
+    this.pairings = new Pairings(ipc);
     this.approvals = new Approvals(ipc);
     this.missed = new Missed(ipc);
     this.drawbridge = new Drawbridge(ipc);
     this.history = new Calls(ipc, true);
     this.calls = new Calls(ipc);
+    this.runningCalls = new RunningCalls(ipc);
     this.policy = new Policy(ipc);
     this.profiles = new Profiles(ipc);
+    this.hooks = new Hooks(ipc);
     this.settings = new Settings(ipc);
+    this.folders = new Folders(ipc);
+    this.doctor = new Doctor(ipc);
+    this.sampling = new Sampling(ipc);
     this.usage = new Usage(ipc);
     this.audit = new Audit(ipc);
+    this.memory = new Memory(ipc);
+    this.guide = new Guide(this.servers, this.clients, this.clientFiles, this.history);
   }
 
   start(): () => void {
     const stores = [
       this.servers,
       this.clients,
+      this.clientFiles,
+      this.pairings,
       this.approvals,
       this.missed,
       this.drawbridge,
       this.history,
       this.calls,
+      this.runningCalls,
       this.policy,
       this.profiles,
+      this.hooks,
       this.settings,
+      this.folders,
+      this.sampling,
     ];
-    const stop = feed(this.ipc, this.connection, () => [...stores, ...this.feeds]);
+    const stop = feed(this.ipc, this.connection, () => [...stores, ...this.feeds, this.memory]);
     return () => {
       stop();
       this.approvals.stop();
       this.missed.stop();
     };
+  }
+
+  /** Begins an import from the files of clients. Nothing is read before `find` is called. */
+  beginImport(): Import {
+    return new Import(this.ipc, this.servers);
   }
 
   /** Opens a tail of the log for a component, which has to call `close` when it is destroyed. */

@@ -40,6 +40,7 @@ export class LogFeed {
         server,
         level,
         text: text.trim() || null,
+        since: null,
         limit: MAX_LINES,
       });
       if (readNumber !== this.reads) return;

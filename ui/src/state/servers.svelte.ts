@@ -27,10 +27,12 @@ export class Servers {
   list = $state.raw<ServerView[]>([]);
   broken = $state.raw<BrokenSpec[]>([]);
   loaded = $state(false);
+  /** The servers that a person added: all but the built-in ones. */
+  readonly external = $derived(this.list.filter((server) => !server.spec.builtin));
   /** The number of servers in error, or with something that a person has to do. */
   readonly needsAttention = $derived(this.list.filter(needsPerson).length + this.broken.length);
-  /** The estimated cost, in tokens, of all tools that clients see. */
-  readonly tokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
+  /** About how many tokens a model spends on all tools that clients list. */
+  readonly contextTokens = $derived(this.list.reduce((sum, server) => sum + server.tokens, 0));
   private readonly reloader = new Reloader(() => this.read());
 
   constructor(private readonly ipc: Ipc) {}
@@ -74,7 +76,7 @@ export class Servers {
   }
 
   /**
-   * Adds a server. It is accepted, unless it would use secrets of others: a person then grants them
+   * Adds a server. It is accepted, unless it would use foreign secrets: a person then grants them
    * on its page.
    */
   async add(spec: ServerSpec, secrets: SecretValues): Promise<ServerView> {
@@ -84,7 +86,7 @@ export class Servers {
     );
   }
 
-  /** Changes a server. It is accepted, unless it would use more secrets of others than before. */
+  /** Changes a server. It is accepted, unless it would use more foreign secrets than before. */
   async update(
     { id, acceptance, foreign_secrets }: ServerView,
     spec: ServerSpec,

@@ -38,9 +38,29 @@ export class Settings {
       cache_ttl_s: null,
       oauth_client_metadata_url: null,
       audit_retention_days: null,
+      otlp_endpoint: null,
+      otlp_headers: null,
+      otlp_content: null,
       port: null,
+      allowed_hosts: null,
+      roots: null,
+      elicitation_forms: null,
       ...change,
     });
+  }
+
+  /** Stores the value of a header for traces in the keyring, and adds the header. */
+  async addTraceHeader(name: string, value: string): Promise<void> {
+    const secret = `otlp.${name.toLowerCase().replace(/[^a-z0-9]+/g, "_")}`;
+    const headers = { ...this.view?.otlp_headers, [name]: `\${keyring:${secret}}` };
+    await this.ipc.call("secrets.set", { name: secret, value });
+    await this.change({ otlp_headers: headers });
+  }
+
+  /** Removes a header for traces. Its value stays in the keyring. */
+  async removeTraceHeader(name: string): Promise<void> {
+    const headers = Object.entries(this.view?.otlp_headers ?? {}).filter(([one]) => one !== name);
+    await this.change({ otlp_headers: Object.fromEntries(headers) });
   }
 
   /** Checks the programs that start packages. Takes a second or two. */

@@ -34,6 +34,7 @@ describe("the stores", () => {
       "postgres",
       "tickets",
       "weather",
+      "memory",
     ]);
     expect(stores.servers.broken).toHaveLength(1);
     expect(stores.clients.current.map((c) => c.name)).toEqual([
@@ -237,15 +238,15 @@ describe("a tool's policy", () => {
         kind: null,
       },
     });
-    expect(stores.servers.find("filesystem")?.tools[1]?.own_policy).toBe("deny");
+    expect(stores.servers.find("filesystem")?.tools[1]?.own_effect).toBe("deny");
     await stores.servers.setPolicy(tool, null);
     expect(hub.verbCalls).toContainEqual({
       verb: "policy.remove",
       params: { server: "filesystem", tool: "list_directory", client: null, kind: null },
     });
     expect(stores.servers.find("filesystem")?.tools[1]).toMatchObject({
-      own_policy: null,
-      policy: "ask",
+      own_effect: null,
+      effect: "ask",
     });
   });
 });

@@ -5,11 +5,20 @@
 import { approvals } from "./en/approvals";
 import { audit } from "./en/audit";
 import { calls } from "./en/calls";
+import { clientFiles } from "./en/clientFiles";
+import { clientImport } from "./en/import";
 import { clients } from "./en/clients";
+import { folders } from "./en/folders";
+import { doctor } from "./en/doctor";
+import { guide } from "./en/guide";
+import { hooks } from "./en/hooks";
 import { kit } from "./en/kit";
 import { logs } from "./en/logs";
+import { memory } from "./en/memory";
+import { pairing } from "./en/pairing";
 import { policy } from "./en/policy";
 import { profiles } from "./en/profiles";
+import { sampling } from "./en/sampling";
 import { servers } from "./en/servers";
 import { settings } from "./en/settings";
 import { shell } from "./en/shell";
@@ -19,12 +28,21 @@ export const en = {
   approvals,
   audit,
   calls,
+  clientFiles,
+  clientImport,
   clients,
+  doctor,
+  guide,
+  hooks,
   kit,
   logs,
+  memory,
+  pairing,
   policy,
   profiles,
+  sampling,
   servers,
+  folders,
   settings,
   shell,
   state,

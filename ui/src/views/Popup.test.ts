@@ -232,12 +232,12 @@ describe("the approval popup", () => {
     const [waiting] = hub.waiting;
     if (waiting) waiting.digest = "another";
     hub.emit({ kind: "clients_changed" });
-    const list = vi.spyOn(hub, "call");
-    list.mockRejectedValueOnce({
+    const call = vi.spyOn(hub, "call");
+    call.mockRejectedValueOnce({
       code: "conflict",
       message: "The request changed since it was shown. Nothing was decided.",
     });
-    list.mockReturnValue(new Promise(() => undefined) as never);
+    call.mockReturnValue(new Promise(() => undefined) as never);
     await user.click(button("approve-once"));
     await advanceTime(1);
     expect(screen.getByTestId("approval-error").textContent).toContain("Nothing was decided.");

@@ -26,9 +26,12 @@ describe("a well-known server", () => {
     await openTab("server-preset-tab");
     expect(card("filesystem").textContent).toContain("npx 10.8.2");
     expect(card("github").textContent).toContain("No prerequisites");
-    expect(card("fetch").textContent).toContain(
-      "uvx is not in the PATH of your login shell.Install uv",
+    expect(card("fetch").textContent).toContain("Needs uvx");
+    const [missing, ...others] = screen.getAllByTestId("missing-runtime");
+    expect(missing?.textContent).toContain(
+      "uvx is not in the PATH of your login shell. Install uv",
     );
+    expect(others, "each runtime once").toEqual([]);
     expect(screen.getByTestId("preset-add").getAttribute("aria-disabled")).toBe("true");
   });
 

@@ -35,16 +35,6 @@ function listParams<V extends Verb>(verb: V): Verbs[V]["params"][] {
     .map((call) => call.params as Verbs[V]["params"]);
 }
 
-describe("a first run", () => {
-  it("leads to a server, a client and an approved call", async () => {
-    await open("", true);
-    const steps = within(screen.getByTestId("welcome"))
-      .getAllByRole("heading")
-      .map((h) => h.textContent);
-    expect(steps).toEqual(["Add a server", "Connect a client", "Approve the first call"]);
-  });
-});
-
 describe("adding a server", () => {
   it("verifies it, saves it, and sends its secret apart from its spec", async () => {
     await open("#/servers", true);
@@ -112,6 +102,27 @@ describe("adding a server", () => {
     expect(screen.getByTestId("dialog-error").textContent).toBe(
       "There is a server named x already.",
     );
+  });
+
+  it("shows what a pasted text does not take over, and the entries that it skips", async () => {
+    await open("#/servers/+add", true);
+    await user.click(screen.getByTestId("server-paste-tab"));
+    await user.click(screen.getByTestId("paste-text"));
+    await user.paste(
+      JSON.stringify({
+        mcpServers: {
+          git: { command: "uvx", args: ["mcp-server-git"], autoApprove: ["git_status"] },
+          gateway: { command: "drawbridge", args: ["stdio"] },
+        },
+      }),
+    );
+    await user.click(screen.getByTestId("paste-read"));
+    await advanceTime(1);
+    expect(screen.getByTestId("paste-skipped").textContent).toContain("1 of 2 entries");
+    const [git, gateway] = screen.getAllByTestId("paste-entry");
+    expect(git?.textContent).toContain("Not taken over: 'autoApprove'.");
+    expect(gateway?.textContent).toContain("skipped");
+    expect(gateway?.textContent).toContain("connects the client to Drawbridge");
   });
 
   it("reads a client's JSON, and marks likely secrets", async () => {

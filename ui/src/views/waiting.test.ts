@@ -24,7 +24,7 @@ describe("definitions that need acceptance", () => {
     expect(screen.getByTestId("waiting-definitions").textContent).toContain(
       "3 definitions are new or changed since you accepted this server",
     );
-    const [merge, removal] = tools() as [HTMLElement, HTMLElement];
+    const [merge, deletion] = tools() as [HTMLElement, HTMLElement];
     expect(merge.dataset).toMatchObject({ name: "merge_pull_request", acceptance: "changed" });
     const description = merge.querySelector('[data-field="/description"]') as HTMLElement;
     expect(description.textContent).toContain("Before Merge a pull request.");
@@ -33,7 +33,7 @@ describe("definitions that need acceptance", () => {
     expect(
       merge.querySelector('[data-field="/annotations/destructiveHint"]')?.textContent,
     ).toContain("Annotations › destructiveHint removed");
-    expect(removal.querySelector('[data-field="/description"]')?.textContent).toContain(
+    expect(deletion.querySelector('[data-field="/description"]')?.textContent).toContain(
       "Delete a repository with all that is in it.",
     );
     expect(screen.getAllByText("3 definitions need acceptance")).toHaveLength(1);
@@ -109,8 +109,8 @@ describe("definitions that need acceptance", () => {
     await advanceTime(600);
     const github = hub.servers.find((s) => s.id === "github");
     const change = { digest: "f0".repeat(32), description: "Delete everything." };
-    for (const one of [...(github?.tools ?? []), ...(github?.unaccepted ?? [])])
-      if (one.name === "delete_repository") Object.assign(one, change);
+    for (const definition of [...(github?.tools ?? []), ...(github?.unaccepted ?? [])])
+      if (definition.name === "delete_repository") Object.assign(definition, change);
     hub.emit({ kind: "server_changed", id: "github" });
     await advanceTime(10);
     expect(tools()[1]?.textContent).toContain("Delete everything.");

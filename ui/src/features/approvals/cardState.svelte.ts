@@ -8,20 +8,25 @@ const TICK_MS = 250;
 
 /** Must be created during the initialization of a component, because it uses effects. */
 export class CardState {
+  /** Whether the card changed a moment ago, so that a click may be accidental. */
   guarded = $state(true);
+  /** Whether a decision was sent and not answered yet. */
   sending = $state(false);
   /** Whether the person has seen all of the content. */
   read = $state(false);
   error = $state("");
   /** The time left to decide, in milliseconds. */
   timeLeft = $state(0);
-  /** Whether no decision is possible: the card is new, has expired, or is being decided. */
+  /** Whether all buttons are disabled: after a change, during a decision or after the deadline. */
   readonly blocked = $derived(this.guarded || this.sending || this.timeLeft <= 0);
-  /** Whether no approval is possible: no decision is, or the content was not read to its end. */
+  /** Whether the buttons that approve are disabled: also until the person has seen the content. */
   readonly approveBlocked = $derived(this.blocked || !this.read);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** The guard starts again whenever `place` changes, because the card moves under the pointer. */
+  /**
+   * `deadline` is a time of `performance.now()`. Whenever `queuePosition` changes, all buttons are
+   * disabled for half a second, because the card moves under the pointer.
+   */
   constructor(deadline: () => number, queuePosition: () => unknown) {
     $effect(() => {
       queuePosition();

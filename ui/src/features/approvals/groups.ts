@@ -13,7 +13,7 @@ export interface Group {
   first: RequestWithDeadline;
 }
 
-/** Groups requests, oldest group first. A waiting result is a group of its own. */
+/** Groups requests, oldest group first. A waiting result and a form are groups of their own. */
 export function groupCalls(waiting: RequestWithDeadline[]): Group[] {
   const groups = new Map<string, Group>();
   for (const call of waiting) {
@@ -34,9 +34,13 @@ function toKey({
   identity,
   definition,
   result,
+  answered_by,
+  is_form,
 }: ApprovalRequest): string {
   return JSON.stringify(
-    result === null ? [method, client, server, tool, identity, definition] : [id],
+    result === null && !is_form
+      ? [method, client, server, tool, identity, definition, answered_by]
+      : [id],
   );
 }
 

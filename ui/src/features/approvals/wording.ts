@@ -14,11 +14,16 @@ export function nameServer({ server, server_name }: ApprovalRequest): Phrase {
 
 /** Returns a sentence that says who wants what. */
 export function describeRequest(request: ApprovalRequest): Phrase {
+  const { client, answered_by } = request;
+  if (answered_by !== null) return t.bridgedSampling(answered_by, client, nameServer(request));
+  if (request.is_form) return t.form.sentence(client, nameServer(request));
   return t.sentences[request.method](request.client, nameServer(request), request.tool);
 }
 
 /** Returns a sentence that says who wanted what. */
 export function describeMissed(request: ApprovalRequest): Phrase {
+  const { client, answered_by } = request;
+  if (answered_by !== null) return t.missedSampling(answered_by, client, nameServer(request));
   return t.pastSentences[request.method](request.client, nameServer(request), request.tool);
 }
 

@@ -33,14 +33,14 @@ export interface RuleForm {
   client: string;
   server: string;
   covers: Covers;
-  /** Counts only if the rule covers tools, like `readOnlyTools`. */
+  /** Ignored, like `readOnlyTools`, unless the rule covers tools. */
   tool: string;
   readOnlyTools: boolean;
   /** Empty to leave the call to other rules. */
   effect: Effect | "";
   /** Empty to pass the result on unchanged. */
   result: ResultEffect | "";
-  /** Do not count if the rule covers everything. */
+  /** Ignored if the rule covers everything. */
   conditions: ConditionForm[];
   lifetime: Lifetime["kind"];
   minutes: string;
@@ -194,8 +194,8 @@ function toConditionForm({ pointer, is }: Condition): ConditionForm {
 }
 
 /**
- * Returns an empty text for a number that `JSON.parse` rounded, so that the person has to enter the
- * number again.
+ * Returns the value as text, or an empty text for a number that `JSON.parse` rounded, so that the
+ * person has to enter the number again.
  */
 function formatExact(value: unknown): string {
   return isExact(value) ? formatLiteral(value) : "";

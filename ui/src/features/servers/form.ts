@@ -177,6 +177,8 @@ export function toDraft(form: ServerForm, base: Partial<ServerSpec> = {}): Draft
       command,
       args,
       env: collectPlain(env),
+      // A remote server has no environment.
+      ...(base.required_env && { required_env: local ? base.required_env : [] }),
       cwd: local ? form.cwd.trim() || null : null,
       url: withUrl ? form.url.trim() : null,
       headers: collectPlain(headers),

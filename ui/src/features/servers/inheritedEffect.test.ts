@@ -8,7 +8,7 @@ const SERVER = { server: "filesystem" };
 const OWN = { ...SERVER, tool: "read_file" };
 
 function inherit(tool: Partial<ToolView>, byDefault: Effect, ...rules: Partial<RuleSpec>[]) {
-  const view = data.tool("filesystem", "read_file", "", { own_policy: "allow", ...tool });
+  const view = data.tool("filesystem", "read_file", "", { own_effect: "allow", ...tool });
   const ruleViews = rules.map((rule) => toRuleView({ ...EMPTY_RULE, ...rule }));
   return findInheritedEffect(view, {
     defaults: { ...DEFAULT_EFFECTS, tools: byDefault },
@@ -18,7 +18,7 @@ function inherit(tool: Partial<ToolView>, byDefault: Effect, ...rules: Partial<R
 
 describe("the effect that a tool inherits", () => {
   it("is the hub's effect if the tool has no rule of its own", () => {
-    expect(inherit({ own_policy: null, policy: "deny" }, "ask")).toBe("deny");
+    expect(inherit({ own_effect: null, effect: "deny" }, "ask")).toBe("deny");
   });
 
   it("is the default if no other rule matches", () => {

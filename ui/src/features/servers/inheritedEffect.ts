@@ -1,14 +1,14 @@
 import type { Effect, PolicyView, RuleView, ToolView } from "../../ipc";
 
-/** The effect of the first matching rule in this order decides. */
+/** Of the effects of the matching rules, the first in this order counts. */
 const PRECEDENCE: Effect[] = ["deny", "allow", "ask"];
 
 /**
- * Returns the effect that calls of the tool have without the rules of exactly this tool, for a
- * client that has no rule of its own.
+ * Returns the effect of the policy on calls of the tool without the rules for exactly this tool,
+ * for a client that has no rule of its own.
  */
 export function findInheritedEffect(tool: ToolView, policy: PolicyView): Effect {
-  if (tool.own_policy === null) return tool.policy;
+  if (tool.own_effect === null) return tool.effect;
   const effects = policy.rules
     .filter((rule) => rule.tool === null && decidesEveryCall(rule, tool))
     .map(({ effect }) => effect);

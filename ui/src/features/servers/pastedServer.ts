@@ -1,15 +1,31 @@
-import type { ServerSpec, VerifiedView } from "../../ipc";
-import type { ServerForm } from "./form";
+import type { ParsedSpec, ServerSpec, VerifiedView } from "../../ipc";
+import { toForm, type ServerForm } from "./form";
 
 /** A server that the hub found in a pasted text. */
 export interface PastedServer {
   name: string;
   /** The reason why the entry is no server; else empty. */
   problem: string;
+  /** What was changed, or not taken over. */
+  notes: string[];
   base: Partial<ServerSpec>;
   /** Null if the entry is no server. */
   form: ServerForm | null;
   selected: boolean;
   error: string;
   result: VerifiedView | null;
+}
+
+export function toPastedServer(read: ParsedSpec): PastedServer {
+  const { name, spec, problem, likely_secrets, notes } = read;
+  return {
+    name,
+    problem,
+    notes,
+    base: spec ?? {},
+    selected: spec !== null,
+    error: "",
+    result: null,
+    form: spec ? toForm(spec, name, likely_secrets) : null,
+  };
 }

@@ -68,8 +68,8 @@ export function tool(
     description,
     annotations: NO_HINTS,
     digest: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    policy: "ask",
-    own_policy: null,
+    effect: "ask",
+    own_effect: null,
     input_schema: {
       type: "object",
       properties: { path: { type: "string", description: "Path inside an allowed folder" } },
@@ -126,6 +126,25 @@ function toTransitions(taken: [Transition["state"], string, string?][]): Transit
   }));
 }
 
+/** The built-in memory server. */
+export function memoryServer(): ServerView {
+  const memoryTool = (name: string, title: string, description: string, isReadOnly: boolean) => ({
+    ...tool("memory", name, description, { title }),
+    exposed_name: name,
+    annotations: { ...NO_HINTS, read_only: isReadOnly, destructive: false, idempotent: true },
+  });
+  return server("memory", {
+    name: "Memory",
+    spec: { ...spec({ name: "Memory", builtin: "memory", prefix: "", isolation: "per_client" }) },
+    file: "",
+    tools: [
+      memoryTool("store_memory", "Store a memory", "Stores a fact for later.", false),
+      memoryTool("retrieve_memory", "Search the memory", "Returns what was stored.", true),
+      memoryTool("list_categories", "List the categories", "Lists the categories.", true),
+    ],
+  });
+}
+
 export function servers(): ServerView[] {
   return [
     server("browser", {
@@ -178,8 +197,8 @@ export function servers(): ServerView[] {
           "Read the complete contents of a file from the file system as text.",
           {
             title: "Read text file",
-            policy: "allow",
-            own_policy: "allow",
+            effect: "allow",
+            own_effect: "allow",
             annotations: { ...NO_HINTS, read_only: true, idempotent: true },
           },
         ),
@@ -204,8 +223,8 @@ export function servers(): ServerView[] {
           },
         ),
         tool("filesystem", "delete_file", "Delete a file. This cannot be undone.", {
-          policy: "deny",
-          own_policy: "deny",
+          effect: "deny",
+          own_effect: "deny",
           annotations: { ...NO_HINTS, destructive: true },
         }),
         tool(
@@ -335,6 +354,7 @@ export function servers(): ServerView[] {
         ),
       ],
     }),
+    memoryServer(),
   ];
 }
 
@@ -349,15 +369,45 @@ export function broken(): BrokenSpec[] {
   ];
 }
 
+/** Returns the clients with a new one, in place of a revoked one of its name. */
+export function addClient(
+  clients: ClientView[],
+  name: string,
+  profile: string | null,
+  user = "default",
+): ClientView[] {
+  const added: ClientView = {
+    name,
+    user,
+    has_token: true,
+    created_at: Date.now(),
+    last_seen_at: null,
+    revoked_at: null,
+    sessions: 0,
+    software: null,
+    profile,
+    abandoned_calls: 0,
+    longest_wait_ms: 0,
+    ignores_tool_changes: false,
+  };
+  return [...clients.filter((client) => client.name !== name), added].toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+}
+
 export function clients(): ClientView[] {
   const day = 86_400_000;
   const base = {
+    user: "default",
     has_token: true,
     revoked_at: null,
     sessions: 0,
     software: null,
     last_seen_at: null,
     profile: null,
+    abandoned_calls: 0,
+    longest_wait_ms: 0,
+    ignores_tool_changes: false,
   };
   return [
     {
@@ -625,6 +675,8 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     description: "Delete a file. This cannot be undone.",
     annotations: { ...NO_HINTS, destructive: true, open_world: false },
     result: null,
+    answered_by: null,
+    is_form: false,
     is_first: false,
     suspended: null,
     changed: null,
@@ -640,6 +692,84 @@ export function request(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
     remaining_ms: timeout,
     ...part,
   };
+}
+
+/** A server's request for input that a person fills in. */
+export function formRequest(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
+  return request({
+    method: "elicitation/create",
+    is_form: true,
+    server: "travel",
+    server_name: "travel",
+    tool: "",
+    tool_title: null,
+    exposed_name: "",
+    description: "",
+    annotations: NO_HINTS,
+    remaining_ms: 120_000,
+    arguments: JSON.stringify({
+      message: "Please tell me about your trip.",
+      requestedSchema: {
+        type: "object",
+        properties: {
+          destination: { type: "string", title: "Destination", minLength: 2 },
+          email: { type: "string", format: "email", title: "Email", description: "For the ticket" },
+          travelers: { type: "integer", title: "Travelers", minimum: 1, maximum: 9, default: 2 },
+          class: {
+            type: "string",
+            title: "Class",
+            oneOf: [
+              { const: "1", title: "First class" },
+              { const: "2", title: "Second class" },
+            ],
+            default: "2",
+          },
+          days: {
+            type: "array",
+            title: "Days",
+            items: { type: "string", enum: ["Monday", "Friday", "Sunday"] },
+          },
+          insurance: { type: "boolean", title: "Add an insurance" },
+        },
+        required: ["destination", "travelers"],
+      },
+    }),
+    ...part,
+  });
+}
+
+/** A server's request that a person visits a URL. */
+export function urlRequest(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
+  return formRequest({
+    arguments: JSON.stringify({
+      mode: "url",
+      elicitationId: "visit-1",
+      message: "Sign in to your travel account.",
+      url: "https://accounts.travel.example/connect?state=8f2c",
+    }),
+    ...part,
+  });
+}
+
+/** The requests of servers that the fake hub answers in place of a client. */
+export function bridgedRequests(): ApprovalRequest[] {
+  const messages = [{ role: "user", content: { type: "text", text: "Summarize my notes." } }];
+  return [
+    formRequest(),
+    urlRequest(),
+    request({
+      method: "sampling/createMessage",
+      answered_by: "gpt-5-mini at models.example.com",
+      server: "notes",
+      server_name: "notes",
+      tool: "",
+      tool_title: null,
+      exposed_name: "",
+      description: "",
+      annotations: NO_HINTS,
+      arguments: JSON.stringify({ messages, maxTokens: 400, systemPrompt: "Be brief." }),
+    }),
+  ];
 }
 
 export function requests(): ApprovalRequest[] {

@@ -1,6 +1,6 @@
 /** A hub in memory, for development (`?fake`, `?fake=empty`) and tests. Not in the built UI. */
 
-import { IpcError, type Event, type Ipc, type Verb, type Verbs } from "..";
+import { IpcError, type DesktopShell, type Event, type Ipc, type Verb, type Verbs } from "..";
 import type {
   DefinitionKind,
   ApprovalRequest,
@@ -10,23 +10,36 @@ import type {
   ClientView,
   Condition,
   DecideApproval,
+  HookRun,
+  HookView,
   LogLine,
+  MemoryEntry,
+  PairingRequest,
   Profile,
   RemovePolicy,
   RuleView,
   SecretValues,
   ServerSpec,
   ServerView,
+  RunningCallView,
   SettingsView,
   SignIn,
   SignInState,
 } from "../bindings";
-import { clientFiles } from "./clientFiles";
+import { FakeClientFiles } from "./clientFiles";
+import { advanceCalls, callVerbs, longCalls, startCall } from "./calls";
+import { FakeImport } from "./clientImport";
+import { FakeFolders } from "./folders";
 import * as data from "./data";
 import { listInstructionsVersions, listVersions } from "./definitions";
+import { addMemory, editMemory, listMemory, listMemoryCategories, memoryEntries } from "./memory";
+import { diagnosticsBundle, doctorReport } from "./doctor";
 import { fillManifest, PRESETS, readManifest, RUNTIMES } from "./manifests";
+import { pairing, pairingRequest } from "./pairing";
 import * as policy from "./policy";
+import * as hooks from "./hooks";
 import * as profiles from "./profiles";
+import { sampling, samplingView } from "./sampling";
 import { readSpecs, sealSecrets } from "./specs";
 
 const STEP_MS = 700;
@@ -53,53 +66,78 @@ export function fakeIpc(scenario = ""): FakeHub {
 const PAGE_SIZE = 500;
 
 export class FakeHub implements Ipc {
+  desktop: DesktopShell | null = null;
   opensBrowser = false;
   servers: ServerView[];
   clients: ClientView[];
   waiting: ApprovalRequest[] = [];
   missed: ApprovalRequest[] = [];
+  pairings: PairingRequest[] = [];
   paused = false;
   /** Why the HTTP listener does not listen. */
   httpError = "";
   calls: Call[];
+  /** The calls that run now. */
+  running: RunningCallView[] = [];
   logs: LogLine[];
   rules: RuleView[];
   profiles: Profile[];
+  memory: MemoryEntry[];
+  hooks: HookView[];
+  hookRuns: HookRun[];
   audit: AuditEntryView[];
   brokenAudit: AuditBreak | null = null;
   defaults = { ...policy.DEFAULT_EFFECTS };
+  readonly folders = new FakeFolders();
   settings: SettingsView = {
     default_policy: "ask",
     approval_timeout_s: 50,
     cache_ttl_s: 300,
     audit_retention_days: 90,
     port: 8765,
+    allowed_hosts: [],
+    started_with_hosts: [],
+    roots: [],
+    elicitation_forms: true,
     version: "0.1.0",
     data_dir: "/home/ada/.local/share/drawbridge",
     url: URL_,
     oauth_client_metadata_url: "",
+    otlp_endpoint: "",
+    otlp_headers: {},
+    otlp_content: false,
     keyring: "ready",
     keyring_remedy: "",
   };
+  sampling = samplingView();
   /** All calls of verbs, for tests. */
   readonly verbCalls: VerbCall[] = [];
   /** The errors for the next call of a verb. */
   readonly failures = new Map<Verb, IpcError>();
+  readonly clientFiles = new FakeClientFiles((event) => this.emit(event));
   delay = 0;
+  readonly imports = new FakeImport(this);
   private readonly listeners = new Set<(event: Event) => void>();
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
   private readonly recorded: Map<string, string>;
-  /** What was sent beside the arguments, and what was edited, by the id of the call. */
+  /** The params beside the arguments, and the arguments before an edit, by the id of the call. */
   private readonly sent = new Map<string, Pick<Call, "extra" | "original_arguments">>();
 
   constructor(private readonly empty = false) {
+    if (empty) {
+      this.clientFiles.kinds = [];
+      this.folders.clear();
+    }
     this.servers = empty ? [] : data.servers();
     this.clients = empty ? [] : data.clients();
     this.calls = empty ? [] : data.calls();
     this.logs = empty ? [] : data.logs();
     this.rules = empty ? [] : data.rules();
     this.profiles = empty ? [] : profiles.profiles();
+    this.memory = empty ? [] : memoryEntries();
+    this.hookRuns = empty ? [] : hooks.hookRuns();
+    this.hooks = empty ? [] : hooks.hooks(this.hookRuns);
     this.audit = data.auditEntries(empty);
     this.recorded = policy.recordArguments(this.calls);
   }
@@ -135,6 +173,14 @@ export class FakeHub implements Ipc {
   /** Reports a change of the connection. */
   connect(connected: boolean): void {
     for (const listener of this.connections) listener(connected);
+  }
+
+  /** Lets an unknown client ask to be paired. */
+  addPairing(part: Partial<PairingRequest> = {}): PairingRequest {
+    const request = pairingRequest({ id: `pairing-${this.pairings.length + 1}`, ...part });
+    this.pairings.push(request);
+    this.emit({ kind: "pairing_requested", request });
+    return request;
   }
 
   addApproval(part: Partial<ApprovalRequest> = {}): ApprovalRequest {
@@ -187,9 +233,16 @@ export class FakeHub implements Ipc {
   /** Makes requests and log lines at intervals, for development. */
   simulateUse(): void {
     this.delay = 60;
-    for (const request of [...data.requests(), ...data.guardedRequests()])
+    for (const request of [
+      ...data.requests(),
+      ...data.guardedRequests(),
+      ...data.bridgedRequests(),
+    ])
       this.addApproval(request);
+    this.addPairing();
     this.calls = [...data.guardedCalls(), ...this.calls];
+    for (const part of longCalls()) startCall(this, part);
+    setInterval(() => advanceCalls(this), 1000);
     setInterval(
       () =>
         this.log({
@@ -213,6 +266,11 @@ export class FakeHub implements Ipc {
       this.missed
         .map((request) => this.updateRemainingTime(request))
         .filter((request) => request.remaining_ms > 0),
+    "approvals.open_url": ({ id, digest }) => {
+      const { url } = JSON.parse(this.request(id).arguments) as { url: string };
+      this.decide({ id, digest, verdict: { kind: "fill_in", content: null } });
+      return { url };
+    },
     "approvals.allow_retry": ({ id, digest }) => {
       const request = requireFound(
         this.missed.find((request) => request.id === id),
@@ -235,7 +293,14 @@ export class FakeHub implements Ipc {
         dry_run: policy.matchCalls(rule, this.calls, this.recorded),
       };
     },
-    ...clientFiles,
+    ...this.clientFiles.verbs,
+    "config.find_servers": () => this.imports.find(),
+    "config.preview_import": (params) => this.imports.preview(params),
+    "config.import": (params) => this.imports.import(params),
+    "config.undo": (params) =>
+      this.imports.undo(params.change) ?? this.clientFiles.verbs["config.undo"](params),
+    ...pairing(this),
+    ...sampling(this),
     "drawbridge.show": () => ({ paused: this.paused }),
     "drawbridge.pause": () => this.setPaused(true),
     "drawbridge.resume": () => this.setPaused(false),
@@ -291,7 +356,8 @@ export class FakeHub implements Ipc {
         ...this.sent.get(id),
       };
     },
-    "clients.add": ({ name, token }) => {
+    ...callVerbs(this),
+    "clients.add": ({ name, token, user }) => {
       if (!/^[A-Za-z0-9._-]{1,64}$/.test(name))
         throw new IpcError(
           "invalid",
@@ -302,20 +368,8 @@ export class FakeHub implements Ipc {
           "conflict",
           `There is a client named ${name} already. Revoke it first, or choose another name.`,
         );
-      this.clients = [
-        ...this.clients.filter((c) => c.name !== name),
-        {
-          name,
-          has_token: true,
-          created_at: Date.now(),
-          last_seen_at: null,
-          revoked_at: null,
-          sessions: 0,
-          software: null,
-          profile: null,
-        },
-      ].toSorted((a, b) => (a.name < b.name ? -1 : 1));
-      const secret = token ?? "dbr_5rX0mVtq9Yk2nWc8Lh4JpZ7sDfA1uGe3";
+      this.clients = data.addClient(this.clients, name, null, user ?? undefined);
+      const secret = token ?? "db_5rX0mVtq9Yk2nWc8Lh4JpZ7sDfA1uGe3";
       this.emit({ kind: "clients_changed" });
       return {
         name,
@@ -332,6 +386,15 @@ export class FakeHub implements Ipc {
       };
     },
     "clients.list": () => this.clients,
+    "clients.set_user": ({ name, user }) => {
+      requireFound(
+        this.clients.find((c) => c.name === name),
+        "client",
+        name,
+      ).user = user;
+      this.emit({ kind: "clients_changed" });
+      return {};
+    },
     "clients.revoke": ({ name }) => {
       const client = requireFound(
         this.clients.find((c) => c.name === name),
@@ -343,6 +406,8 @@ export class FakeHub implements Ipc {
       this.emit({ kind: "clients_changed" });
       return {};
     },
+    "doctor.run": () => doctorReport(),
+    "doctor.bundle": () => diagnosticsBundle(),
     "health.show": () => ({
       status: "degraded",
       service: "drawbridge",
@@ -354,8 +419,17 @@ export class FakeHub implements Ipc {
       },
       storage: { active_users: 1 },
       ready: true,
+      checks: [
+        { name: "database", ok: true, error: "" },
+        { name: "listeners", ok: !this.httpError, error: this.httpError },
+        { name: "registry", ok: true, error: "" },
+      ],
       sessions: 2,
-      servers: { connected: 2, errors: 1 },
+      servers: {
+        connected: 2,
+        errors: 1,
+        each: this.servers.map(({ id, state }) => ({ id, state })),
+      },
       transports: [
         {
           name: "http",
@@ -371,16 +445,36 @@ export class FakeHub implements Ipc {
         },
       ],
     }),
-    "logs.list": ({ server, level, text, limit }) => {
+    "logs.list": ({ server, level, text, since, limit }) => {
       const levels = ["trace", "debug", "info", "warn", "error"];
       return this.logs
         .filter(
           (l) =>
             (server === null || l.server === server) &&
+            (since === null || l.at >= since) &&
             (level === null || levels.indexOf(l.level) >= levels.indexOf(level)),
         )
         .filter((l) => text === null || l.text.toLowerCase().includes(text.toLowerCase()))
         .slice(-(limit ?? 500));
+    },
+    "memory.list": (filter) => listMemory(this.memory, filter),
+    "memory.categories": () => listMemoryCategories(this.memory),
+    "memory.show": ({ id }) => this.findMemory(id),
+    "memory.add": (added) => {
+      const entry = addMemory(this.memory, added);
+      this.changeMemory([entry, ...this.memory]);
+      return entry;
+    },
+    "memory.edit": (change) => {
+      const entry = editMemory(this.findMemory(change.id), change);
+      this.changeMemory(this.memory.map((one) => (one.id === entry.id ? entry : one)));
+      return entry;
+    },
+    "memory.delete": ({ ids }) => {
+      const kept = this.memory.filter((entry) => !ids.includes(entry.id));
+      const deleted = this.memory.length - kept.length;
+      this.changeMemory(kept);
+      return { deleted };
     },
     "policy.list": () => ({ defaults: this.defaults, rules: this.rules }),
     "policy.save": ({ id, rule }) => {
@@ -454,6 +548,33 @@ export class FakeHub implements Ipc {
       this.applyPolicy();
       return {};
     },
+    "hooks.list": () => this.hooks,
+    "hooks.add": ({ hook, position }) =>
+      this.changeHooks(() => {
+        const state = { runs: 0, failures: 0, dropped: 0, last: null };
+        this.hooks = this.hooks.toSpliced(position ?? this.hooks.length, 0, { ...hook, state });
+      }),
+    "hooks.edit": ({ name, hook }) =>
+      this.changeHooks(() => {
+        this.hook(name);
+        this.hooks = this.hooks.map((each) => (each.name === name ? { ...each, ...hook } : each));
+      }),
+    "hooks.remove": ({ name }) =>
+      this.changeHooks(() => {
+        this.hook(name);
+        this.hooks = this.hooks.filter((each) => each.name !== name);
+      }),
+    "hooks.enable": ({ name }) => this.changeHooks(() => (this.hook(name).enabled = true)),
+    "hooks.disable": ({ name }) => this.changeHooks(() => (this.hook(name).enabled = false)),
+    "hooks.reorder": ({ name, position }) =>
+      this.changeHooks(() => {
+        const moved = this.hook(name);
+        const others = this.hooks.filter((each) => each !== moved);
+        this.hooks = others.toSpliced(position, 0, moved);
+      }),
+    "hooks.try": ({ hook, event, payload }) => hooks.runTrial(hook, event, payload),
+    "hooks.log": ({ name }) => this.hookRuns.filter((run) => name === null || run.hook === name),
+    "hooks.samples": () => hooks.samples(),
     "profiles.assign": ({ client, profile }) =>
       this.changeProfiles(() => {
         requireFound(
@@ -551,13 +672,19 @@ export class FakeHub implements Ipc {
         state: "needs_sign_in",
         signing_in: null,
       }),
-    "servers.enable": ({ id, enabled }) =>
-      this.update(id, {
+    "servers.enable": ({ id, enabled }) => {
+      // This hub lists no built-in servers.
+      if (id === "folders") {
+        this.folders.view = { ...this.folders.view, enabled };
+        return { ...(this.servers[0] as ServerView), id, name: "Shared folders" };
+      }
+      return this.update(id, {
         state: enabled ? "idle" : "disabled",
         pid: null,
         reason: "",
         remedy: enabled ? "" : "Enable it to use its tools.",
-      }),
+      });
+    },
     "servers.pin": ({ id }) => {
       const { spec, floating } = this.server(id);
       const pin = (arg: string) =>
@@ -631,8 +758,25 @@ export class FakeHub implements Ipc {
       cache_ttl_s,
       oauth_client_metadata_url,
       audit_retention_days,
+      otlp_endpoint,
+      otlp_headers,
+      otlp_content,
       port,
+      allowed_hosts,
+      roots,
+      elicitation_forms,
     }) => {
+      if (allowed_hosts?.some((host) => host.includes("*")))
+        throw new IpcError("invalid", "'allowed_hosts': '*' is not a host: use a name");
+      this.settings.allowed_hosts = allowed_hosts ?? this.settings.allowed_hosts;
+      if (roots?.some((root) => !/^(\/|file:\/\/\/)/.test(root)))
+        throw new IpcError("invalid", "A root is an absolute path or a file:// URL.");
+      this.settings.roots =
+        roots?.map((root) => new URL(root, "file:///").href) ?? this.settings.roots;
+      this.settings.elicitation_forms = elicitation_forms ?? this.settings.elicitation_forms;
+      this.settings.otlp_endpoint = otlp_endpoint ?? this.settings.otlp_endpoint;
+      this.settings.otlp_headers = otlp_headers ?? this.settings.otlp_headers;
+      this.settings.otlp_content = otlp_content ?? this.settings.otlp_content;
       if (oauth_client_metadata_url) new URL(oauth_client_metadata_url);
       this.settings.oauth_client_metadata_url =
         oauth_client_metadata_url ?? this.settings.oauth_client_metadata_url;
@@ -655,6 +799,17 @@ export class FakeHub implements Ipc {
       return this.settings;
     },
     "settings.show": () => this.settings,
+    "folders.list": () => this.folders.view,
+    "folders.add": ({ path, all_files }) => {
+      const view = this.folders.add(path, all_files ?? false);
+      this.emit({ kind: "settings_changed" });
+      return view;
+    },
+    "folders.remove": ({ path }) => {
+      const view = this.folders.remove(path);
+      this.emit({ kind: "settings_changed" });
+      return view;
+    },
     "tools.call": ({ name }) => ({ content: [{ type: "text", text: `${name} was called.` }] }),
     "tools.export": () =>
       this.servers
@@ -676,6 +831,33 @@ export class FakeHub implements Ipc {
       "server",
       id,
     );
+  }
+
+  private findMemory(id: number): MemoryEntry {
+    return requireFound(
+      this.memory.find((entry) => entry.id === id),
+      "entry",
+      String(id),
+    );
+  }
+
+  private changeMemory(entries: MemoryEntry[]): void {
+    this.memory = entries;
+    this.emit({ kind: "memory_changed" });
+  }
+
+  private hook(name: string): HookView {
+    return requireFound(
+      this.hooks.find((each) => each.name === name),
+      "hook",
+      name,
+    );
+  }
+
+  private changeHooks(change: () => void): Verbs["hooks.add"]["answer"] {
+    change();
+    this.emit({ kind: "hooks_changed" });
+    return {};
   }
 
   private changeProfiles(change: () => void): Verbs["profiles.put"]["answer"] {
@@ -784,6 +966,17 @@ export class FakeHub implements Ipc {
         return this.end(request, { reason: verdict.reason, outcome: "withheld", duration_ms: 23 });
       return this.end(request, { decision: "denied", reason: verdict.reason, outcome: "not_sent" });
     }
+    if (verdict.kind === "dismiss")
+      return this.end(request, {
+        decision: "denied",
+        reason: "closed without an answer",
+        outcome: "not_sent",
+      });
+    if (verdict.kind === "fill_in") {
+      const fields = Object.keys(JSON.parse(verdict.content ?? "{}") as object);
+      const reason = verdict.content === null ? "opened the URL" : `answered: ${fields.join(", ")}`;
+      return this.end(request, { outcome: "ok", reason });
+    }
     const edited = verdict.kind === "approve_once" ? verdict.arguments : null;
     if (edited?.includes("/etc/"))
       throw new IpcError(
@@ -884,7 +1077,7 @@ export class FakeHub implements Ipc {
     this.settings.default_policy = this.defaults.tools;
     for (const view of this.servers) {
       for (const tool of view.tools) {
-        tool.own_policy =
+        tool.own_effect =
           this.rules.find(
             (r) =>
               r.server === view.id &&
@@ -892,7 +1085,7 @@ export class FakeHub implements Ipc {
               r.client === null &&
               r.conditions.length === 0,
           )?.effect ?? null;
-        tool.policy = tool.own_policy ?? this.defaults.tools;
+        tool.effect = tool.own_effect ?? this.defaults.tools;
       }
     }
     this.emit({ kind: "policy_changed" });

@@ -20,7 +20,8 @@ export function sealSecrets(id: string, spec: ServerSpec, secrets: SecretValues)
   };
 }
 
-export function readSpecs(text: string): ParsedSpec[] {
+/** The hub may add notes about what it did not take over. */
+export function readSpecs(text: string): (ParsedSpec & { notes?: string[] })[] {
   if (!text.trim().startsWith("{")) {
     const [command = "", ...args] = text.trim().split(/\s+/);
     return [
@@ -29,22 +30,32 @@ export function readSpecs(text: string): ParsedSpec[] {
         spec: spec({ command, args }),
         problem: "",
         likely_secrets: [],
+        notes: [],
       },
     ];
   }
-  let file: { mcpServers?: Record<string, Partial<ServerSpec>> };
+  let file: { mcpServers?: Record<string, Partial<ServerSpec> & { autoApprove?: unknown }> };
   try {
     file = JSON.parse(text) as typeof file;
   } catch (thrown) {
     throw new IpcError("invalid", `This is not JSON: ${String(thrown)}`);
   }
-  return Object.entries(file.mcpServers ?? {}).map(([name, part]) => {
+  return Object.entries(file.mcpServers ?? {}).map(([name, { autoApprove, ...part }]) => {
+    if (part.command === "drawbridge")
+      return {
+        name,
+        spec: null,
+        problem: "This entry connects the client to Drawbridge.",
+        likely_secrets: [],
+        notes: [],
+      };
     if (!part.command && !part.url)
       return {
         name,
         spec: null,
         problem: "It has neither a command nor a url.",
         likely_secrets: [],
+        notes: [],
       };
     const names = Object.keys({ ...part.env, ...part.headers });
     return {
@@ -52,6 +63,11 @@ export function readSpecs(text: string): ParsedSpec[] {
       spec: spec({ ...part, name }),
       problem: "",
       likely_secrets: names.filter((n) => /key|token|secret|password|authorization/i.test(n)),
+      notes: autoApprove
+        ? [
+            "Not taken over: 'autoApprove'. Drawbridge's policy decides which calls need no approval.",
+          ]
+        : [],
     };
   });
 }

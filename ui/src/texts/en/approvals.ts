@@ -85,9 +85,53 @@ export const approvals = {
   pastSentences: toSentences([{ text: "wanted", isValue: false }]),
   /** A server with its id, because several servers may have the same name. */
   serverWithId: (name: string, id: string) => phrase`${name} (ID ${id})`,
+  changedByHooks: (hooks: string) =>
+    `The hook ${hooks} changed the arguments that the client sent.`,
   inProject: (folder: string) => `The client works in the project folder ${folder}.`,
   sentByServer:
     "The server sends this request to the client. If you approve it, the client answers.",
+  sentToProvider:
+    "The client has no model for this. If you approve it, your sampling provider gets the messages below and answers, and the server gets the answer.",
+  answeredBy: "Answered by",
+  bridgedSampling: (answeredBy: string, client: string, server: Phrase) =>
+    phrase`${server} wants a message of ${answeredBy}, for ${client}`,
+  missedSampling: (answeredBy: string, client: string, server: Phrase) =>
+    phrase`${server} wanted a message of ${answeredBy}, for ${client}`,
+  form: {
+    sentence: (client: string, server: Phrase) =>
+      phrase`${server} asks you for input, for ${client}`,
+    lead: "The client cannot ask you, so Drawbridge does. The server gets your answer.",
+    notStored: "The server gets these values. Drawbridge does not keep them.",
+    messageLabel: "The server's message",
+    fieldsLabel: "Fields of the form",
+    optional: (label: string) => `${label} (optional)`,
+    noChoice: "No choice",
+    host: "Site",
+    url: "URL",
+    noHost: "This address cannot be opened.",
+    urlHint:
+      "Open it only if you expect this and know the site. The server learns that you agreed.",
+    unreadable: "This form cannot be shown. Decline it, or answer it with drawbridge approvals.",
+    decisionLabel: "Answer to the server",
+    decline: "Decline",
+    dismiss: "Dismiss",
+    submit: "Send to the server",
+    open: "Open in browser",
+    expired: "The time is over. The server was told that you did not answer.",
+    required: "Enter a value.",
+    number: "Enter a number.",
+    integer: "Enter a whole number.",
+    atLeast: (min: number) => `Enter at least ${min}.`,
+    atMost: (max: number) => `Enter at most ${max}.`,
+    charactersAtLeast: (min: number) => `Enter at least ${plural(min, "character")}.`,
+    charactersAtMost: (max: number) => `Enter at most ${plural(max, "character")}.`,
+    choicesAtLeast: (min: number) => `Choose at least ${min}.`,
+    choicesAtMost: (max: number) => `Choose at most ${max}.`,
+    email: "Enter an email address.",
+    urlFormat: "Enter a URL.",
+    date: "Enter a date.",
+    dateTime: "Enter a date and a time.",
+  },
   timeLeft: "Time left to decide",
   secondsLeft: (seconds: number) => `${seconds} s`,
   expired: (noun: Noun) => `You missed this ${noun}, so it was denied.`,

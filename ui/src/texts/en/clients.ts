@@ -1,16 +1,28 @@
 /** Texts of the Clients screen. */
 
+import { plural } from "../plural";
+
 export const clients = {
   title: "Clients",
-  lead: "AI applications that may connect, each with its own token.",
-  add: "Add client",
+  lead: "AI applications that use your servers through Drawbridge.",
+  add: "Add client by hand",
+  listTitle: "Clients that may connect",
   emptyTitle: "No clients yet.",
   emptyHint:
-    "Add the first client, such as Claude Code or Cursor. You get the JSON for its MCP settings. The client then reaches every server through Drawbridge.",
+    "Connect a client above. For a client that Drawbridge does not know, choose “Add client by hand”: you get an address and a token for its MCP settings.",
 
   caption: "Clients",
   client: "Client",
   state: "State",
+  user: "User",
+  changeUser: (user: string, client: string) => `${user}: change the user of ${client}`,
+  userTitle: (client: string) => `User of ${client}`,
+  userHint:
+    "The client reads and writes the memory of its user. If you change the user, the sessions of the client end, and it connects again.",
+  userMissing: "Enter the name of a user, such as default.",
+  saveUser: "Save user",
+  userOptional: "User (optional)",
+  userPlaceholder: "default",
   access: "Access",
   app: "App",
   lastSeen: "Last seen",
@@ -28,6 +40,11 @@ export const clients = {
   everything: "Everything",
   noProfiles: "There are no profiles yet. Add one below.",
 
+  ignoresToolChanges:
+    "It has not read its tools again since they changed. Restart it if a tool is missing.",
+  gaveUp: (count: number, longest: string) =>
+    `It gave up on ${plural(count, "call")} before you decided, in the last 24 hours (after ${longest} at most). Let it wait longer, or decide sooner.`,
+
   revoke: "Revoke",
   revokeStep: "Revoke…",
   revokeClient: (client: string) => `Revoke ${client}`,
@@ -35,7 +52,7 @@ export const clients = {
   revokeHint:
     "Its token stops working, and its sessions end at once. To let it connect again, add a client with the same name. It gets a new token.",
 
-  addTitle: "Add client",
+  addTitle: "Add client by hand",
   addedTitle: (client: string) => `Client ${client} added`,
   name: "Name",
   nameHint: "A name that you recognize in approvals and rules, such as claude-code or cursor.",

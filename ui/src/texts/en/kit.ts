@@ -1,6 +1,7 @@
 /** Texts of the components in `kit` and of the formatters in `lib`. */
 
 export const kit = {
+  chart: { maximum: (value: string) => `max. ${value}` },
   cancel: "Cancel",
   close: "Close",
   back: "Back",

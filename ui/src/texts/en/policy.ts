@@ -181,7 +181,7 @@ export const policy = {
       },
       path_within: {
         label: "is a path in",
-        hint: "The full path of a folder, or $project for the project folder in which the client works. It matches every path in it, after “..” and links are resolved.",
+        hint: "The full path of a folder, or $project for the project folder in which the client works. The condition matches this folder and every path in it, after “..” and links are resolved.",
       },
       host: {
         label: "is a URL of",

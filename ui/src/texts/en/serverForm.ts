@@ -5,7 +5,7 @@ export const serverForm = {
   addTitle: "Add server",
   editTitle: (name: string) => `Edit ${name}`,
   tabsLabel: "How to add the server",
-  tabs: { form: "Form", preset: "Well-known", paste: "Paste JSON", manifest: "Manifest" },
+  tabs: { form: "Form", preset: "Well-known", paste: "Paste", manifest: "Manifest" },
   verify: "Verify",
   verifying: "Connecting to the server and listing its tools…",
   waitForSaving: "Wait until the server is saved.",
@@ -116,6 +116,9 @@ export const serverForm = {
     pasteFirst: "Paste a text first.",
     noServer:
       "This text contains no server. Paste the mcpServers part of a client's settings, or a command line.",
+    skipped: (skipped: number, of: number) =>
+      `${skipped} of ${of === 1 ? "1 entry" : `${of} entries`} cannot be added. The reason is below.`,
+    isSkipped: "skipped",
     editInForm: "Edit in form",
     secret: "secret: stored in the keyring",
     plain: "plain text: stored in the spec file",

@@ -17,9 +17,11 @@ export const servers = {
   title: "Servers",
   lead: "MCP servers that your clients can use. A server starts only after you accept it.",
   addServer: "Add server",
+  /** A server that is part of Drawbridge, as a badge and in place of its command. */
+  builtIn: "built in",
   empty: {
     title: "No servers yet.",
-    text: "Add your first server: paste its JSON from any client's settings, or enter its command or URL. You can verify it before you save it.",
+    text: "Import the servers that your clients have already, or add one: paste its JSON, or enter its command or URL. You can verify it before you save it.",
   },
   linkedServerGone: "This server no longer exists:",
 
@@ -37,6 +39,8 @@ export const servers = {
   detail: {
     label: (name: string) => `Server ${name}`,
     enabled: "Enabled",
+    builtIn:
+      "This server is part of Drawbridge. It has no program and no spec file, and cannot be edited or removed.",
     sync: "Sync",
     restart: "Restart",
     verify: "Verify",
@@ -138,6 +142,7 @@ export const servers = {
     notOwn: "not this server's own",
     inSpecFile: "in the spec file",
     bearerToken: "Bearer token",
+    requiredVariables: "Required variables",
     workingFolder: "Working folder",
     homeFolder: "your home folder",
     sessions: "Sessions",

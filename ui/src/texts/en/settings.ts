@@ -19,6 +19,13 @@ export const settings = {
     hint: "The port that clients connect to. After a change, clients that are connected over HTTP need the new address; clients that start `drawbridge stdio` do not.",
     unit: "1 to 65535",
   },
+  allowedHosts: {
+    label: "Allowed hosts",
+    hint: "Names under which clients and browsers elsewhere reach this Drawbridge, such as hub.example:443. Without a port, the port of Drawbridge counts. Requests under other names are refused.",
+    placeholder: "hub.example, 192.168.1.7",
+    startedWith: (hosts: string[]) =>
+      `Also allowed until Drawbridge ends, because it was started so: ${hosts.join(", ")}.`,
+  },
   notListening: {
     title: "No client can connect over HTTP.",
     reason: (error: string) =>
@@ -33,6 +40,24 @@ export const settings = {
     label: "OAuth client metadata document",
     hint: "Optional: the HTTPS URL of the document that describes Drawbridge to authorization servers. If empty, Drawbridge registers automatically.",
     placeholder: "https://example.com/drawbridge.json",
+  },
+  traces: {
+    label: "OpenTelemetry traces",
+    hint: "Optional: the URL of a collector that takes OTLP over HTTP. Drawbridge then sends it a trace of each request, with the time that you took to decide. If empty, nothing is sent.",
+    placeholder: "http://127.0.0.1:4318",
+    content: "Include arguments and results",
+    headers: "Headers for the collector",
+    headerName: "Name",
+    headerValue: "Value",
+    enterHeader: "Enter a name and a value first.",
+    add: "Add header",
+    remove: "Remove",
+    removeHeader: (name: string) => `Remove header ${name}`,
+    inKeyring: "Values of headers are stored in the keyring.",
+  },
+  guide: {
+    label: "Guide",
+    hint: "The steps from the first server to the first approved call, on the Approvals screen.",
   },
   theme: {
     label: "Theme",

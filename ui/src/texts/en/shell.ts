@@ -1,4 +1,6 @@
 /** The frame of the window: the sidebar, the banners, and the screens before the first call. */
+import { plural } from "../plural";
+
 export const shell = {
   productName: "Drawbridge",
   windowTitle: (waiting: number) => (waiting > 0 ? `(${waiting}) Drawbridge` : "Drawbridge"),
@@ -9,7 +11,9 @@ export const shell = {
     servers: "Servers",
     clients: "Clients",
     policy: "Policy",
+    hooks: "Hooks",
     calls: "Calls",
+    memory: "Memory",
     audit: "Audit",
     logs: "Logs",
     settings: "Settings",
@@ -17,12 +21,17 @@ export const shell = {
   /** The nouns for the counts beside the links, for screen readers. */
   counts: {
     approvals: "waiting",
+    missed: (count: number) => `${plural(count, "call")} missed`,
     servers: (count: number, needAttention: number) => {
       const noun = count === 1 ? "server" : "servers";
       if (needAttention === 0) return noun;
       return `${noun}, ${needAttention} ${needAttention === 1 ? "needs" : "need"} attention`;
     },
-    clients: (count: number) => (count === 1 ? "client" : "clients"),
+    clients: (count: number, needAttention: number) => {
+      const noun = count === 1 ? "client" : "clients";
+      if (needAttention === 0) return noun;
+      return `${noun}, ${needAttention} ${needAttention === 1 ? "file needs" : "files need"} attention`;
+    },
   },
 
   pauseAllCalls: "Pause all calls",
@@ -35,30 +44,22 @@ export const shell = {
   notReachable: "Not reachable",
   connectionLost: "Drawbridge is not reachable. Trying again…",
 
+  close: {
+    title: "Close the window?",
+    noTray:
+      "Your desktop shows no tray icons, so that you could not open Drawbridge again from there.",
+    choices: (endsHub: boolean) =>
+      endsHub
+        ? "Minimize the window to keep Drawbridge running. If you quit, clients can no longer use your servers."
+        : "Minimize the window to keep Drawbridge running. If you quit, this computer no longer shows the calls that wait for you.",
+    minimize: "Minimize",
+    quit: "Quit Drawbridge",
+  },
+
   signedOut: {
     title: "This browser is not signed in.",
     howToSignIn:
       "To get a sign-in link, start the Drawbridge app or run this command in a terminal:",
     command: "drawbridge open",
-  },
-
-  welcome: {
-    title: "Welcome to Drawbridge",
-    lead: "One local door between your AI clients and your MCP servers. You see each tool call and decide which calls may run.",
-    done: "(done)",
-    server: {
-      title: "Add a server",
-      text: "Add an MCP server that your clients will use. Paste its JSON from any client, or enter its command or URL.",
-      action: "Add server",
-    },
-    client: {
-      title: "Connect a client",
-      text: "Connect Claude Code, Cursor, LM Studio or any other client. It gets its own token and uses every server through Drawbridge.",
-      action: "Add client",
-    },
-    call: {
-      title: "Approve the first call",
-      text: "Ask your client to use a tool. The call waits here until you have read its arguments and decided.",
-    },
   },
 };

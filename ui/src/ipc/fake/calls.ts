@@ -1,0 +1,156 @@
+/** Running calls and their stats, in memory. */
+
+import { IpcError } from "..";
+import type { Call, CallStats, CallStatsView, RunningCallView, StatsPeriod } from "../bindings";
+import type { FakeHub } from ".";
+
+const MINUTE_MS = 60_000;
+const STEPS: Record<StatsPeriod, [number, number]> = {
+  hour: [12, 5 * MINUTE_MS],
+  day: [24, 60 * MINUTE_MS],
+  week: [28, 360 * MINUTE_MS],
+  month: [30, 1440 * MINUTE_MS],
+};
+const ERRORS = ["server_error", "client_error", "unreachable", "unknown", "timed_out"];
+
+/** Starts a call that runs until it is cancelled. */
+export function startCall(hub: FakeHub, part: Partial<RunningCallView> & { call: Call }): void {
+  const running: RunningCallView = { running_ms: 0, progress: null, ...part };
+  hub.running = [...hub.running, running];
+  hub.calls = [running.call, ...hub.calls];
+  hub.emit({ kind: "call_changed", call: running.call });
+}
+
+/** Reports progress of the running calls. */
+export function advanceCalls(hub: FakeHub): void {
+  hub.running = hub.running.map((one) => {
+    const running_ms = one.running_ms + 1000;
+    if (!one.progress) return { ...one, running_ms };
+    const total = one.progress.total ?? 100;
+    const progress = { ...one.progress, progress: Math.min(total, one.progress.progress + 1) };
+    hub.emit({ kind: "call_progressed", id: one.call.id, progress });
+    return { ...one, running_ms, progress };
+  });
+}
+
+/** Calls that take long, for development. */
+export function longCalls(): RunningCallView[] {
+  return [
+    {
+      call: runningCall("running-1", "index_repository", "github"),
+      running_ms: 42_000,
+      progress: { progress: 17, total: 60, message: "Reading src/main.rs" },
+    },
+    {
+      call: runningCall("running-2", "search_files", "filesystem"),
+      running_ms: 3000,
+      progress: null,
+    },
+  ];
+}
+
+export function runningCall(id: string, tool: string, server: string): Call {
+  return {
+    id,
+    at: Date.now(),
+    method: "tools/call",
+    client: "claude-code",
+    server,
+    tool,
+    exposed_name: `${server}__${tool}`,
+    decision: "allowed",
+    decided_by: "rule",
+    rule: null,
+    is_edited: false,
+    reason: "",
+    outcome: "running",
+    error: "",
+    waited_ms: 4,
+    duration_ms: null,
+  };
+}
+
+export function callVerbs(hub: FakeHub) {
+  return {
+    "calls.running": () => hub.running,
+    "calls.cancel": ({ id }: { id: string }) => {
+      const running = hub.running.find((one) => one.call.id === id);
+      if (!running)
+        throw new IpcError("not_found", `the call '${id}' does not run; it may have ended already`);
+      hub.running = hub.running.filter((one) => one !== running);
+      const call: Call = {
+        ...running.call,
+        outcome: "cancelled",
+        error: "the user cancelled the call",
+      };
+      hub.calls = hub.calls.map((one) => (one.id === id ? call : one));
+      hub.emit({ kind: "call_changed", call });
+      return call;
+    },
+    "calls.stats": ({
+      period,
+      by,
+      client,
+      server,
+    }: {
+      period: StatsPeriod;
+      by: "client" | "server" | "tool";
+      client: string | null;
+      server: string | null;
+    }): CallStatsView => {
+      const [steps, step_ms] = STEPS[period];
+      const since = Math.ceil(Date.now() / step_ms) * step_ms - steps * step_ms;
+      const counted = hub.calls.filter(
+        (call) =>
+          call.method === "tools/call" &&
+          call.at >= since &&
+          (client === null || call.client === client) &&
+          (server === null || call.server === server),
+      );
+      const keys = new Map<string, Call[]>();
+      for (const call of counted) {
+        const key = by === "tool" ? `${call.server} ${call.tool}` : call[by];
+        keys.set(key, [...(keys.get(key) ?? []), call]);
+      }
+      return {
+        since,
+        step_ms,
+        total: count(counted),
+        series: Array.from({ length: steps }, (_, index) =>
+          count(counted.filter((call) => Math.floor((call.at - since) / step_ms) === index)),
+        ),
+        groups: [...keys]
+          .map(([key, calls]) => ({
+            name: by === "tool" ? key.slice(key.indexOf(" ") + 1) : key,
+            server: by === "tool" ? key.slice(0, key.indexOf(" ")) : "",
+            stats: count(calls),
+          }))
+          .toSorted((a, b) => b.stats.calls - a.stats.calls),
+        omitted_groups: 0,
+        is_partial: false,
+      };
+    },
+  };
+}
+
+function count(calls: Call[]): CallStats {
+  const of = (test: (call: Call) => boolean) => calls.filter(test).length;
+  const asked = (call: Call) => call.decided_by === "person" || call.decision === "timed_out";
+  const durations = calls.flatMap((call) => call.duration_ms ?? []).toSorted((a, b) => a - b);
+  const percentile = (share: number) =>
+    durations[Math.max(0, Math.ceil(durations.length * share) - 1)] ?? null;
+  return {
+    calls: calls.length,
+    errors: of((call) => ERRORS.includes(call.outcome)),
+    cancelled: of((call) => call.outcome === "cancelled"),
+    not_allowed: of((call) => call.decision !== "allowed"),
+    asked: of(asked),
+    approved: of((call) => asked(call) && call.decision === "allowed"),
+    denied: of((call) => asked(call) && call.decision === "denied"),
+    timed_out: of((call) => call.decision === "timed_out"),
+    p50_ms: percentile(0.5),
+    p95_ms: percentile(0.95),
+    sent_tokens: 40 * calls.length,
+    received_tokens: 310 * calls.length,
+  };
+}

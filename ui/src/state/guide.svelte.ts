@@ -1,0 +1,97 @@
+/** The guide for the first run: what is done, and what the person skipped or closed. */
+
+import { SvelteSet } from "svelte/reactivity";
+import type { Calls } from "./calls.svelte";
+import type { ClientFiles } from "./clientFiles.svelte";
+import type { Clients } from "./clients.svelte";
+import type { Servers } from "./servers.svelte";
+
+export const STEPS = ["servers", "clients", "call"] as const;
+export type Step = (typeof STEPS)[number];
+
+/** What is saved in this browser. */
+interface Saved {
+  closed: boolean;
+  skipped: Step[];
+}
+
+const KEY = "drawbridge-guide";
+
+function readSaved(): Saved {
+  try {
+    const saved = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Saved>;
+    return { closed: saved.closed === true, skipped: saved.skipped ?? [] };
+  } catch {
+    return { closed: false, skipped: [] };
+  }
+}
+
+export class Guide {
+  private closed = $state(false);
+  private readonly skippedSteps: SvelteSet<Step>;
+  /** Whether the guide was needed since the window was opened. It then stays until it is closed. */
+  private wasNeeded = $state(false);
+
+  readonly done = $derived.by<Record<Step, boolean>>(() => ({
+    servers: this.servers.external.length > 0,
+    clients:
+      this.clients.current.length > 0 ||
+      this.clientFiles.kinds.some((kind) => kind.files.some((file) => file.entry !== null)),
+    call: this.calls.list.some((call) => call.decision === "allowed"),
+  }));
+  readonly next = $derived(
+    STEPS.find((step) => !this.done[step] && !this.skippedSteps.has(step)) ?? null,
+  );
+  private readonly loaded = $derived.by(
+    () => this.servers.loaded && this.clients.loaded && this.calls.loaded,
+  );
+  readonly visible = $derived(this.loaded && !this.closed && (!this.done.call || this.wasNeeded));
+
+  /** `calls` are those that a person was asked about. */
+  constructor(
+    private readonly servers: Servers,
+    private readonly clients: Clients,
+    private readonly clientFiles: ClientFiles,
+    private readonly calls: Calls,
+  ) {
+    const saved = readSaved();
+    this.closed = saved.closed;
+    this.skippedSteps = new SvelteSet(saved.skipped);
+  }
+
+  isSkipped(step: Step): boolean {
+    return this.skippedSteps.has(step);
+  }
+
+  skip(step: Step): void {
+    this.skippedSteps.add(step);
+    this.save();
+  }
+
+  /** Keeps the guide open after its last step, so that the person sees that it is done. */
+  stay(): void {
+    this.wasNeeded = true;
+  }
+
+  close(): void {
+    this.closed = true;
+    this.save();
+  }
+
+  /** Shows the guide again, with all steps. */
+  reopen(): void {
+    this.closed = false;
+    this.wasNeeded = true;
+    this.skippedSteps.clear();
+    this.save();
+  }
+
+  private save(): void {
+    const saved: Saved = { closed: this.closed, skipped: [...this.skippedSteps] };
+    try {
+      localStorage.setItem(KEY, JSON.stringify(saved));
+    } catch {
+      // The choice then lasts until the window is closed.
+    }
+  }
+}

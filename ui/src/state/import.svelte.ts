@@ -1,0 +1,249 @@
+/** An import of servers from the files of clients: what is found, chosen, previewed and imported. */
+
+import { SvelteMap, SvelteSet } from "svelte/reactivity";
+import {
+  toIpcError,
+  type ChosenServer,
+  type ClientKindView,
+  type FoundServersView,
+  type FoundServerView,
+  type ImportedView,
+  type ImportPreview,
+  type InputView,
+  type Ipc,
+  type UndoneView,
+} from "../ipc";
+import { messageOf } from "./errors";
+import type { Servers } from "./servers.svelte";
+
+type Task = "find" | "preview" | "import" | "undo";
+
+/** A client with the files that have servers of it. */
+export interface ClientFiles {
+  kind: string;
+  name: string;
+  files: string[];
+}
+
+export class Import {
+  step = $state<"choose" | "preview" | "done">("choose");
+  running = $state<Task | "">("");
+  error = $state("");
+  /** The task that failed last. */
+  failed = $state<Task | "">("");
+  /** Whether the hub rejected the import because something changed since the preview. */
+  outdated = $state(false);
+
+  found = $state.raw<FoundServersView | null>(null);
+  /** The clients whose files were searched; read only if nothing was found. */
+  searched = $state.raw<ClientKindView[]>([]);
+  /** The names of the selected servers. */
+  readonly selected = new SvelteSet<string>();
+  /** Whether to point the clients at Drawbridge. */
+  connect = $state(true);
+  /** Whether to remove the entries of servers that Drawbridge already has from the clients' files. */
+  movesKnown = $state(true);
+  askOnce = $state(true);
+  restores = $state(false);
+  /** Folders of projects whose files are searched too, one a line. */
+  projects = $state("");
+
+  preview = $state.raw<ImportPreview | null>(null);
+  imported = $state.raw<ImportedView | null>(null);
+  undone = $state.raw<UndoneView | null>(null);
+
+  /** The servers that can be imported. */
+  readonly importable = $derived(
+    (this.found?.servers ?? []).filter((server) => !server.problem && !server.known_as),
+  );
+  /** The servers that Drawbridge already has. */
+  readonly known = $derived(
+    (this.found?.servers ?? []).filter((server) => !server.problem && server.known_as),
+  );
+  /** The entries that cannot be imported. */
+  readonly unusable = $derived((this.found?.servers ?? []).filter((server) => server.problem));
+  /** The known servers whose entries can be removed without asking for values. */
+  readonly movable = $derived(this.known.filter((server) => server.inputs.length === 0));
+  /** The selected servers, and the known ones whose entries are removed. */
+  readonly chosen = $derived([
+    ...this.importable.filter((server) => this.selected.has(server.name)),
+    ...(this.connect && this.movesKnown ? this.movable : []),
+  ]);
+  /** The clients that have a chosen server. */
+  readonly clients = $derived(groupByClient(this.chosen));
+
+  private readonly values = new SvelteMap<string, string>();
+
+  constructor(
+    private readonly ipc: Ipc,
+    private readonly servers: Servers,
+  ) {}
+
+  /** Whether closing now would lose something, or hide the result of a running task. */
+  get isHalfDone(): boolean {
+    return (
+      this.running === "import" ||
+      this.running === "undo" ||
+      this.step === "preview" ||
+      (this.step === "choose" && [...this.values.values()].some(Boolean))
+    );
+  }
+
+  /** Whether the clients' files are being changed now. */
+  get isChanging(): boolean {
+    return this.running === "import" || this.running === "undo";
+  }
+
+  value(server: string, input: InputView): string {
+    return this.values.get(valueKey(server, input.id)) ?? "";
+  }
+
+  setValue(server: string, input: InputView, value: string): void {
+    this.values.set(valueKey(server, input.id), value);
+  }
+
+  /** Whether a selected server still needs a value. */
+  get lacksValue(): boolean {
+    return this.chosen.some((server) =>
+      server.inputs.some((input) => !this.value(server.name, input)),
+    );
+  }
+
+  select(name: string, isSelected: boolean): void {
+    if (isSelected) this.selected.add(name);
+    else this.selected.delete(name);
+  }
+
+  selectAll(isSelected: boolean): void {
+    for (const server of this.importable) this.select(server.name, isSelected);
+  }
+
+  /** Looks for servers, and selects all that can be imported. */
+  find(): Promise<void> {
+    return this.run("find", async () => {
+      const found = await this.ipc.call("config.find_servers", {
+        kind: null,
+        projects: this.projectList(),
+        environment: {},
+      });
+      const isEmpty = found.servers.length === 0 && found.unreadable.length === 0;
+      this.searched = isEmpty ? await this.listClients() : [];
+      this.found = found;
+      this.selected.clear();
+      this.selectAll(true);
+    });
+  }
+
+  showPreview(): Promise<void> {
+    return this.run("preview", async () => {
+      this.outdated = false;
+      this.preview = await this.ipc.call("config.preview_import", {
+        servers: this.chosen.map((server) => this.toChosen(server)),
+        connect: this.connect,
+        ask_once: this.connect && this.askOnce,
+        kind: null,
+        projects: this.projectList(),
+        environment: {},
+      });
+      this.step = "preview";
+    });
+  }
+
+  goBack(): void {
+    this.step = "choose";
+    this.preview = null;
+    this.error = "";
+    this.failed = "";
+    this.outdated = false;
+  }
+
+  /** Imports the servers of the preview. Returns the ids of the added ones; null if it failed. */
+  async import(): Promise<string[] | null> {
+    const preview = this.preview;
+    if (!preview) return null;
+    await this.run("import", async () => {
+      this.imported = await this.ipc.call("config.import", {
+        id: preview.id,
+        restores: this.connect && this.restores,
+      });
+      this.values.clear();
+      this.step = "done";
+    });
+    if (!this.imported) return null;
+    await this.servers.load().catch(() => undefined);
+    return this.imported.servers;
+  }
+
+  /** Takes the whole import back. */
+  async undo(): Promise<void> {
+    const imported = this.imported;
+    if (!imported) return;
+    await this.run("undo", async () => {
+      this.undone = await this.ipc.call("config.undo", { change: imported.change.id, kind: null });
+    });
+    await this.servers.load().catch(() => undefined);
+  }
+
+  /** Begins again with what is found now. */
+  async restart(): Promise<void> {
+    this.goBack();
+    this.imported = null;
+    this.undone = null;
+    this.found = null;
+    await this.find();
+  }
+
+  private async run(task: Task, step: () => Promise<void>): Promise<void> {
+    this.running = task;
+    this.error = "";
+    this.failed = "";
+    try {
+      await step();
+    } catch (thrown) {
+      this.error = messageOf(thrown);
+      this.failed = task;
+      this.outdated = ["conflict", "not_found"].includes(toIpcError(thrown).code);
+    } finally {
+      this.running = "";
+    }
+  }
+
+  private toChosen({ name, inputs }: FoundServerView): ChosenServer {
+    return {
+      name,
+      inputs: Object.fromEntries(inputs.map((input) => [input.id, this.value(name, input)])),
+    };
+  }
+
+  private projectList(): string[] {
+    return this.projects
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
+  }
+
+  private async listClients(): Promise<ClientKindView[]> {
+    const overview = await this.ipc.call("config.list", { project: null, environment: {} });
+    return overview.kinds;
+  }
+}
+
+/** Returns the memory in KiB that is saved if all clients share one copy of the server. */
+export function savedMemory({ copies, memory_kib }: FoundServerView): number {
+  return copies > 1 ? memory_kib - Math.floor(memory_kib / copies) : 0;
+}
+
+/** Returns the clients in whose files the servers were found, each with its files. */
+export function groupByClient(servers: FoundServerView[]): ClientFiles[] {
+  const clients: ClientFiles[] = [];
+  for (const { kind, kind_name, file } of servers.flatMap((server) => server.found_at)) {
+    const client = clients.find((client) => client.kind === kind);
+    if (!client) clients.push({ kind, name: kind_name, files: [file] });
+    else if (!client.files.includes(file)) client.files.push(file);
+  }
+  return clients.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function valueKey(server: string, input: string): string {
+  return JSON.stringify([server, input]);
+}

@@ -1,0 +1,60 @@
+/** The calls of tools that run now, with their progress. */
+
+import type { Call, CallProgress, Event, Ipc } from "../ipc";
+import { Reloader } from "./reloader";
+
+/** A call that runs now. */
+export interface RunningCall {
+  call: Call;
+  /** When it began to run, by the clock of this window. */
+  since: number;
+  progress: CallProgress | null;
+}
+
+export class RunningCalls {
+  list = $state.raw<RunningCall[]>([]);
+  private readonly reloader = new Reloader(
+    () => this.read(),
+    (event) => this.apply(event),
+  );
+
+  constructor(private readonly ipc: Ipc) {}
+
+  load(): Promise<void> {
+    return this.reloader.run();
+  }
+
+  on(event: Event): void {
+    this.reloader.on(event);
+  }
+
+  /** Cancels a call at its server. Its client gets an error that says so. */
+  async cancel(id: string): Promise<void> {
+    await this.ipc.call("calls.cancel", { id });
+  }
+
+  private apply(event: Event): void {
+    if (event.kind === "call_progressed") {
+      this.list = this.list.map((one) =>
+        one.call.id === event.id ? { ...one, progress: event.progress } : one,
+      );
+    }
+    if (event.kind !== "call_changed" || event.call.method !== "tools/call") return;
+    const { call } = event;
+    const isKnown = this.list.some((one) => one.call.id === call.id);
+    if (call.outcome !== "running") {
+      if (isKnown) this.list = this.list.filter((one) => one.call.id !== call.id);
+    } else if (!isKnown) {
+      this.list = [...this.list, { call, since: Date.now(), progress: null }];
+    }
+  }
+
+  private async read(): Promise<void> {
+    const running = await this.ipc.call("calls.running", {});
+    this.list = running.map(({ call, running_ms, progress }) => ({
+      call,
+      since: Date.now() - running_ms,
+      progress,
+    }));
+  }
+}

@@ -1,0 +1,150 @@
+/** Texts about the configuration files of clients: connecting, testing and undoing. */
+
+import type {
+  ClientAction,
+  ClientFileScope,
+  ClientFileState,
+  FileOutcome,
+} from "../../ipc/bindings";
+import { plural } from "../plural";
+
+const scopes: Record<ClientFileScope, string> = {
+  global: "all projects",
+  profile: "another profile",
+  project: "one project",
+};
+
+const states: Record<ClientFileState, string> = {
+  not_connected: "Not connected",
+  connected: "Connected",
+  outdated: "Needs an update",
+  changed: "Changed by another program",
+  removed: "Removed by another program",
+  broken: "Cannot be read",
+};
+
+const actions: Record<ClientAction, string> = {
+  connect: "Connected",
+  disconnect: "Disconnected",
+  import: "Imported servers",
+  restore: "Restored the entry",
+};
+
+const outcomes: Record<FileOutcome, string> = {
+  restored: "The file has the same content as before.",
+  removed: "The file did not exist before, and is removed.",
+  own_part_removed:
+    "Another program has changed the file since. Only Drawbridge's own part was taken back.",
+  gone: "The file does not exist any more.",
+};
+
+export const clientFiles = {
+  title: "On this computer",
+  lead: "Drawbridge adds its own entry to a client's settings file. You see each change before it is made.",
+  noneTitle: "No known client was found on this computer.",
+  noneHint:
+    "Install a client such as Claude Code, Cursor or VS Code, or choose yours from the other clients below.",
+  others: "Other clients",
+  othersNote: (count: number) => `${count} that were not found here`,
+
+  notFound: "Not found here",
+  noFile: "Drawbridge knows no file of this client. Paste the configuration into its settings.",
+  scopes,
+  states,
+  fileOf: (client: string) => `Files of ${client}`,
+  asksOnce: "asks once",
+  askOnceHint: "Drawbridge asks, and the client does not ask as well.",
+  attention: (count: number) =>
+    count === 1
+      ? "Another program has changed a client's file, so that the client cannot use Drawbridge as you set it up."
+      : `Other programs have changed ${count} clients' files, so that these clients cannot use Drawbridge as you set them up.`,
+
+  connect: "Connect…",
+  connectClient: (client: string) => `Connect ${client}`,
+  connectProject: "Connect a project…",
+  connectProjectOf: (client: string) => `Connect a project of ${client}`,
+  repair: "Repair…",
+  repairClient: (client: string, path: string) => `Repair the entry of ${client} in ${path}`,
+  disconnect: "Disconnect…",
+  disconnectClient: (client: string, path: string) => `Disconnect ${client} in ${path}`,
+  test: "Test",
+  testClient: (client: string, path: string) => `Test the entry of ${client} in ${path}`,
+  configuration: "Configuration…",
+  configurationOf: (client: string) => `Configuration for ${client}`,
+  restore: "Restore the entry if another program changes it",
+
+  unused: (client: string) =>
+    `It has not connected since then. Restart ${client}, or let it load its MCP servers again.`,
+
+  testing: "Starting it as the client would…",
+  testOk: (tools: number, ms: number) => `It works: ${plural(tools, "tool")} in ${ms} ms.`,
+  testFailed: "The client cannot connect.",
+  started: "Started",
+
+  connectTitle: (client: string) => `Connect ${client}`,
+  connectLead: "This is what changes. Nothing is written before you agree.",
+  disconnectTitle: (client: string) => `Disconnect ${client}`,
+  disconnectLead: "Drawbridge's entry is removed from the file. Everything else stays as it is.",
+  where: "Where",
+  whereFile: (scope: string, path: string) => `In ${scope}: ${path}`,
+  whereProject: "In one project…",
+  projectFolder: "Project folder",
+  projectHint: "The absolute path of the folder, such as /home/ada/src/shop.",
+  projectMissing: "Enter the folder of the project first.",
+  how: "How the client connects",
+  overBridge: "By starting drawbridge stdio",
+  overBridgeHint: "The file contains no token.",
+  overHttp: "By URL",
+  overHttpHint: "The file contains a token of its own. Undoing this revokes the token.",
+  askOnce: "Let only Drawbridge ask",
+  askOnceWrites: (changes: string[]) => `Also written: ${changes.join("; ")}.`,
+  askOnceImpossible:
+    "This client has no setting that leaves approval to Drawbridge. It may ask before each call as well.",
+  newFile: "new file",
+  changedFile: "changed",
+  nothingToChange: "Nothing has to change: the client is connected.",
+  nothingToRemove: "Nothing has to change: the file has no entry of Drawbridge.",
+  previewing: "Reading the file…",
+  previewAgain: "Show the changes again",
+  confirmConnect: "Connect",
+  confirmRepair: "Repair",
+  confirmDisconnect: "Disconnect",
+  notReady: "The changes are not shown yet.",
+  diffOf: (path: string) => `Changes of ${path}`,
+  goodToKnow: "Good to know",
+
+  connectedTitle: (client: string) => `${client} is connected`,
+  connectedHint: (client: string) =>
+    `Restart ${client}, or let it load its MCP servers again, so that it reads the file.`,
+  disconnectedTitle: (client: string) => `${client} is disconnected`,
+  disconnectedHint: (client: string) =>
+    `Restart ${client}. Until then it may still use Drawbridge.`,
+  done: "Done",
+  undo: "Undo",
+  undone: "Undone.",
+  outcomes,
+
+  pasteHint: (file: string) => `Add this to the client's settings (${file}).`,
+  installLink: "Add to the client",
+  copyConfiguration: "Copy the configuration",
+  loading: "Reading…",
+
+  changesTitle: "Changes of clients' files",
+  changesLead:
+    "Each change can be taken back. The files then have the same bytes as before, unless another program has changed them since.",
+  changesCaption: "Changes of clients' files, the latest first",
+  change: "Change",
+  changedAt: "When",
+  files: "Files",
+  actions,
+  severalClients: "Several clients",
+  serversAdded: (count: number) => `${plural(count, "server")} added`,
+  undoneAt: (moment: string) => `undone ${moment}`,
+  undoStep: "Undo…",
+  undoChange: (change: string) => `Undo: ${change}`,
+  undoTitle: "Undo this change?",
+  undoHint: (files: number) =>
+    `${plural(files, "file")} will be as before the change. A backup exists; nothing else is affected.`,
+  undoServersHint: (count: number) =>
+    `${plural(count, "server")} that this change added will be removed.`,
+};

@@ -1,0 +1,16 @@
+export const folders = {
+  title: "Shared folders",
+  hint: "Clients can read the files in these folders as resources. Each read is recorded, and the policy and profiles apply to the server “folders”.",
+  empty: "No folder is shared. Enter the path of a folder below.",
+  enabled: "Share these folders",
+  path: "Folder to share",
+  pathHint: "The absolute path of a folder on the computer that runs Drawbridge.",
+  placeholder: "/home/me/notes",
+  allFiles: "Also share hidden files and likely secrets",
+  allFilesHint: "Such as .env, .ssh and id_rsa. They are left out by default.",
+  add: "Share folder",
+  everything: "all files",
+  withoutHidden: "without hidden files and likely secrets",
+  remove: "Stop sharing",
+  removeNamed: (path: string) => `Stop sharing ${path}`,
+};

@@ -1,0 +1,67 @@
+/** Texts about the sampling provider and the roots, in the settings. */
+
+export const sampling = {
+  title: "Sampling",
+  lead: "A server may ask for an answer of a language model. The client answers if it can. Otherwise this OpenAI-compatible provider answers, after you have approved the request.",
+  on: "On: answers if a client cannot.",
+  notSetUp: "Not set up: enter a URL and a model.",
+  off: "Off: servers get an error if the client cannot sample.",
+  enabled: "Let the provider answer",
+  url: {
+    label: "Base URL",
+    hint: "HTTPS, or HTTP on this machine. A change to another host removes the key.",
+    placeholder: "https://api.openai.com/v1",
+  },
+  models: {
+    label: "Models",
+    hint: "Separated by commas, the default one first. A server may suggest one of them.",
+    placeholder: "gpt-5-mini",
+  },
+  key: {
+    label: "API key",
+    stored: "A key is in the keyring. Enter another one to replace it.",
+    missing: "Stored in the keyring, and never shown again.",
+    unknown: "The keyring cannot be used.",
+    remove: "Remove key",
+  },
+  images: "The models see images",
+  tools: "Pass on the tools of requests",
+  timeout: { label: "Longest silence", unit: "seconds" },
+  requests: { label: "Requests per day", unit: "(0: no limit)" },
+  tokens: { label: "Tokens per day", unit: "(0: no limit)" },
+  today: "Today",
+  requestsToday: (used: number, limit: number) => `${ofLimit(used, limit)} requests`,
+  tokensToday: (used: number, limit: number) => `${ofLimit(used, limit)} tokens`,
+  spent: "The budget is spent. Servers get an error until it begins anew.",
+  resets: "The budget begins anew at midnight UTC.",
+  save: "Save provider",
+  check: "Test provider",
+  checking: "Waiting for the provider…",
+  checkHint: "Sends a tiny request, which counts in the budget.",
+  answered: (model: string, text: string, tokens: number) =>
+    `${model} answered “${text}” (${tokens.toLocaleString("en")} tokens).`,
+  setUpFirst: "Save a URL and a model first.",
+
+  roots: {
+    title: "Roots",
+    lead: "The folders that servers may ask for if the client names none. If the client works in the project folder of a profile, servers get that folder instead.",
+    empty: "No folders. Servers get the project folder of a client that works in one.",
+    add: "Add folder",
+    label: "Folder for servers",
+    placeholder: "/home/ada/work",
+    remove: "Remove",
+    removeFolder: (folder: string) => `Remove ${folder}`,
+    listLabel: "Folders",
+  },
+
+  forms: {
+    label: "Requests for input",
+    hint: "If a client cannot ask you for the input that a server needs, Drawbridge asks you here.",
+    on: "Ask on screen",
+  },
+};
+
+function ofLimit(used: number, limit: number): string {
+  const shown = used.toLocaleString("en");
+  return limit === 0 ? shown : `${shown} of ${limit.toLocaleString("en")}`;
+}
