@@ -210,8 +210,9 @@ fn remove_time(folder: &str) -> String {
 fn render_docs_part() -> String {
     let version = paths::npm_version(OF_2025_11_25.package);
     let mut part = format!(
-        "## Conformance suites\n\nThe official conformance suite (version {version}) tests servers and clients. It is \
-         used here\nto test Drawbridge as a client: the suite starts servers and authorization servers for it. Drawbridge passes:\n\n"
+        "## Conformance suites\n\nThe official conformance suite (version {version}) tests servers and clients. This \
+         section is about\nits tests of clients: the suite starts servers and authorization servers, and Drawbridge is \
+         the client. Drawbridge passes:\n\n"
     );
     for suite in [OF_2025_11_25, OF_2026_07_28] {
         let count = suite.client_scenarios;

@@ -115,6 +115,42 @@ fn a_call_is_approved_in_a_browser() {
 }
 
 #[test]
+fn a_long_call_is_cancelled_in_a_browser_and_counted_in_the_charts() {
+    let desktop = DesktopSession::without_screen();
+    let (_hub, endpoint) = start_hub(&desktop);
+    desktop
+        .cli(&["policy", "set", "everything", "allow"])
+        .expect_success();
+    let call = Client::begin_call(
+        &desktop,
+        Sdk::TypeScript,
+        &endpoint,
+        "everything__trigger-long-running-operation",
+        &json!({"duration": 50, "steps": 100}),
+    );
+    let steps = json!([
+        {"do": "log_in"},
+        {"do": "click", "part": "nav-calls"},
+        {"do": "wait_for", "part": "running-call"},
+        {"do": "take_screenshot", "name": "running-call"},
+        {"do": "check_accessibility", "where": "a running call"},
+        {"do": "click", "part": "call-cancel"},
+        {"do": "wait_until_gone", "part": "running-call"},
+        {"do": "wait_for", "part": "call-row[data-outcome=cancelled]"},
+        {"do": "click", "part": "calls-tab-charts"},
+        {"do": "wait_for", "part": "stats-group"},
+        {"do": "take_screenshot", "name": "charts"},
+        {"do": "check_accessibility", "where": "the charts"},
+    ]);
+    browser::take_steps(&desktop, &create_login_link(&desktop), &steps).assert_no_problems();
+    let result = call.wait_for_result();
+    assert!(
+        result.is_error && result.text.contains("The user cancelled this call"),
+        "{result:?}"
+    );
+}
+
+#[test]
 fn a_login_link_works_once() {
     let desktop = DesktopSession::without_screen();
     let (_hub, _) = start_hub(&desktop);

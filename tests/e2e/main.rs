@@ -2,10 +2,16 @@
 //! servers.
 
 mod app;
+mod client_files;
+mod elicitation;
+mod first_run;
 mod headless;
+mod hooks;
+mod memory;
 mod payloads;
 mod prompt;
 mod prompt_views;
+mod remote;
 mod screens;
 mod secrets;
 mod server_states;

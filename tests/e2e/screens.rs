@@ -13,8 +13,10 @@ const SCREENS: &[&str] = &[
     "servers",
     "clients",
     "calls",
+    "memory",
     "audit",
     "policy",
+    "hooks",
     "logs",
     "settings",
 ];

@@ -266,6 +266,45 @@ fn pending_calls_share_one_notification() {
 }
 
 #[test]
+fn a_missed_call_leaves_a_notification_that_opens_the_approvals() {
+    let desktop = DesktopSession::new();
+    let (app, endpoint) = start_hidden(&desktop);
+    desktop
+        .cli(&["settings", "set", "approval-timeout", "5s"])
+        .expect_success();
+    let miss = |message: &str| {
+        let result = app.call_and_wait(&endpoint, "everything__echo", &json!({"message": message}));
+        assert!(result.is_error, "{result:?}");
+    };
+    miss("one");
+    let notification = desktop
+        .notifications
+        .wait_for_summary("Nobody decided in time");
+    assert_eq!(
+        notification.body,
+        "typescript wanted to call echo of everything. You can allow it if it is tried again."
+    );
+    assert_eq!(notification.actions, ["show", "default"]);
+    miss("two");
+    let notification = desktop
+        .notifications
+        .wait_for_summary("2 calls were missed");
+    desktop.notifications.click(notification.id, "show");
+    app.switch_to_main();
+    app.driver.wait_for("missed-row");
+    assert_eq!(app.driver.count_parts("missed-row"), 2);
+
+    app.driver.click("nav-servers");
+    miss("three");
+    let notification = desktop
+        .notifications
+        .wait_for_summary("Nobody decided in time");
+    desktop.notifications.click(notification.id, "show");
+    app.driver.wait_for("missed-row");
+    desktop.notifications.wait_until_none();
+}
+
+#[test]
 fn the_shortcut_opens_the_pending_calls_or_else_the_window() {
     let desktop = DesktopSession::new();
     let (app, endpoint) = start_hidden(&desktop);
@@ -404,6 +443,46 @@ fn a_second_start_shows_the_window_of_the_first() {
     wait_until("the window of the first is on the screen", || {
         some_if(app.driver.is_visible())
     });
+}
+
+#[test]
+fn without_a_tray_the_window_asks_before_it_closes() {
+    let desktop = DesktopSession::without_tray();
+    let app = App::open(&desktop);
+    let close = || {
+        desktop.close_window("Drawbridge");
+        app.driver.wait_for("close-dialog");
+    };
+    close();
+    for part in ["close-cancel", "close-quit", "close-minimize"] {
+        app.driver.wait_until_visible(part);
+    }
+    app.driver.save_screenshot("tray-none");
+    app.driver.click("close-cancel");
+    app.driver.wait_until_gone("close-dialog");
+    close();
+    // No window manager runs that could minimize the window. The app keeps running.
+    app.driver.click("close-minimize");
+    app.driver.wait_until_gone("close-dialog");
+    close();
+    app.driver.wait_until_visible("close-quit");
+    app.driver.click_to_quit("close-quit");
+    wait_until("the app has exited", || some_if(!is_app_running(&desktop)));
+    desktop.assert_no_survivors();
+}
+
+#[test]
+fn with_a_tray_the_window_closes_and_opens_again() {
+    let desktop = DesktopSession::new();
+    let app = App::open(&desktop);
+    desktop.tray.wait_for_item("Open Drawbridge");
+    desktop.close_window("Drawbridge");
+    wait_until("only the popup exists", || {
+        some_if(app.driver.windows().len() == 1)
+    });
+    assert!(is_app_running(&desktop));
+    desktop.tray.click("Open Drawbridge");
+    app.switch_to_main();
 }
 
 fn is_app_running(desktop: &DesktopSession) -> bool {

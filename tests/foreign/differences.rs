@@ -5,12 +5,12 @@ use crate::{compare::ClientView, peer::Era, servers::Server};
 /// An answer that differs.
 #[derive(Debug)]
 pub(crate) struct Difference {
-    /// The names of the servers.
+    /// The names of the servers whose answers differ.
     pub(crate) servers: &'static [&'static str],
     pub(crate) eras: &'static [Era],
     /// A definition or a request, as [`ClientView`] names it.
     pub(crate) entry: &'static str,
-    /// A part of Drawbridge's answer.
+    /// A text that Drawbridge's answer contains.
     pub(crate) answer_part: &'static str,
     /// The reason why the difference is correct.
     pub(crate) reason: &'static str,
@@ -59,8 +59,8 @@ const fn invalid_call(
     }
 }
 
-/// Returns the differences between two views of a server that the table does not list, and the rows
-/// of the table that no longer apply.
+/// Describes the differences between two views of a server that [`ALL`] does not list, and the rows
+/// of [`ALL`] that no longer apply.
 pub(crate) fn find_unexplained(
     server: &Server,
     era: Era,

@@ -1,4 +1,4 @@
-//! What a server says about itself reaches no client before a person has accepted it.
+//! A server's definitions reach no client before a person has accepted them.
 
 use std::fs;
 

@@ -111,15 +111,33 @@ fn concurrent_requests_to_a_new_hub_share_one_new_session() {
             "each request is answered: {line}"
         );
     }
+    assert_eq!(count_sessions(&hub, "editor"), 1);
+}
+
+#[test]
+fn a_bridge_that_its_client_terminates_ends_its_session() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut bridge = Bridge::open(&home, "editor");
+        assert_eq!(count_sessions(&hub, "editor"), 1);
+        bridge.process.send_signal(signal);
+        let (status, _) = bridge.process.wait_until_exit(Duration::from_secs(10));
+        assert!(status.success(), "{signal}: {status}");
+        assert_eq!(count_sessions(&hub, "editor"), 0, "after {signal}");
+    }
+}
+
+/// Returns the number of open sessions of a client that is known.
+#[track_caller]
+fn count_sessions(hub: &Hub, client: &str) -> u64 {
     let clients = hub.run_verb("clients.list", &json!({}));
-    let editor = clients
+    let known = clients
         .as_array()
-        .and_then(|clients| clients.iter().find(|client| client["name"] == "editor"));
-    assert_eq!(
-        editor.expect("the client is known")["sessions"],
-        1,
-        "{clients}"
-    );
+        .and_then(|clients| clients.iter().find(|known| known["name"] == client));
+    let sessions = &known.expect("the client is known")["sessions"];
+    sessions.as_u64().expect("a number")
 }
 
 #[test]

@@ -5,12 +5,14 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    thread,
     time::Duration,
 };
 
 use drawbridge_tests::{
     Bridge, DesktopSession, Home, Hub, McpClient,
     http::{Request, Url},
+    hub::try_verb,
     paths,
     process::Process,
     wait::some_if,
@@ -161,6 +163,64 @@ fn a_connected_client_asks_nothing_and_the_hub_asks_once() {
     let entries = audit["entries"].as_array().expect("entries");
     assert_eq!(entries.len(), 2, "{audit}");
     assert_eq!(entries[0]["body"]["undone"], true);
+}
+
+#[test]
+fn a_tool_is_tried_by_the_entry_of_a_client_and_waits_for_the_person() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    write(&home, ".cursor/mcp.json", "{}");
+    home.cli(&["config", "connect", "cursor", "--yes"])
+        .expect_success();
+    let attempt = |tool: &str| json!({"kind": "cursor", "server": "probe", "tool": tool, "arguments": {"a": 1}});
+    let url = hub.url.clone();
+    let echo = attempt("echo");
+    let trying = thread::spawn(move || try_verb(&url, "config.try_tool", &echo));
+    let approval = hub.wait_for_approval();
+    assert_eq!(
+        (&approval["client"], &approval["tool"]),
+        (&json!("cursor"), &json!("echo"))
+    );
+    let id = approval["id"].as_str().expect("an id");
+    home.cli(&["approvals", "approve", id]).expect_success();
+    let (status, answer) = trying.join().expect("the verb");
+    assert_eq!(status, 200, "{answer}");
+    let answer: Value = serde_json::from_str(&answer).expect("JSON");
+    assert_eq!(answer["is_error"], false, "{answer}");
+    assert!(
+        answer["text"].as_str().expect("a text").contains("\"a\""),
+        "{answer}"
+    );
+    hub.set_policy("*", "deny");
+    let denied = hub.run_verb("config.try_tool", &attempt("echo"));
+    assert_eq!(denied["is_error"], true, "{denied}");
+    let (status, answer) = hub.try_verb("config.try_tool", &attempt("nothing"));
+    assert_eq!(status, 404, "{answer}");
+    assert!(answer.contains("does not see a tool 'nothing'"), "{answer}");
+}
+
+#[test]
+fn a_client_that_gives_up_before_a_decision_is_shown() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    let mut bridge = Bridge::open(&home, "impatient");
+    bridge.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "probe__echo", "arguments": {}}}));
+    hub.wait_for_approval();
+    bridge.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 2, "reason": "timeout"}}),
+    );
+    let client = wait_until("the call is recorded as abandoned", || {
+        let clients = home.cli(&["clients", "list", "--json"]).expect_json();
+        let client = clients.as_array().expect("clients")[0].clone();
+        some_if(client["abandoned_calls"] == 1).map(|()| client)
+    });
+    bridge.close();
+    assert_eq!(client["name"], "impatient");
+    assert_eq!(client["ignores_tool_changes"], false);
 }
 
 #[test]
@@ -444,7 +504,13 @@ fn forty_servers_of_twelve_clients_move_in_and_back_out() {
     );
     assert_eq!(read_all(), before, "each file is as before");
     let listed = home.cli(&["servers", "list", "--json"]).expect_json();
-    assert_eq!(listed["servers"], json!([]));
+    let listed = listed["servers"].as_array().expect("servers");
+    assert!(
+        listed
+            .iter()
+            .all(|server| !server["spec"]["builtin"].is_null()),
+        "only the built-in servers are left: {listed:?}"
+    );
     let values: Vec<String> = desktop
         .keyring()
         .items()

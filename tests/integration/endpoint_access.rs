@@ -8,6 +8,8 @@ use drawbridge_tests::{
 use serde_json::{Value, json};
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"probe__echo","arguments":{}}}"#;
+/// As long as a token that a client may bring.
+const WRONG_TOKEN: &str = "wrong-token-of-the-tests-0123456789abcdef";
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
@@ -88,7 +90,7 @@ fn a_wrong_or_revoked_token_is_distinguished_from_a_missing_one() {
             r#"Bearer realm="drawbridge""#,
             "{path}: a missing token is not reported as invalid"
         );
-        let wrong_token_challenge = challenge(path, Some("wrong"));
+        let wrong_token_challenge = challenge(path, Some(WRONG_TOKEN));
         let expected_start = r#"Bearer realm="drawbridge", error="invalid_token", error_description="the token is wrong"#;
         assert!(
             wrong_token_challenge.starts_with(expected_start),

@@ -13,7 +13,7 @@ use drawbridge_tests::{
 };
 use serde_json::{Value, json};
 
-/// What the probe puts into every text.
+/// A token that the probe puts into every text.
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ456789";
 
 /// A request of each guarded method that clients send, with its kind. The requests about tasks

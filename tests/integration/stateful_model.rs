@@ -455,7 +455,7 @@ impl Harness<'_> {
     }
 }
 
-/// What every answer with a result contains.
+/// A text that every answer with a result contains.
 const ANY_RESULT: &str = "\"result\"";
 
 fn request_json(request: Request) -> (&'static str, &'static str) {

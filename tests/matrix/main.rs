@@ -1,6 +1,6 @@
 //! Runs each client with each server through one hub: every feature of the protocol has to work,
 //! unless the protocol makes it impossible.
-//! `docs/compatibility.md` contains the resulting table.
+//! `docs/compatibility.md` contains the resulting tables.
 
 mod cells;
 mod clients;

@@ -7,9 +7,10 @@ use crate::{cells, clients::Client, features, servers::Server};
 const INTRODUCTION: &str = "\
 # Compatibility
 
-This page lists what each client can do with each kind of server through Drawbridge. `cargo xtask compatibility` writes
-the page: the command runs each client with each server through one hub, and uses each feature once. A test does the
-same for every change; the test fails if a cell differs from this page.
+This page lists what each client can do with each kind of server through Drawbridge. Two more sections list
+[servers that other people wrote](#tested-servers) and the results of the [conformance suites](#conformance-suites).
+`cargo xtask compatibility` writes the page. For the tables that follow, it runs each client with each server through
+one hub, and uses each feature once. A test does the same for every change, and fails if a cell differs from this page.
 
 The server is the same program in all tables, and supports every feature. The tables differ in the transport and in the
 protocol revision that the server speaks with Drawbridge: 2025-11-25 has sessions, 2026-07-28 has none. The clients are:
@@ -24,7 +25,7 @@ which call its requests and log messages belong. While two clients have requests
 refuses the server's requests, and passes its log messages to no client.
 ";
 
-/// Returns the page.
+/// Returns the part of the page: the introduction, a table for each server, and the notes.
 pub(crate) fn render() -> String {
     let mut page = INTRODUCTION.to_owned();
     for client in Client::ALL {

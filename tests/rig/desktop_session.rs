@@ -1,5 +1,5 @@
 //! A desktop session for one test: a bus, an unlocked keyring, a panel that shows tray icons, a
-//! notification service and, if wanted, a screen.
+//! notification service and, unless the test needs none, a screen.
 
 use std::{
     io::Write,
@@ -7,6 +7,11 @@ use std::{
     process::Stdio,
 };
 
+use x11rb::{
+    connection::Connection as _,
+    protocol::xproto::{ClientMessageEvent, ConnectionExt, EventMask},
+    rust_connection::RustConnection,
+};
 use zbus::blocking::{Connection, connection, fdo::DBusProxy};
 
 use crate::{
@@ -54,15 +59,22 @@ impl DesktopSession {
     pub fn new() -> Self {
         let mut home = Home::new();
         let screen = start_screen(&mut home);
-        Self::start_services(home, Some(screen))
+        Self::start_services(home, Some(screen), true)
+    }
+
+    /// Starts a session with a screen but no panel for tray icons, as GNOME has none.
+    pub fn without_tray() -> Self {
+        let mut home = Home::new();
+        let screen = start_screen(&mut home);
+        Self::start_services(home, Some(screen), false)
     }
 
     /// Starts a session with a bus and a keyring but no screen, as on a headless machine.
     pub fn without_screen() -> Self {
-        Self::start_services(Home::new(), None)
+        Self::start_services(Home::new(), None, true)
     }
 
-    fn start_services(mut home: Home, screen: Option<Process>) -> Self {
+    fn start_services(mut home: Home, screen: Option<Process>, has_tray: bool) -> Self {
         let mut command = home.command(paths::find_program("dbus-daemon"));
         command.args(["--session", "--nofork", "--nopidfile", "--print-address=1"]);
         let mut bus = Process::start(&home, "dbus-daemon", &mut command);
@@ -71,7 +83,13 @@ impl DesktopSession {
         let tray = Tray::default();
         let notifications = Notifications::default();
         let connection = connection::Builder::address(address.as_str())
-            .and_then(|builder| tray.serve(builder))
+            .and_then(|builder| {
+                if has_tray {
+                    tray.serve(builder)
+                } else {
+                    Ok(builder)
+                }
+            })
             .and_then(|builder| notifications.serve(builder))
             .and_then(connection::Builder::build)
             .unwrap_or_else(|e| panic!("serve a panel on the private bus: {e}"));
@@ -122,6 +140,36 @@ impl DesktopSession {
             .output()
             .expect("xdotool searches");
         String::from_utf8_lossy(&output.stdout).lines().count()
+    }
+
+    /// Closes the window with this title, as its title bar does.
+    #[track_caller]
+    pub fn close_window(&self, title: &str) {
+        let mut search = self.home.command(paths::find_program("xdotool"));
+        let output = search
+            .args(["search", "--onlyvisible", "--name", &format!("^{title}$")])
+            .output()
+            .expect("xdotool searches");
+        let window = String::from_utf8_lossy(&output.stdout)
+            .trim()
+            .parse()
+            .unwrap_or_else(|error| panic!("one window has the title '{title}': {error}"));
+        let display = self.home.variable("DISPLAY");
+        let (screen, _) = RustConnection::connect(display).expect("connect to the screen");
+        let [protocols, delete] = ["WM_PROTOCOLS", "WM_DELETE_WINDOW"].map(|name| {
+            let atom = screen.intern_atom(false, name.as_bytes());
+            atom.expect("ask for an atom")
+                .reply()
+                .expect("the screen knows the atom")
+                .atom
+        });
+        let request = ClientMessageEvent::new(32, window, protocols, [delete, 0, 0, 0, 0]);
+        screen
+            .send_event(false, window, EventMask::NO_EVENT, request)
+            .expect("send the request")
+            .check()
+            .expect("the screen sends the request");
+        screen.flush().expect("flush the connection");
     }
 
     #[track_caller]

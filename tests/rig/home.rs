@@ -62,6 +62,8 @@ impl Home {
             ("DBUS_SESSION_BUS_ADDRESS", missing_bus),
             ("LANG", "C.UTF-8".to_owned()),
             ("RUST_BACKTRACE", "1".to_owned()),
+            // A test that is not about them expects the lists of its own servers alone.
+            ("DRAWBRIDGE_DISABLED_BUILT_INS", "memory".to_owned()),
             ("PATH", path),
         ];
         let environment = environment
@@ -154,6 +156,23 @@ impl Home {
         }
     }
 
+    /// Runs the command line for the hub at this URL, without a data folder, and with the
+    /// administrator's token if there is one.
+    pub fn remote_cli(&self, hub_url: &str, token: Option<&str>, arguments: &[&str]) -> CliOutput {
+        let mut command = self.command(paths::built_binary("drawbridge"));
+        command.args(arguments).env("MCP_HUB_URL", hub_url);
+        if let Some(token) = token {
+            command.env("DRAWBRIDGE_ADMIN_TOKEN", token);
+        }
+        let output = command
+            .output()
+            .unwrap_or_else(|e| panic!("start drawbridge: {e}"));
+        CliOutput {
+            command_line: format!("drawbridge {}", arguments.join(" ")),
+            output,
+        }
+    }
+
     /// Runs the command line at a terminal at which a person types `typed`. The output of the terminal
     /// is the standard output; it includes the echo of what was typed.
     pub fn cli_at_terminal(&self, arguments: &[&str], typed: &str) -> CliOutput {
@@ -228,6 +247,19 @@ pub struct CliOutput {
 }
 
 impl CliOutput {
+    /// Runs a command to its end.
+    #[track_caller]
+    pub fn run(command: &mut Command) -> Self {
+        let command_line = format!("{command:?}");
+        let output = command
+            .output()
+            .unwrap_or_else(|e| panic!("{command_line}: {e}"));
+        Self {
+            command_line,
+            output,
+        }
+    }
+
     pub fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }

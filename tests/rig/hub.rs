@@ -1,13 +1,14 @@
 //! The headless hub, `drawbridge serve`, and the shell commands of a person who uses it.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, process::Command, time::Duration};
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::{
     Home, McpClient,
-    http::{Request, Url},
+    host_name::OtherName,
+    http::{Request, Response, Url},
     paths,
     process::Process,
     wait::{self, wait_until},
@@ -37,6 +38,25 @@ impl<'a> Hub<'a> {
         Self::wait_until_listening(home, Self::spawn_with(home, &[], environment))
     }
 
+    /// Like [`Hub::serve`], with additional arguments.
+    #[track_caller]
+    pub fn serve_with_arguments(home: &'a Home, arguments: &[&str]) -> Self {
+        let mut command = Self::command(home, &[], &[]);
+        command.args(arguments);
+        let process = Process::start(home, "serve", &mut command);
+        Self::wait_until_listening(home, process)
+    }
+
+    /// Like [`Hub::serve`], but under another name of this computer. Also returns `http://NAME:PORT`.
+    #[track_caller]
+    pub fn serve_as(home: &'a Home, other: &OtherName) -> (Self, String) {
+        let address = other.address.to_string();
+        let arguments = ["--host", &address, "--allow-host", &other.name];
+        let hub = Self::serve_with_arguments(home, &arguments);
+        let origin = format!("http://{}:{}", other.name, hub.port());
+        (hub, origin)
+    }
+
     /// Like [`Hub::serve`], but started through the command `starter`, which finally execs the hub.
     #[track_caller]
     pub fn serve_with_starter(home: &'a Home, starter: &[&str]) -> Self {
@@ -64,6 +84,14 @@ impl<'a> Hub<'a> {
     /// Like [`Hub::spawn`], but started through the command `starter`, which finally execs the hub,
     /// and with additional environment variables.
     pub fn spawn_with(home: &Home, starter: &[&str], environment: &[(&str, &str)]) -> Process {
+        Process::start(
+            home,
+            "serve",
+            &mut Self::command(home, starter, environment),
+        )
+    }
+
+    fn command(home: &Home, starter: &[&str], environment: &[(&str, &str)]) -> Command {
         let program = paths::path_text(paths::built_binary("drawbridge"));
         let command_line = [starter, &[program.as_str()]].concat();
         let mut command = home.command(command_line[0]);
@@ -74,11 +102,22 @@ impl<'a> Hub<'a> {
         command
             .env("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN)
             .envs(environment.iter().copied());
-        Process::start(home, "serve", &mut command)
+        command
     }
 
     pub fn pid(&self) -> u32 {
         self.process.pid()
+    }
+
+    /// Returns the port of the endpoint.
+    #[track_caller]
+    pub fn port(&self) -> u16 {
+        let authority = Url::parse(&self.url).authority;
+        let port = authority
+            .rsplit(':')
+            .next()
+            .and_then(|port| port.parse().ok());
+        port.unwrap_or_else(|| panic!("no port in {authority}"))
     }
 
     pub fn stderr(&self) -> String {
@@ -203,6 +242,23 @@ impl<'a> Hub<'a> {
     #[track_caller]
     pub fn try_verb(&self, name: &str, params: &Value) -> (u16, String) {
         try_verb(&self.url, name, params)
+    }
+
+    /// Follows the events, as a screen does, until the returned value is dropped.
+    #[track_caller]
+    pub fn open_screen(&self) -> Response {
+        let url = Url::parse(&self.url).with_path("/api/events");
+        let bearer = format!("Bearer {ADMIN_TOKEN}");
+        let headers = [("Authorization", bearer.as_str())];
+        let request = Request {
+            method: "GET",
+            url: &url,
+            headers: &headers,
+            body: &[],
+        };
+        let response = request.send().expect("the events begin");
+        assert_eq!(response.status, 200);
+        response
     }
 
     /// Sets the time that a person has to decide.

@@ -27,6 +27,7 @@ pub struct McpClient {
     token: String,
     session: Option<String>,
     instructions: Option<String>,
+    server_capabilities: Value,
     next_id: AtomicU64,
 }
 
@@ -180,6 +181,7 @@ impl McpClient {
             token: token.to_owned(),
             session: None,
             instructions: None,
+            server_capabilities: Value::Null,
             next_id: AtomicU64::new(1),
         };
         let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -203,6 +205,7 @@ impl McpClient {
             "the hub knows the revision"
         );
         client.instructions = result["instructions"].as_str().map(str::to_owned);
+        client.server_capabilities = result["capabilities"].clone();
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let response = client
             .post(&initialized)
@@ -222,6 +225,11 @@ impl McpClient {
     /// Returns the instructions in the answer to `initialize`.
     pub fn instructions(&self) -> Option<&str> {
         self.instructions.as_deref()
+    }
+
+    /// Returns the capabilities in the answer to `initialize`.
+    pub fn server_capabilities(&self) -> &Value {
+        &self.server_capabilities
     }
 
     /// Sends a request and waits for its response. `params` is JSON text that is sent unchanged.
@@ -267,6 +275,7 @@ impl McpClient {
             token,
             session,
             instructions: self.instructions.clone(),
+            server_capabilities: self.server_capabilities.clone(),
             next_id: AtomicU64::new(next_id),
         }
     }

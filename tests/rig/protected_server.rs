@@ -1,5 +1,5 @@
-//! A remote server that requires sign-in: the official SDK's server behind a real authorization
-//! server, a person's browser, and the program that opens browsers.
+//! A remote server that requires sign-in (the official SDK's server, with a real authorization
+//! server), and stand-ins for a person's browser and for the program that opens browsers.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -25,6 +25,7 @@ impl ProtectedServer {
     #[track_caller]
     pub fn start(home: &Home) -> Self {
         let mut command = home.command("node");
+        // Panics if the package that the script needs is not installed, and says how to install it.
         paths::npm_file("oidc-provider/lib/index.js");
         command.arg(paths::pinned_packages_dir().join("authorization.mjs"));
         let mut process = Process::start(home, "remote", &mut command);

@@ -133,9 +133,26 @@ pub fn passes_integrity_check(data_dir: &Path) -> Result<bool, sqlx::Error> {
     report.map(|report: String| report == "ok")
 }
 
+/// Changes the database as another program could, while no hub runs.
+#[track_caller]
+pub fn run_sql(data_dir: &Path, sql: &'static str) {
+    let change = open_database(data_dir, false, async |connection: &mut _| {
+        sqlx::query(sql).execute(connection).await
+    });
+    change.unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
 /// Runs a query on the database, which is opened read-only.
 fn run_query<T>(
     data_dir: &Path,
+    query: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, sqlx::Error>,
+) -> Result<T, sqlx::Error> {
+    open_database(data_dir, true, query)
+}
+
+fn open_database<T>(
+    data_dir: &Path,
+    is_read_only: bool,
     query: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, sqlx::Error>,
 ) -> Result<T, sqlx::Error> {
     let file = data_dir.join("drawbridge.db");
@@ -143,7 +160,9 @@ fn run_query<T>(
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let options = SqliteConnectOptions::new().filename(file).read_only(true);
+        let options = SqliteConnectOptions::new()
+            .filename(file)
+            .read_only(is_read_only);
         let mut connection = SqliteConnection::connect_with(&options).await?;
         let answer = query(&mut connection).await?;
         connection.close().await?;

@@ -1,7 +1,7 @@
 //! A small WebDriver client that controls the real window.
 //!
-//! Parts are named by their `data-testid`: `"server-row[data-server=files] server-sync"` is a
-//! button inside that row.
+//! A part is an element of the page, named by its `data-testid`:
+//! `"server-row[data-server=files] server-sync"` is the sync button in the row of a server.
 
 use std::{fmt, fs, net::TcpListener, path::Path, time::Duration};
 
@@ -17,7 +17,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// The Enter key in WebDriver's encoding of keys.
 const ENTER: &str = "\u{e007}";
 
-/// A WebDriver session with the app. The app runs as long as the session.
+/// A WebDriver session with the app. Dropping it ends the app.
 pub struct WebDriver {
     _process: Process,
     server: http::Url,
@@ -101,7 +101,8 @@ impl WebDriver {
             .collect()
     }
 
-    /// Switches to the window whose address satisfies `is_wanted`.
+    /// Waits for the window whose URL satisfies `is_wanted`, and switches to it. A failure is
+    /// reported with `name`.
     #[track_caller]
     pub fn switch_to_window(&self, name: &str, is_wanted: impl Fn(&str) -> bool) {
         wait_until(format!("there is a window: {name}"), || {
@@ -142,6 +143,16 @@ impl WebDriver {
             let element = self.find(&enabled_selector(part))?;
             self.post(&format!("/element/{element}/click"), &json!({}))
         });
+    }
+
+    /// Clicks a part that makes the app exit. The app may be gone before the click is answered,
+    /// so that the answer is ignored.
+    #[track_caller]
+    pub fn click_to_quit(&self, part: &str) {
+        let element = self.retry_until_done(&format!("'{part}' can be clicked"), || {
+            self.find(&enabled_selector(part))
+        });
+        let _ = self.post(&format!("/element/{element}/click"), &json!({}));
     }
 
     /// Waits for a field and replaces its content with `text`.
@@ -224,7 +235,7 @@ impl WebDriver {
     /// Waits until a part exists.
     #[track_caller]
     pub fn wait_for(&self, part: &str) {
-        self.retry_until_done(&format!("'{part}' is shown"), || {
+        self.retry_until_done(&format!("'{part}' exists"), || {
             self.find(&part_selector(part))
         });
     }
@@ -311,17 +322,18 @@ impl WebDriver {
         description: &str,
         mut act: impl FnMut() -> Result<T, WebDriverError>,
     ) -> T {
-        let mut last_error = String::new();
+        // The greatest of the different error texts. Any of them helps to find the cause.
+        let mut shown_error = String::new();
         let result = try_until_within(DEFAULT_TIMEOUT, || {
             act()
-                .map_err(|error| last_error = std::mem::take(&mut last_error).max(error.0))
+                .map_err(|error| shown_error = std::mem::take(&mut shown_error).max(error.0))
                 .ok()
         });
         result.unwrap_or_else(|| {
             self.save_screenshot("failed");
             let page = self.run_script("return document.body.innerText");
             panic!(
-                "timed out, waiting until {description}: {last_error}\nThe window shows: {page}"
+                "timed out, waiting until {description}: {shown_error}\nThe window shows: {page}"
             );
         })
     }
@@ -413,7 +425,6 @@ fn send(
     path: &str,
     body: &Value,
 ) -> Result<Value, WebDriverError> {
-    let driver_error = |message: String| WebDriverError(message);
     let body = if method == "POST" {
         body.to_string()
     } else {
@@ -426,14 +437,14 @@ fn send(
         headers: &headers,
         body: body.as_bytes(),
     };
-    let response = request.send().map_err(|e| driver_error(e.to_string()))?;
+    let response = request.send().map_err(|e| WebDriverError(e.to_string()))?;
     let status = response.status;
-    let text = response.text().map_err(|e| driver_error(e.to_string()))?;
+    let text = response.text().map_err(|e| WebDriverError(e.to_string()))?;
     let answer: Value = serde_json::from_str(&text)
-        .map_err(|e| driver_error(format!("HTTP {status}: {e}: {text}")))?;
+        .map_err(|e| WebDriverError(format!("HTTP {status}: {e}: {text}")))?;
     if status == 200 {
         Ok(answer["value"].clone())
     } else {
-        Err(driver_error(answer["value"].to_string()))
+        Err(WebDriverError(answer["value"].to_string()))
     }
 }

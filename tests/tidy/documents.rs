@@ -128,7 +128,7 @@ fn the_performance_page_has_the_rows_of_the_benchmarks() {
     );
 }
 
-/// What makes or holds a lock, a queue or a task.
+/// Names of types and functions that make or hold a lock, a queue or a task.
 const CONCURRENCY: &[&str] = &[
     "Mutex<",
     "RwLock<",

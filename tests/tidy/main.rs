@@ -34,10 +34,18 @@ const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
     (
         UPSTREAM,
         &[
-            &["client_requests", "dirty_set", "http", "lines"],
+            &[
+                "client_extensions",
+                "client_requests",
+                "dirty_set",
+                "http",
+                "lines",
+            ],
             &["oauth", "transport"],
+            &["webhook"],
             &[
                 "connection",
+                "connection_change",
                 "connector",
                 "error",
                 "handshake",
@@ -55,10 +63,21 @@ const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
     (
         HUB,
         &[
-            &["access"],
+            &[
+                "access",
+                "elicitation",
+                "live_calls",
+                "metrics",
+                "pairing",
+                "roots",
+                "sampling",
+                "traces",
+            ],
+            &["builtin"],
             &["clients", "registry"],
             &["catalog"],
             &["policy", "router"],
+            &["hooks"],
             &["pipeline"],
             &["error"],
             &["hub"],

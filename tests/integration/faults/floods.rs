@@ -49,10 +49,12 @@ fn count_lines_by_second(home: &Home) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for file in list_files(&home.data_dir().join("logs")) {
         let text = fs::read_to_string(file).expect("a log");
-        for line in text.lines().filter(|line| line.contains(" faulty ")) {
-            let (timestamp, _) = line.split_once(' ').expect("a time stamp");
-            let timestamp: u64 = timestamp.parse().expect("milliseconds since 1970");
-            *counts.entry(timestamp / 1_000).or_default() += 1;
+        for line in text.lines() {
+            let line: Value = serde_json::from_str(line).expect("a line as JSON");
+            if line["server"] == "faulty" {
+                let timestamp = line["at"].as_u64().expect("milliseconds since 1970");
+                *counts.entry(timestamp / 1_000).or_default() += 1;
+            }
         }
     }
     counts

@@ -116,7 +116,7 @@ impl AnyPolicy {
         if self.has_rule(kind, "deny") {
             return false;
         }
-        // Whoever was permitted to start a task may follow it.
+        // A client that was permitted to start a task may follow the task.
         if method.starts_with("tasks/") || self.has_rule(kind, "allow") {
             return true;
         }

@@ -15,6 +15,7 @@
 //! | `--tools FILE` | also lists the file's tools, read anew each time; each echoes its call |
 //! | `--script FILE` | answers as the file defines, and writes its lines (see `script.rs`) |
 //! | `--claims-modern` | claims the modern revision, but refuses calls before `initialize` |
+//! | `--extensions JSON` | declares these extensions in its capabilities |
 //! | `--in-two-steps` | is modern only, and refuses the first `server/discover` with its revision |
 //! | `--change-while-listed MS` | sends `list_changed` first, and later answers with the old list |
 
@@ -55,6 +56,7 @@ struct Options {
     grow: bool,
     claims_modern: bool,
     in_two_steps: bool,
+    extensions: Option<Value>,
     tools: Option<PathBuf>,
     script: Option<PathBuf>,
     late_start: u64,
@@ -142,6 +144,9 @@ fn parse_options() -> (Options, Vec<Child>) {
             "--stay" => options.stay = true,
             "--grow" => options.grow = true,
             "--claims-modern" => options.claims_modern = true,
+            "--extensions" => {
+                options.extensions = Some(serde_json::from_str(&value()).expect("JSON"))
+            }
             "--in-two-steps" => options.in_two_steps = true,
             "--tools" => options.tools = Some(value().into()),
             "--script" => options.script = Some(value().into()),
@@ -193,14 +198,14 @@ impl Server {
             "server/discover" if self.options.claims_modern || self.options.in_two_steps => {
                 answer(
                     &id,
-                    &json!({"supportedVersions": [MODERN], "capabilities": {"tools": {}}}),
+                    &json!({"supportedVersions": [MODERN], "capabilities": self.with_extensions(json!({"tools": {}}))}),
                 );
             }
             "initialize" => answer(
                 &id,
                 &json!({
                     "protocolVersion": "2025-06-18",
-                    "capabilities": {"tools": {"listChanged": true}, "logging": {}},
+                    "capabilities": self.with_extensions(json!({"tools": {"listChanged": true}, "logging": {}})),
                     "serverInfo": {"name": "upstream-faulty", "version": "1"}
                 }),
             ),
@@ -224,6 +229,13 @@ impl Server {
     }
 
     /// Returns the error for a method that the options refuse.
+    fn with_extensions(&self, mut capabilities: Value) -> Value {
+        if let Some(extensions) = &self.options.extensions {
+            capabilities["extensions"] = extensions.clone();
+        }
+        capabilities
+    }
+
     fn refuse(&self, method: &str) -> Option<Value> {
         match method {
             "initialize" if self.options.in_two_steps => Some(

@@ -1,0 +1,230 @@
+//! A language model that always does the same: it calls one tool, and then says "Done.". It speaks
+//! the four protocols that client programs use with models, so that each program can be told to use
+//! it, and needs no account.
+
+use std::{
+    net::TcpListener,
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, State},
+    http::{Uri, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+};
+use serde_json::{Value, json};
+
+use crate::protocols::{Protocol, Turn};
+
+/// Programs send long instructions and many definitions.
+const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// The names of the tools that load the definitions of other tools. They take the same arguments.
+const SEARCH_TOOLS: [&str; 2] = ["tool_search", "ToolSearch"];
+
+/// What the model has seen since [`Model::reset`].
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Seen {
+    /// The name under which the program offered the tool to call.
+    pub(crate) tool_name: Option<String>,
+    /// Whether the program sent the text that the tool answers.
+    pub(crate) has_result: bool,
+    /// The requests, for a failure's report.
+    pub(crate) requests: Vec<String>,
+}
+
+/// The tool that the model calls, and the text with which the tool answers.
+pub(crate) struct Task {
+    /// The tool's exposed name. Programs put a prefix of their own before it, and some replace
+    /// several underscores with one.
+    pub(crate) tool: &'static str,
+    pub(crate) arguments: &'static str,
+    pub(crate) result: &'static str,
+}
+
+/// A running model.
+pub(crate) struct Model {
+    /// The address, `http://HOST:PORT`.
+    pub(crate) url: String,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Clone)]
+struct ModelState {
+    task: Arc<Task>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Model {
+    /// Starts the model. It runs until this program ends.
+    pub(crate) fn start(task: Task) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        listener
+            .set_nonblocking(true)
+            .expect("a listener for tokio");
+        let address = listener.local_addr().expect("a bound listener");
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let state = ModelState {
+            task: Arc::new(task),
+            seen: Arc::clone(&seen),
+        };
+        let router = Router::new()
+            .fallback(answer)
+            .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+            .with_state(state);
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                axum::serve(listener, router).await.expect("serve");
+            });
+        });
+        Self {
+            url: format!("http://{address}"),
+            seen,
+        }
+    }
+
+    /// Forgets what was seen, before another program runs.
+    pub(crate) fn reset(&self) {
+        *self.seen.lock().expect("no holder panics") = Seen::default();
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen.lock().expect("no holder panics").clone()
+    }
+}
+
+async fn answer(State(state): State<ModelState>, uri: Uri, body: String) -> Response {
+    let request: Value = serde_json::from_str(&body).unwrap_or_default();
+    let mut seen = state.seen.lock().expect("no holder panics");
+    seen.requests.push(format!("{uri} {body}"));
+    let Some(protocol) = Protocol::of_path(uri.path()) else {
+        let models = json!({"object": "list", "data": [{"id": "model", "object": "model"}]});
+        return json_response(&models);
+    };
+    let mut tools = Vec::new();
+    find_tools(&request["tools"], None, state.task.tool, &mut tools);
+    let tool = tools.into_iter().next();
+    if let Some(tool) = &tool {
+        seen.tool_name = Some(tool.full_name());
+    }
+    if body.contains(state.task.result) {
+        seen.has_result = true;
+    }
+    let search = find_search(&request["tools"]);
+    let turn = match (tool, search) {
+        _ if seen.has_result => Turn::End,
+        (Some(tool), _) => Turn::Call {
+            tool,
+            arguments: state.task.arguments.to_owned(),
+        },
+        // The program lists its tools in a text, and offers those that the model asks for.
+        (None, Some(search)) => match find_word(&request, state.task.tool) {
+            Some(name) => Turn::Call {
+                tool: search,
+                arguments: json!({"query": format!("select:{name}")}).to_string(),
+            },
+            None => Turn::End,
+        },
+        (None, None) => Turn::End,
+    };
+    let is_stream = request["stream"] == true || uri.path().contains("stream");
+    if is_stream {
+        let events = protocol.stream(&turn);
+        ([(CONTENT_TYPE, "text/event-stream")], events).into_response()
+    } else {
+        json_response(&protocol.whole(&turn))
+    }
+}
+
+fn json_response(value: &Value) -> Response {
+    ([(CONTENT_TYPE, "application/json")], value.to_string()).into_response()
+}
+
+/// A tool as a program offers it.
+#[derive(Debug, Clone)]
+pub(crate) struct OfferedTool {
+    pub(crate) name: String,
+    /// The group of tools that the tool is in, in the protocol that has groups.
+    pub(crate) namespace: Option<String>,
+}
+
+impl OfferedTool {
+    fn full_name(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}.{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// Returns the tool with which a model asks for the definitions of other tools.
+fn find_search(tools: &Value) -> Option<OfferedTool> {
+    let mut found = Vec::new();
+    for name in SEARCH_TOOLS {
+        find_tools(tools, None, name, &mut found);
+    }
+    found.into_iter().next()
+}
+
+/// Returns a word that may name the tool, from any text in the value.
+fn find_word(value: &Value, tool: &str) -> Option<String> {
+    match value {
+        Value::String(text) => text
+            .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
+            .find(|word| is_name_of(word, tool))
+            .map(str::to_owned),
+        Value::Array(values) => values.iter().find_map(|value| find_word(value, tool)),
+        Value::Object(members) => members.values().find_map(|value| find_word(value, tool)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+/// Returns whether a program may offer the tool `tool` under the name `name`.
+fn is_name_of(name: &str, tool: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    words(name).ends_with(&words(tool))
+}
+
+/// Finds the tools that may be `tool`, wherever a protocol has them.
+fn find_tools(value: &Value, namespace: Option<&str>, tool: &str, found: &mut Vec<OfferedTool>) {
+    match value {
+        Value::Array(values) => {
+            for value in values {
+                find_tools(value, namespace, tool, found);
+            }
+        }
+        Value::Object(members) => {
+            let name = members.get("name").and_then(Value::as_str);
+            if let Some(name) = name.filter(|name| is_name_of(name, tool)) {
+                found.push(OfferedTool {
+                    name: name.to_owned(),
+                    namespace: namespace.map(str::to_owned),
+                });
+                return;
+            }
+            let namespace = name.filter(|_| members.contains_key("tools")).or(namespace);
+            for key in ["function", "functionDeclarations", "tools"] {
+                find_tools(
+                    members.get(key).unwrap_or(&Value::Null),
+                    namespace,
+                    tool,
+                    found,
+                );
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

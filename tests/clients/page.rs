@@ -1,0 +1,160 @@
+//! Renders docs/client-programs.md.
+
+use std::process::Command;
+
+use crate::{command::CommandOutput, programs::MISSING_PROGRAMS, trial::Report};
+
+/// The most lines of an output on the page.
+const MAX_LINES: usize = 40;
+
+const INTRODUCTION: &str = "\
+# Client programs
+
+This page shows what client programs print when Drawbridge is connected to them. `cargo xtask clients` writes the page;
+it fails if a program does not print what it should. The programs are those that their vendors publish, in the versions
+that `tests/clients/package.json` pins.
+
+All programs share one home folder and one `drawbridge serve`, which has one server: `@modelcontextprotocol/server-everything`,
+whose tools any client may call. For each program, the command
+
+1. connects it (`drawbridge config connect CLIENT --yes`),
+2. runs the program's own command that lists its servers,
+3. has the program send one prompt to a stand-in for a language model, which calls the tool `everything__echo`; the
+   program must send the tool's answer back to the model, and Drawbridge must have recorded the call,
+4. starts what is in the program's file and lists the tools (`drawbridge config test CLIENT`),
+5. takes the change back (`drawbridge config undo CLIENT`), and compares the files with those before.
+
+The stand-in answers all programs over the network, as a model would, so that no account is needed. It is not a model:
+it calls the tool and says \"Done.\"
+
+";
+
+const OWN_CHANGES_NOTE: &str = "
+Taking the change back then removed only what Drawbridge had added, and kept what the program had written. Their files
+were compared after a second connection, during which the program did not run.
+
+";
+
+/// Returns the page.
+pub(crate) fn render(reports: &[Report]) -> String {
+    let mut page = INTRODUCTION.to_owned();
+    page += &format!("Run on {}.\n\n", today());
+    page += &table(reports);
+    page += "\n\"Reported as\" is the name and version that the program told Drawbridge. \"Tool\" is the name under which it offered
+`everything__echo` to the model. A dash means that the program does not support the step; its section under
+[Output](#output) says why.\n\n";
+    page += "Some programs themselves wrote to these files while they were connected:\n\n";
+    for report in reports {
+        if !report.own_changes.is_empty() {
+            let files = code_list(&report.own_changes);
+            page += &format!("- {}: {files}\n", report.program.title);
+        }
+    }
+    page += OWN_CHANGES_NOTE;
+    page += "## Not run\n\n| client | id | reason |\n| --- | --- | --- |\n";
+    for program in MISSING_PROGRAMS {
+        let ids: Vec<String> = program.client.split(", ").map(str::to_owned).collect();
+        page += &format!(
+            "| {} | {} | {} |\n",
+            program.title,
+            code_list(&ids),
+            program.reason
+        );
+    }
+    page += "\nThe other clients of [clients.md](clients.md) were not tried.\n";
+    page += "\n## Output\n\nThe home folder is shown as `~`, Drawbridge's data folder as `DATA`, and the folder of the programs as `node_modules`.\n";
+    for report in reports {
+        page += &format!("\n### {}\n", report.program.title);
+        page += &transcript(report, MAX_LINES);
+    }
+    page
+}
+
+/// Returns a row for each program.
+pub(crate) fn table(reports: &[Report]) -> String {
+    let mut table = "\
+| program | client | lists its servers with | reported as | tool | `config test` | files restored byte for byte |
+| --- | --- | --- | --- | --- | --- | --- |
+"
+    .to_owned();
+    for report in reports {
+        let program = report.program;
+        let listing = match (&program.listing, &report.listing) {
+            (Some(listing), Some(output)) => {
+                format!("`{}`: \"{}\"", output.line, listing.expected)
+            }
+            _ => "–".to_owned(),
+        };
+        let undone = if report
+            .failures
+            .iter()
+            .any(|text| text.contains("as before"))
+        {
+            "no".to_owned()
+        } else {
+            format!("yes: {}", code_list(&report.restored_files))
+        };
+        table += &format!(
+            "| {} `{}` {} | `{}` | {listing} | {} | {} | {} tools | {undone} |\n",
+            program.title,
+            program.package,
+            report.version,
+            program.client,
+            report.software.as_deref().unwrap_or("–"),
+            report
+                .tool_name
+                .as_ref()
+                .map_or("–".to_owned(), |name| format!("`{name}`")),
+            report.tool_count,
+        );
+    }
+    table
+}
+
+/// Returns the output of a program's commands, of each at most this many lines.
+pub(crate) fn transcript(report: &Report, max_lines: usize) -> String {
+    let program = report.program;
+    let mut text = String::new();
+    for (output, note) in [
+        (&report.listing, program.listing_note),
+        (&report.conversation, program.conversation_note),
+    ] {
+        if let Some(CommandOutput {
+            line,
+            text: printed,
+            ..
+        }) = output
+        {
+            text += &format!("\n```text\n$ {line}\n{}\n```\n", clip(printed, max_lines));
+        }
+        if !note.is_empty() {
+            text += &format!("\n{note}\n");
+        }
+    }
+    for failure in &report.failures {
+        text += &format!("\nFailed: {failure}\n");
+    }
+    text
+}
+
+fn clip(text: &str, max_lines: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    match lines.len().checked_sub(max_lines) {
+        None | Some(0) => text.to_owned(),
+        Some(rest) => format!("{}\n… ({rest} more lines)", lines[..max_lines].join("\n")),
+    }
+}
+
+fn code_list(texts: &[String]) -> String {
+    let quoted: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
+    quoted.join(", ")
+}
+
+/// Returns today's date in UTC.
+fn today() -> String {
+    let output = Command::new("date")
+        .args(["-u", "+%F"])
+        .output()
+        .expect("`date` runs on every Unix");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}

@@ -1,0 +1,103 @@
+//! The app as a client of a hub in another process, under another host name: `MCP_HUB_URL`.
+
+use drawbridge_tests::{
+    DesktopSession, Home, Hub, clients::Endpoint, host_name::find_other_name, hub::ADMIN_TOKEN,
+    paths,
+};
+use serde_json::json;
+
+use crate::app::{self, App};
+
+/// Starts a hub in a home of its own, under another name of this computer, with a public server and
+/// a client.
+fn start_hub(home: &Home) -> (Hub<'_>, Endpoint) {
+    let (hub, origin) = Hub::serve_as(home, &find_other_name());
+    let command = app::everything_command();
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    hub.add_server("everything", &[], &command);
+    hub.wait_until_synced("everything");
+    let endpoint = Endpoint {
+        url: format!("{origin}/mcp"),
+        token: hub.add_client("typescript"),
+    };
+    (hub, endpoint)
+}
+
+/// Returns a desktop whose app shows the hub at this endpoint.
+fn desktop_of(endpoint: &Endpoint) -> DesktopSession {
+    let mut desktop = DesktopSession::new();
+    desktop.set_variable("MCP_HUB_URL", &endpoint.url);
+    desktop.set_variable("DRAWBRIDGE_ADMIN_TOKEN", ADMIN_TOKEN);
+    desktop
+}
+
+#[test]
+fn calls_of_a_hub_elsewhere_are_approved_and_denied_in_the_window() {
+    let there = Home::new();
+    let (_hub, endpoint) = start_hub(&there);
+    let desktop = desktop_of(&endpoint);
+    let app = App::open(&desktop);
+
+    let call = app.begin_call(
+        &endpoint,
+        "everything__echo",
+        &json!({"message": "from afar"}),
+    );
+    app.switch_to_popup();
+    for text in ["typescript", "everything", "echo", "from afar"] {
+        app.driver.wait_for_text("approval-card", text);
+    }
+    app.driver.save_screenshot("remote-popup");
+    app.driver.click("approve-once");
+    assert_eq!(call.wait_for_result().text, "Echo: from afar");
+    app.wait_until_popup_hides();
+
+    let call = app.begin_call(&endpoint, "everything__echo", &json!({"message": "again"}));
+    app.switch_to_popup();
+    app.driver.wait_for_text("approval-card", "again");
+    app.driver.click("deny");
+    app.driver.fill("deny-reason", "not today");
+    app.driver.click("deny-confirm");
+    let result = call.wait_for_result();
+    assert!(
+        result.is_error && result.text.contains("not today"),
+        "the reason reaches the client: {result:?}"
+    );
+    app.wait_until_popup_hides();
+    assert!(
+        !desktop.data_dir().exists(),
+        "the app starts no hub of its own"
+    );
+}
+
+#[test]
+fn every_screen_works_with_a_hub_elsewhere() {
+    let there = Home::new();
+    let (_hub, endpoint) = start_hub(&there);
+    let desktop = desktop_of(&endpoint);
+    let app = App::open(&desktop);
+    let driver = &app.driver;
+    for (screen, part) in [
+        ("nav-servers", "server-row[data-server=everything]"),
+        ("nav-clients", "client-row"),
+        ("nav-policy", "rule-add"),
+        ("nav-hooks", "hooks-empty"),
+        ("nav-calls", "calls-tab-charts"),
+        ("nav-memory", "memory-empty"),
+        ("nav-audit", "audit-verify"),
+        ("nav-logs", "log-line"),
+        ("nav-settings", "setting-hosts"),
+    ] {
+        driver.click(screen);
+        driver.wait_for(part);
+        driver.save_screenshot(&format!("remote-{screen}"));
+    }
+    driver.wait_for_text("setting-url", &endpoint.url);
+    driver.click("doctor-run");
+    driver.wait_for("doctor-check[data-topic=hub][data-status=ok]");
+    let folder = paths::path_text(there.data_dir());
+    driver.wait_for_text("doctor-check[data-topic=hub]", &folder);
+    driver.click("doctor-bundle");
+    driver.wait_for("bundle-file");
+    driver.save_screenshot("remote-bundle");
+}

@@ -1,0 +1,162 @@
+//! The logs: the history over restarts, floods, files, and `/api/logs`.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use drawbridge_tests::{
+    FaultyServer, Home, Hub,
+    http::{Request, Url},
+    hub::ADMIN_TOKEN,
+    wait::some_if,
+    wait_until,
+};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+/// Adds a server that writes to stderr on request.
+#[track_caller]
+fn add_loud_server(hub: &Hub<'_>, id: &str) {
+    FaultyServer::add(hub, id, &json!({}), &[]).wait_until_synced();
+}
+
+#[track_caller]
+fn list(home: &Home, arguments: &[&str]) -> Vec<Value> {
+    let lines = home
+        .cli(&[&["logs", "--json"], arguments].concat())
+        .expect_json();
+    lines.as_array().expect("a list").clone()
+}
+
+fn get_logs(hub: &Hub<'_>, query: &str, token: &str) -> (u16, Value) {
+    let bearer = format!("Bearer {token}");
+    let request = Request {
+        method: "GET",
+        url: &Url::parse(&hub.url).with_path(&format!("/api/logs{query}")),
+        headers: &[("Authorization", &bearer)],
+        body: b"",
+    };
+    let response = request.send().expect("an answer");
+    let status = response.status;
+    let text = response.text().expect("a body");
+    (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+}
+
+#[test]
+fn lines_of_before_a_restart_are_shown_with_and_without_a_hub() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    add_loud_server(&hub, "one");
+    let before = list(&home, &["--server", "one"]);
+    assert!(!before.is_empty());
+    hub.stop(Signal::SIGTERM);
+
+    let offline = list(&home, &["--limit", "5000"]);
+    let openings = |lines: &[Value]| {
+        let is_opening = |line: &&Value| {
+            line["text"]
+                .as_str()
+                .is_some_and(|text| text.contains(" opened "))
+        };
+        lines.iter().filter(is_opening).count()
+    };
+    assert_eq!(
+        list(&home, &["--limit", "5000"]).len(),
+        offline.len(),
+        "reading the folder adds no lines"
+    );
+    assert!(
+        offline.iter().any(|line| *line == before[0]),
+        "{:?}",
+        before[0]
+    );
+
+    let hub = Hub::serve(&home);
+    let all = list(&home, &["--limit", "5000"]);
+    assert_eq!(openings(&all), openings(&offline) + 1, "one more start");
+    assert_eq!(list(&home, &["--server", "one"])[0], before[0]);
+    let numbers: Vec<_> = all.iter().map(|line| line["seq"].as_u64()).collect();
+    assert!(
+        numbers.is_sorted_by(|a, b| a < b),
+        "the numbers go on: {numbers:?}"
+    );
+
+    let last = all.last().expect("a line");
+    let since = last["at"].as_i64().expect("a time");
+    let recent = hub.run_verb("logs.list", &json!({"since": since}));
+    assert!(
+        recent
+            .as_array()
+            .is_some_and(|lines| lines.len() < all.len()
+                && lines.iter().all(|line| line["at"].as_i64() >= Some(since))),
+        "{recent}"
+    );
+    home.cli(&["servers", "remove", "one"]).expect_success();
+    let folder = home.data_dir().join("logs/servers");
+    wait_until("the log goes with its server", || {
+        some_if(!folder.join("one.log").exists())
+    });
+}
+
+#[test]
+fn a_flood_of_one_server_is_counted_and_leaves_the_lines_of_another() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    add_loud_server(&hub, "quiet");
+    add_loud_server(&hub, "loud");
+    hub.set_policy("loud", "allow");
+    let quiet = list(&home, &["--server", "quiet"]);
+    let client = hub.connect_client("desk");
+    client.call(
+        "loud__flood",
+        &json!({"kind": "stderr", "bytes": 4 << 20}).to_string(),
+    );
+    wait_until(
+        "the dropped lines are counted, without another line of the server",
+        || {
+            let counted = list(
+                &home,
+                &["--server", "loud", "--text", "because there were too many"],
+            );
+            some_if(!counted.is_empty())
+        },
+    );
+    assert_eq!(list(&home, &["--server", "quiet"]), quiet);
+}
+
+#[test]
+fn only_this_user_can_read_the_files_of_the_log() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    add_loud_server(&hub, "one");
+    let folder = home.data_dir().join("logs");
+    wait_until("the server has a file", || {
+        some_if(folder.join("servers/one.log").is_file())
+    });
+    let mode = |path: &Path| {
+        let metadata = fs::metadata(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        metadata.permissions().mode() & 0o777
+    };
+    for place in [&folder, &folder.join("servers")] {
+        assert_eq!(mode(place), 0o700);
+        for entry in fs::read_dir(place).expect("the folder") {
+            let path = entry.expect("an entry").path();
+            assert!(path.is_dir() || mode(&path) == 0o600, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_script_reads_the_log_over_http() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    add_loud_server(&hub, "one");
+    let (status, lines) = get_logs(&hub, "?server=one&level=info&limit=1&since=0", ADMIN_TOKEN);
+    assert_eq!(status, 200);
+    assert_eq!(lines.as_array().map(Vec::len), Some(1), "{lines}");
+    assert_eq!(lines[0]["server"], "one", "{lines}");
+    for bad in ["?level=loud", "?limit=many", "?colour=red", "?since=today"] {
+        assert_eq!(get_logs(&hub, bad, ADMIN_TOKEN).0, 400, "{bad}");
+    }
+    assert_eq!(get_logs(&hub, "", "wrong").0, 401);
+    let client = hub.add_client("desk");
+    assert_eq!(get_logs(&hub, "", &client).0, 403, "clients read no log");
+}
