@@ -142,7 +142,16 @@ impl WebDriver {
         self.retry_until_done(&format!("'{part}' can be clicked"), || {
             let element = self.find(&enabled_selector(part))?;
             self.post(&format!("/element/{element}/click"), &json!({}))
+                .inspect_err(|_| self.scroll_to(&element))
         });
+    }
+
+    /// Scrolls an element to the middle of the window, as a person would. The driver scrolls only
+    /// elements that are out of sight, and refuses to click one that is cut off at the edge.
+    fn scroll_to(&self, element: &str) {
+        let script = "arguments[0].scrollIntoView({block: 'center'})";
+        let arguments = json!({"script": script, "args": [{ELEMENT: element}]});
+        let _ = self.post("/execute/sync", &arguments);
     }
 
     /// Clicks a part that makes the app exit. The app may be gone before the click is answered,
