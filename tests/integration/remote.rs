@@ -232,3 +232,22 @@ fn a_redirecting_legacy_server_is_listed_and_called() {
     assert_eq!(client.list_tools(), ["strict__here"]);
     assert_eq!(client.call("strict__here", "{}").text(), "here");
 }
+
+#[test]
+fn without_ca_certificates_only_https_fails_and_the_error_names_the_remedy() {
+    let mut home = Home::new();
+    let missing = paths::path_text(home.path().join("no-certificates"));
+    home.set_variable("SSL_CERT_FILE", &missing);
+    home.set_variable("SSL_CERT_DIR", &missing);
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("desk");
+    assert!(!client.call("probe__echo", "{}").is_error());
+    let url = format!("https://127.0.0.1:{}/mcp", find_free_port());
+    home.cli(&["servers", "add", "far", "--url", &url])
+        .expect_success();
+    let verified = home.cli(&["servers", "verify", "far"]);
+    let output = format!("{}{}", verified.stdout(), verified.stderr());
+    assert!(output.contains("CA certificates"), "{output}");
+}

@@ -30,9 +30,16 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 #[derive(Clone)]
 pub struct HttpClient {
     direct: Client<HttpConnector, Full<Bytes>>,
-    reqwest: reqwest::Client,
+    /// An error if TLS cannot be used, as on a machine without CA certificates.
+    reqwest: Result<reqwest::Client, TlsUnavailable>,
     proxies: Arc<Matcher>,
 }
+
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(
+    "TLS cannot be used ({0}); install the system's CA certificates, such as the package ca-certificates, and restart Drawbridge"
+)]
+struct TlsUnavailable(Cause);
 
 /// Why there is no answer, or only a part of one.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -77,7 +84,7 @@ impl HttpClient {
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)
             .build()
-            .expect("a TLS provider is installed, and no other option can fail");
+            .map_err(|e| TlsUnavailable(Cause::innermost(e)));
         Self {
             direct,
             reqwest,
@@ -101,9 +108,11 @@ impl HttpClient {
                 .await;
         }
         let failed = |e: reqwest::Error| HttpError::new(e.is_connect() || e.is_builder(), e);
+        let reqwest = self.reqwest.as_ref();
+        let reqwest = reqwest.map_err(|e| HttpError::new(true, e.clone()))?;
         let request = reqwest::Request::try_from(request).map_err(failed)?;
         // The future is boxed because it is large and seldom needed for a server on this machine.
-        let sent = Box::pin(self.reqwest.execute(request));
+        let sent = Box::pin(reqwest.execute(request));
         sent.map_ok(|response| HttpResponse(ResponseKind::Reqwest(response)))
             .map_err(failed)
             .await

@@ -54,7 +54,10 @@ pub(crate) fn client_builder(data_dir: &Path) -> Result<reqwest::ClientBuilder, 
                 path.display()
             ))
         })?;
-    Ok(reqwest::Client::builder().unix_socket(path.as_path()))
+    // The socket needs no TLS, and so no CA certificates.
+    Ok(reqwest::Client::builder()
+        .tls_certs_only([])
+        .unix_socket(path.as_path()))
 }
 
 /// Returns the path of a data folder's socket. The socket is in the data folder or, if that path is
