@@ -215,17 +215,8 @@ impl Sampling {
         if let Some(key) = &key {
             self.logs.add_secret(key);
         }
-        let day = today();
-        let budget = self.budget().await?;
-        if !self
-            .store
-            .count_sampling_request(day, budget.limit())
-            .await?
-        {
-            return Err(SamplingError::BudgetSpent(budget));
-        }
         let mut body = chat.body.clone();
-        budget.limit_tokens(&mut body);
+        let (day, reserved) = self.reserve(&mut body).await?;
         let body = body.to_string();
         let sent = body.len();
         let answer = timeout(MAX_TIME, self.send(provider, body, key.as_ref()))
@@ -244,8 +235,34 @@ impl Sampling {
             ) => estimate_tokens(sent + received),
             Err(_) => 0,
         };
-        self.store.add_sampling_tokens(day, tokens).await?;
+        self.store
+            .settle_sampling_tokens(day, reserved, tokens)
+            .await?;
         answer.map_err(|error| error.map_text(&|text| self.logs.mask_text(text)))
+    }
+
+    /// Counts a request, and reserves the tokens that it may cost in the budget of today, so that
+    /// requests at the same time cannot spend the same tokens. Lowers the longest answer to what is
+    /// left. Returns the day and the reserved tokens.
+    async fn reserve(&self, body: &mut serde_json::Value) -> Result<(i64, u32), SamplingError> {
+        loop {
+            let day = today();
+            let budget = self.budget().await?;
+            if budget.is_spent() {
+                return Err(SamplingError::BudgetSpent(budget));
+            }
+            let answer = budget.limit_tokens(body);
+            let prompt = estimate_tokens(body.to_string().len());
+            let reserved = prompt.saturating_add(answer).min(budget.tokens_left());
+            if self
+                .store
+                .reserve_sampling(day, budget.used, reserved)
+                .await?
+            {
+                return Ok((day, reserved));
+            }
+            // Another request was counted in the meantime.
+        }
     }
 
     async fn send(
@@ -332,16 +349,23 @@ impl SamplingBudget {
         }
     }
 
-    /// Lowers the longest answer of a request to the tokens that are left today.
-    fn limit_tokens(&self, body: &mut serde_json::Value) {
-        let left = self.limit().tokens.saturating_sub(self.used.tokens);
+    fn tokens_left(&self) -> u32 {
+        self.limit().tokens.saturating_sub(self.used.tokens)
+    }
+
+    /// Lowers the longest answer of a request to the tokens that are left today, and returns it.
+    fn limit_tokens(&self, body: &mut serde_json::Value) -> u32 {
+        let mut longest = 0;
         for name in ["max_tokens", "max_completion_tokens"] {
-            if let Some(max) = body.get_mut(name)
-                && max.as_u64().is_some_and(|max| max > u64::from(left))
-            {
-                *max = json!(left);
+            if let Some(max) = body.get_mut(name) {
+                let wanted = max
+                    .as_u64()
+                    .map_or(u32::MAX, |max| u32::try_from(max).unwrap_or(u32::MAX));
+                longest = wanted.min(self.tokens_left());
+                *max = json!(longest);
             }
         }
+        longest
     }
 }
 

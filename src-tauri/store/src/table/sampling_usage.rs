@@ -32,41 +32,51 @@ impl Store {
             .context("cannot read the use of the sampling provider")
     }
 
-    /// Counts one more request, if the day's use is below both limits. Returns whether it is. Only
-    /// one of several requests at the same time gets the last place.
+    /// Counts one more request and the tokens that it may cost, if the day's use is still `used`.
+    /// Returns whether it is; if not, another request was counted meanwhile.
     ///
     /// # Errors
     /// Returns an error if the request cannot be counted. It must not be sent then.
-    pub async fn count_sampling_request(
+    pub async fn reserve_sampling(
         &self,
         day: i64,
-        limit: SamplingUsage,
+        used: SamplingUsage,
+        tokens: u32,
     ) -> Result<bool, StoreError> {
-        let counted = sqlx::query(
-            "INSERT INTO sampling_usage (day, requests, tokens) VALUES (?, 1, 0)
-             ON CONFLICT DO UPDATE SET requests = requests + 1
-             WHERE requests < ? AND tokens < ?",
+        let reserved = sqlx::query(
+            "INSERT INTO sampling_usage (day, requests, tokens) VALUES (?1, 1, ?2)
+             ON CONFLICT DO UPDATE SET requests = requests + 1, tokens = MIN(tokens + ?2, 4294967295)
+             WHERE requests = ?3 AND tokens = ?4",
         )
         .bind(day)
-        .bind(limit.requests)
-        .bind(limit.tokens)
+        .bind(tokens)
+        .bind(used.requests)
+        .bind(used.tokens)
         .execute(&self.pool)
         .await;
-        counted
+        reserved
             .map(|done| done.rows_affected() > 0)
             .context("cannot count a request to the sampling provider")
     }
 
-    /// Adds the tokens of a request that was counted, and deletes days that are long over.
-    pub async fn add_sampling_tokens(&self, day: i64, tokens: u32) -> Result<(), StoreError> {
-        let added = sqlx::query(
-            "UPDATE sampling_usage SET tokens = MIN(tokens + ?, 4294967295) WHERE day = ?",
+    /// Replaces the tokens that were reserved for a request by those that it cost, and deletes days
+    /// that are long over.
+    pub async fn settle_sampling_tokens(
+        &self,
+        day: i64,
+        reserved: u32,
+        cost: u32,
+    ) -> Result<(), StoreError> {
+        let settled = sqlx::query(
+            "UPDATE sampling_usage SET tokens = MAX(0, MIN(tokens - ?1 + ?2, 4294967295))
+             WHERE day = ?3",
         )
-        .bind(tokens)
+        .bind(reserved)
+        .bind(cost)
         .bind(day)
         .execute(&self.pool)
         .await;
-        added.context("cannot count the tokens of the sampling provider")?;
+        settled.context("cannot count the tokens of the sampling provider")?;
         sqlx::query("DELETE FROM sampling_usage WHERE day < ?")
             .bind(day - KEPT_DAYS)
             .execute(&self.pool)
@@ -82,28 +92,35 @@ mod tests {
     use crate::Store;
 
     #[tokio::test]
-    async fn a_day_has_so_many_requests_and_tokens_and_no_more() {
+    async fn requests_at_the_same_time_cannot_reserve_the_same_tokens() {
         let folder = tempfile::tempdir().expect("a folder");
         let (store, _) = Store::open(&folder.path().join("db")).await.expect("open");
-        let limit = SamplingUsage {
-            requests: 2,
-            tokens: 100,
+        let reserve = async |day, used, tokens| {
+            let reserved = store.reserve_sampling(day, used, tokens).await;
+            reserved.expect("reserve")
         };
-        let count = async |day| {
-            store
-                .count_sampling_request(day, limit)
-                .await
-                .expect("count")
-        };
-        assert!(count(1).await && count(1).await);
-        assert!(!count(1).await, "both requests of the day are used");
-        assert!(count(2).await, "the next day has requests of its own");
-        store.add_sampling_tokens(2, 100).await.expect("add");
-        assert!(!count(2).await, "all tokens of the day are used");
-        let used = store.sampling_usage(2).await.expect("read");
-        assert_eq!((used.requests, used.tokens), (1, 100));
-        store.add_sampling_tokens(2, u32::MAX).await.expect("add");
-        let used = store.sampling_usage(2).await.expect("read");
+        let nothing = SamplingUsage::default();
+        assert!(reserve(1, nothing, 60).await);
+        assert!(
+            !reserve(1, nothing, 60).await,
+            "the use has changed since it was read"
+        );
+        let used = store.sampling_usage(1).await.expect("read");
+        assert_eq!((used.requests, used.tokens), (1, 60));
+        assert!(reserve(1, used, 40).await);
+        assert!(
+            reserve(2, nothing, 5).await,
+            "the next day has requests of its own"
+        );
+        store
+            .settle_sampling_tokens(1, 60, 10)
+            .await
+            .expect("settle");
+        let used = store.sampling_usage(1).await.expect("read");
+        assert_eq!((used.requests, used.tokens), (2, 50));
+        let costly = store.settle_sampling_tokens(1, 40, u32::MAX);
+        costly.await.expect("settle");
+        let used = store.sampling_usage(1).await.expect("read");
         assert_eq!(used.tokens, u32::MAX, "the count does not overflow");
     }
 }
