@@ -11,7 +11,8 @@ use std::{
 };
 
 use drawbridge_tests::{
-    DesktopSession, FaultyServer, Home, Hub, hub::received_calls, paths, wait::some_if, wait_until,
+    DesktopSession, FaultyServer, Home, Hub, hub::received_calls, paths, store, wait::some_if,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -583,6 +584,40 @@ fn no_hook_outlives_a_hub_that_is_killed() {
     });
     hub.stop(Signal::SIGKILL);
     home.assert_no_survivors();
+}
+
+#[test]
+fn a_hook_that_cannot_be_read_denies_calls_until_it_is_removed() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let guard = [
+        "hooks",
+        "add",
+        "guard",
+        "--on",
+        "tool_requested",
+        "--mode",
+        "blocking",
+    ];
+    home.cli(&[&guard[..], &["--", "true"]].concat())
+        .expect_success();
+    drop(hub);
+    store::run_sql(&home.data_dir(), "UPDATE hook SET spec = '{\"name\":1}'");
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "allow");
+    let client = hub.connect_client("desk");
+    let denied = client.call("probe__echo", "{}");
+    assert!(
+        denied.is_error() && denied.text().contains("the hook 'guard' failed"),
+        "{}",
+        denied.raw
+    );
+    let listed = home.cli(&["hooks", "list"]).stdout();
+    assert!(listed.contains("cannot be read"), "{listed}");
+    home.cli(&["hooks", "remove", "guard"]).expect_success();
+    let answer = client.call("probe__echo", "{}");
+    assert!(!answer.is_error(), "{}", answer.raw);
 }
 
 #[test]

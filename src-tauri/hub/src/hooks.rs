@@ -14,7 +14,7 @@ mod runner;
 mod trial;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering},
@@ -25,7 +25,7 @@ use std::{
 use arc_swap::ArcSwap;
 use drawbridge_model::{
     event::{Event, Events},
-    hook::{Hook, HookEvent, HookMode, HookRun, HookState, HookTarget},
+    hook::{Hook, HookEvent, HookMode, HookRun, HookState, HookTarget, OnFailure},
     ids::ServerId,
 };
 use drawbridge_store::{
@@ -53,6 +53,8 @@ const TIMEOUT_MS: std::ops::RangeInclusive<u32> = 100..=60_000;
 /// The most arguments, variables or headers of a hook, and the longest text of one, in bytes.
 const MAX_PARTS: usize = 100;
 const MAX_PART_LEN: usize = 8 * 1024;
+/// Shown as the program of a stored hook that cannot be read. No program has this name.
+const UNREADABLE_PROGRAM: &str = "(this hook cannot be read; save it again or remove it)";
 /// How long the events that are queued when the hub ends may take.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
@@ -139,7 +141,7 @@ impl Hooks {
             }),
         };
         let rows = hooks.shared.store.hooks().await?;
-        hooks.install(rows.into_iter().filter_map(parse_row).collect());
+        hooks.install(rows.into_iter().map(parse_row).collect());
         Ok(hooks)
     }
 
@@ -380,7 +382,7 @@ fn check(hook: &Hook) -> Result<(), HookError> {
         return Err(HookError::Timeout(hook.timeout_ms));
     }
     let is_short = |text: &String| text.len() <= MAX_PART_LEN && !text.contains('\0');
-    let are_short = |map: &std::collections::BTreeMap<String, String>| {
+    let are_short = |map: &BTreeMap<String, String>| {
         map.len() <= MAX_PARTS
             && map
                 .iter()
@@ -419,13 +421,29 @@ fn check(hook: &Hook) -> Result<(), HookError> {
     reserved.map_or(Ok(()), |name| Err(HookError::ReservedSecret(name)))
 }
 
-fn parse_row(row: HookRow) -> Option<Hook> {
-    let hook = serde_json::from_str(&row.spec);
-    hook.inspect_err(|error| {
+/// Returns a stored hook. In place of one that cannot be read, which may have guarded calls, it
+/// returns one that always fails, and that denies calls then.
+fn parse_row(row: HookRow) -> Hook {
+    serde_json::from_str(&row.spec).unwrap_or_else(|error| {
         tracing::error!(
-            "the hook '{}' does not run because it cannot be read: {error}",
+            "the hook '{}' cannot be read, and calls are denied until it is saved again or removed: {error}",
             row.name
         );
+        Hook {
+            name: row.name,
+            events: vec![HookEvent::ToolRequested],
+            mode: HookMode::Blocking,
+            server: None,
+            tool: None,
+            timeout_ms: *TIMEOUT_MS.end(),
+            on_failure: OnFailure::Deny,
+            with_result: false,
+            enabled: true,
+            target: HookTarget::Command {
+                program: UNREADABLE_PROGRAM.into(),
+                args: Vec::new(),
+                env: BTreeMap::new(),
+            },
+        }
     })
-    .ok()
 }
