@@ -1,7 +1,7 @@
 //! Requests of servers for input, which a person answers here because the client cannot ask; and
 //! roots, which Drawbridge gives if the client has none.
 
-use std::fs;
+use std::{fs, thread};
 
 use drawbridge_tests::{
     Bridge, Home, Hub, McpClient, StatelessClient, http::Response, hub::received_lines,
@@ -205,6 +205,45 @@ fn a_form_is_filled_in_at_a_terminal_and_a_url_is_shown_there() {
 }
 
 #[test]
+fn a_call_that_needs_a_visit_to_a_url_is_sent_again_after_the_visit() {
+    let home = Home::new();
+    let (hub, client, screen) = serve(&home);
+    let modern = StatelessClient::new(&hub.url, &hub.add_client("tablet"), json!({}));
+    let url = |path: &str| format!("https://accounts.example.com/{path}");
+    let arguments = |path: &str| json!({"url": url(path)}).to_string();
+
+    let call = client.spawn_call("probe__ask", &arguments("legacy"));
+    let approval = hub.wait_for_approval();
+    let id = approval["id"].as_str().expect("an id");
+    let opened = home.cli(&["approvals", "fill-in", id]).expect_success();
+    let opened = opened.stdout();
+    assert!(opened.contains(&url("legacy")), "{opened}");
+    let answer = call.join().expect("the call ends");
+    assert_eq!(answer.text(), "the URL was visited");
+
+    let answer = thread::scope(|scope| {
+        let call = scope.spawn(|| modern.call("probe__ask", &json!({"url": url("modern")})));
+        let approval = hub.wait_for_approval();
+        let id = approval["id"].as_str().expect("an id");
+        home.cli(&["approvals", "fill-in", id]).expect_success();
+        call.join().expect("the call ends")
+    });
+    assert_eq!(answer.text(), "the URL was visited");
+
+    let call = client.spawn_call("probe__ask", &arguments("declined"));
+    let approval = hub.wait_for_approval();
+    let id = approval["id"].as_str().expect("an id");
+    home.cli(&["approvals", "deny", id]).expect_success();
+    let answer = call.join().expect("the call ends");
+    assert!(answer.raw.contains("-32042"), "{}", answer.raw);
+    let records = home.cli(&["calls", "list", "--json"]).expect_json();
+    let calls = records.as_array().expect("records").iter();
+    let sent = calls.filter(|record| record["method"] == "tools/call");
+    assert_eq!(sent.count(), 3, "a call that is sent again is one call");
+    drop(screen);
+}
+
+#[test]
 fn a_form_is_filled_in_in_every_combination_of_eras() {
     let home = Home::new();
     let hub = Hub::serve(&home);
@@ -240,7 +279,7 @@ fn a_form_is_filled_in_in_every_combination_of_eras() {
         );
 
         let (url, token) = (url.clone(), token.clone());
-        let call = std::thread::spawn(move || {
+        let call = thread::spawn(move || {
             let modern = StatelessClient::new(&url, &token, json!({}));
             modern.call(&tool, &json!({"message": "Who are you?"}))
         });
@@ -271,7 +310,7 @@ fn a_client_answers_its_part_of_a_modern_servers_questions_and_drawbridge_the_re
     let _screen = hub.open_screen();
     // The client samples; a person and the settings give the rest.
     let (url, token) = (hub.url.clone(), hub.add_client("desk"));
-    let call = std::thread::spawn(move || {
+    let call = thread::spawn(move || {
         let client = StatelessClient::new(&url, &token, json!({"sampling": {}}));
         let required = client.call(tool, &json!({})).result();
         let requests = required["inputRequests"].as_object().expect("requests");

@@ -236,7 +236,13 @@ impl ServerSession {
                 .await?
             {
                 Reply::Result(result) => result,
-                Reply::Error(error) => return Ok(Reply::Error(error)),
+                Reply::Error(error) => {
+                    // The server has not processed the request.
+                    if Box::pin(self.visit_required_urls(&error, outgoing)).await {
+                        continue;
+                    }
+                    return Ok(Reply::Error(error));
+                }
             };
             let required =
                 self.find_required_input(client, connection.era(), client_handle, &result);

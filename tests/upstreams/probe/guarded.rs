@@ -1,7 +1,11 @@
 //! Everything that the gate decides besides plain calls: a prompt, resources, completions, tasks, and
 //! requests to the client. Every text that a client gets contains a token.
 
-use std::io::{self, Write};
+use std::{
+    collections::BTreeSet,
+    io::{self, Write},
+    sync::Mutex,
+};
 
 use serde_json::{Value, json};
 
@@ -49,6 +53,23 @@ pub(crate) fn answer(options: &Options, method: &str, params: &Object) -> Option
     Some(result.to_string())
 }
 
+/// Returns the error of a call of `ask` with a URL, until the same URL has been required once.
+pub(crate) fn required_url(options: &Options, params: &Object) -> Option<Value> {
+    static VISITED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if !options.guarded || string_member(params, "name").as_deref() != Some("ask") {
+        return None;
+    }
+    let arguments: Value = serde_json::from_str(params.get("arguments")?.get()).expect("JSON");
+    let url = arguments["url"].as_str()?;
+    let is_new = VISITED.lock().expect("no panic").insert(url.to_owned());
+    is_new.then(|| {
+        let elicitation = json!({"mode": "url", "elicitationId": url, "url": url,
+                                 "message": "Sign in first"});
+        json!({"code": -32042, "message": "A URL must be visited first",
+               "data": {"elicitations": [elicitation]}})
+    })
+}
+
 /// Answers a call of `ask`, or a call that asks for a task.
 pub(crate) fn call(options: &Options, params: &Object) -> Option<String> {
     if !options.guarded {
@@ -63,6 +84,9 @@ pub(crate) fn call(options: &Options, params: &Object) -> Option<String> {
         return None;
     }
     let arguments: Value = serde_json::from_str(params.get("arguments")?.get()).expect("JSON");
+    if arguments["url"].is_string() {
+        return Some(text_result("the URL was visited"));
+    }
     let request = json!({"jsonrpc": "2.0", "id": "ask-1", "method": arguments["method"], "params": arguments["params"]});
     println!("{request}");
     io::stdout().flush().expect("speak");

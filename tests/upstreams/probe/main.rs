@@ -148,6 +148,9 @@ fn answer_request(options: &Options, message: &Object) -> Option<String> {
         "ping" => Ok("{}".to_owned()),
         "tools/list" => Ok(list_tools(options).to_string()),
         "tools/call" => {
+            if let Some(error) = guarded::required_url(options, &params) {
+                return Some(json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
+            }
             let arguments = params
                 .get("arguments")
                 .map_or("{}", |arguments| arguments.get());

@@ -45,9 +45,7 @@ pub fn reply_for_modern_client(method: &str, reply: RpcResult) -> RpcResult {
             code: code::INVALID_PARAMS,
             ..error
         }),
-        Err(error) if error.code == URL_ELICITATION_REQUIRED && supports_input_required(method) => {
-            url_input_required(&error).ok_or(error)
-        }
+        Err(error) if requires_url(method, &error) => url_input_required(&error).ok_or(error),
         Err(error) => Err(error),
     }
 }
@@ -127,6 +125,17 @@ fn add_modern_members(method: &str, result: Json) -> Json {
         ","
     };
     Json::new(format!("{{{members}{comma}{rest}"))
+}
+
+fn requires_url(method: &str, error: &RpcError) -> bool {
+    error.code == URL_ELICITATION_REQUIRED && supports_input_required(method)
+}
+
+/// Returns the URLs that a person has to visit before a server of the legacy era processes a request,
+/// or `None` if the error is another one.
+pub fn required_urls(method: &str, error: &RpcError) -> Option<InputRequired> {
+    let result = requires_url(method, error).then(|| url_input_required(error))?;
+    InputRequired::read(&result?)
 }
 
 /// Returns an `input_required` result with the URLs that a person has to visit.

@@ -70,6 +70,34 @@ impl ServerSession {
         })
     }
 
+    /// Shows the person the URLs that a server of the legacy era requires, in place of a client that
+    /// cannot. Returns whether the person agreed to all of them.
+    pub(super) async fn visit_required_urls(
+        &self,
+        error: &RpcError,
+        outgoing: &ServerRequest<'_>,
+    ) -> bool {
+        let Some(handle) = outgoing.client_handle else {
+            return false;
+        };
+        let Some(required) = translate::required_urls(outgoing.method, error) else {
+            return false;
+        };
+        let session = handle.session();
+        let is_own = |(_, request): &(String, InputRequest)| {
+            self.client_requests.find_respondent(request, session) == Some(Respondent::Drawbridge)
+        };
+        if !required.requests.iter().all(is_own) {
+            return false;
+        }
+        let answers = self.ask_all(handle, &required, outgoing).await;
+        let is_accepted = |answer: &Box<RawValue>| {
+            RawObject::parse(answer)
+                .is_ok_and(|answer| answer.get_string("action").as_deref() == Some("accept"))
+        };
+        answers.is_ok_and(|answers| answers.values().all(is_accepted))
+    }
+
     /// Asks for all the input that the server requires.
     pub(super) async fn ask_all(
         &self,
