@@ -1,5 +1,4 @@
 export const folders = {
-  title: "Shared folders",
   hint: "Clients can read the files in these folders as resources. Each read is recorded, and the policy and profiles apply to the server “folders”.",
   empty: "No folder is shared. Enter the path of a folder below.",
   enabled: "Share these folders",

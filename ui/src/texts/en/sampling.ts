@@ -1,7 +1,6 @@
 /** Texts about the sampling provider and the roots, in the settings. */
 
 export const sampling = {
-  title: "Sampling",
   lead: "A server may ask for an answer of a language model. The client answers if it can. Otherwise this OpenAI-compatible provider answers, after you have approved the request.",
   on: "On: answers if a client cannot.",
   notSetUp: "Not set up: enter a URL and a model.",
@@ -43,7 +42,6 @@ export const sampling = {
   setUpFirst: "Save a URL and a model first.",
 
   roots: {
-    title: "Roots",
     lead: "The folders that servers may ask for if the client names none. If the client works in the project folder of a profile, servers get that folder instead.",
     empty: "No folders. Servers get the project folder of a client that works in one.",
     add: "Add folder",

@@ -1,5 +1,20 @@
 export const settings = {
   title: "Settings",
+  sectionsLabel: "Sections of the settings",
+  /** In the order of the screen. */
+  sections: {
+    approvals: "Approvals",
+    network: "Port and hosts",
+    servers: "Servers",
+    history: "History and traces",
+    appearance: "Appearance",
+    folders: "Shared folders",
+    sampling: "Sampling",
+    roots: "Roots",
+    runtimes: "Runtimes",
+    doctor: "Doctor",
+    about: "About this Drawbridge",
+  },
   saved: "Saved.",
   enterWholeNumber: (min: number, max: number) =>
     `Enter a whole number from ${min.toLocaleString("en")} to ${max.toLocaleString("en")}.`,
@@ -87,7 +102,6 @@ export const settings = {
   },
 
   about: {
-    title: "About this Drawbridge",
     endpoint: "Endpoint",
     copyEndpoint: "Copy the endpoint",
     notListening: "Not listening: clients cannot connect",
