@@ -188,3 +188,52 @@ fn architecture_gives_the_reason_for_each_lock_queue_and_task() {
         &missing.map(str::to_owned).collect::<Vec<_>>(),
     );
 }
+
+#[test]
+fn each_fault_attack_and_promise_names_tests_that_exist() {
+    let tests: BTreeSet<String> = ["src-tauri", "tests"]
+        .iter()
+        .flat_map(|folder| list_sources(folder, &["rs"]))
+        .flat_map(|source| test_names(&source.text))
+        .collect();
+    assert!(tests.len() > 1000, "only {} tests were found", tests.len());
+    let text = read_file("tests/README.md");
+    let rows: Vec<(&str, Vec<&str>)> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("## Promises"))
+        .filter_map(|line| line.strip_prefix("| ")?.split_once(" | "))
+        .filter(|(_, tests)| *tests != "shown by |")
+        .map(|(row, tests)| (row, tests.split('`').skip(1).step_by(2).collect()))
+        .collect();
+    assert!(rows.len() > 50, "only {} rows were found", rows.len());
+    let violations = rows.iter().filter_map(|(row, named)| {
+        let unknown: Vec<_> = named
+            .iter()
+            .filter(|name| !tests.contains(**name))
+            .collect();
+        let is_wrong = named.is_empty() || !unknown.is_empty();
+        is_wrong.then(|| {
+            format!(
+                "\"{row}\" names {} tests; unknown: {unknown:?}",
+                named.len()
+            )
+        })
+    });
+    let rule = "each row of tests/README.md names tests that exist";
+    assert_none(rule, &violations.collect::<Vec<_>>());
+}
+
+/// Returns the names of the functions that follow an attribute for tests, and of those in `proptest!`.
+fn test_names(source: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut is_test = false;
+    for line in source.lines().map(str::trim_start) {
+        if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+            is_test = true;
+        } else if is_test && let Some((_, rest)) = line.split_once("fn ") {
+            names.extend(rest.split(['(', '<']).next().map(str::to_owned));
+            is_test = false;
+        }
+    }
+    names
+}
