@@ -3,6 +3,7 @@
 //! sent.
 
 mod conditions;
+mod deadline;
 mod drawbridge;
 mod dry_run;
 mod editor;

@@ -23,7 +23,7 @@ use drawbridge_store::{JournalError, Store, logs::Logs, settings::Settings, tabl
 use serde_json::value::RawValue;
 use tokio::{
     sync::oneshot,
-    time::{Instant, MissedTickBehavior, interval_at, sleep_until},
+    time::{Instant, MissedTickBehavior, interval_at},
 };
 
 use crate::{
@@ -353,7 +353,7 @@ impl Gate {
                     break ticket.withdraw().map(|subject| (Undecided::Paused, subject));
                 }
                 answer = &mut answered => return answer.map_err(|_| Unanswered::interrupted()),
-                () = sleep_until(ticket.deadline) => {
+                () = ticket.deadline.wait() => {
                     break ticket.expire().map(|missed| {
                         let why = if missed.is_seen { Undecided::TimedOut } else { Undecided::NoScreen };
                         (why, missed.subject)

@@ -19,6 +19,7 @@ use drawbridge_model::{
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
+    deadline::Deadline,
     guarded_request::GuardedRequest,
     permitted::Permitted,
     queue_limits::{MAX_PER_CLIENT, MAX_UNANSWERED, QueueFull},
@@ -50,7 +51,7 @@ struct Inner {
 struct Waiting {
     request: ApprovalRequest,
     about: About,
-    deadline: Instant,
+    deadline: Deadline,
     /// A person could have decided the call: a front end received the event or read the queue.
     is_seen: bool,
     subject: Subject,
@@ -256,7 +257,7 @@ impl Queue {
         if let Err(full) = inner.check_limits(&request.client) {
             return Err((full, subject));
         }
-        let deadline = Instant::now() + timeout;
+        let deadline = Deadline::after(timeout);
         let is_seen = self.events.has_subscribers();
         let waiting = Waiting {
             request: request.clone(),
@@ -343,7 +344,7 @@ impl Waiting {
     fn view(&mut self) -> ApprovalRequest {
         self.is_seen = true;
         ApprovalRequest {
-            remaining_ms: remaining_ms(self.deadline),
+            remaining_ms: to_ms(self.deadline.remaining()),
             ..self.request.clone()
         }
     }
@@ -352,21 +353,21 @@ impl Waiting {
 impl Missed {
     fn view(&self) -> ApprovalRequest {
         ApprovalRequest {
-            remaining_ms: remaining_ms(self.until),
+            remaining_ms: to_ms(self.until.saturating_duration_since(Instant::now())),
             ..self.request.clone()
         }
     }
 }
 
-fn remaining_ms(until: Instant) -> u32 {
-    u32::try_from(until.saturating_duration_since(Instant::now()).as_millis()).unwrap_or(u32::MAX)
+fn to_ms(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
 }
 
 /// A request's place in the queue.
 pub(super) struct Ticket {
     queue: Queue,
     id: CallId,
-    pub(super) deadline: Instant,
+    pub(super) deadline: Deadline,
 }
 
 /// A request that left the queue because nobody decided it in time.
