@@ -47,7 +47,8 @@ impl<'a> Hub<'a> {
         Self::wait_until_listening(home, process)
     }
 
-    /// Like [`Hub::serve`], but under another name of this computer. Also returns `http://NAME:PORT`.
+    /// Like [`Hub::serve`], but under another name of this computer. Also returns
+    /// `http://NAME:PORT`.
     #[track_caller]
     pub fn serve_as(home: &'a Home, other: &OtherName) -> (Self, String) {
         let address = other.address.to_string();

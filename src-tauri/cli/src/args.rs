@@ -1,5 +1,5 @@
-//! The command-line interface: the arguments, and which command they run. Scripts depend on it, so existing arguments never change their
-//! meaning.
+//! The command-line interface: the arguments, and which command they run. Scripts depend on it, so
+//! existing arguments never change their meaning.
 
 use clap::{Parser, Subcommand};
 

@@ -1,5 +1,5 @@
-//! Connects a command to a hub: the hub at `MCP_HUB_URL`, or else the running hub of the data folder
-//! or, if none runs, a hub that this process opens for the duration of the command.
+//! Connects a command to a hub: the hub at `MCP_HUB_URL`, or else the running hub of the data
+//! folder or, if none runs, a hub that this process opens for the duration of the command.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

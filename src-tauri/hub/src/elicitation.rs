@@ -125,8 +125,8 @@ impl Elicitation {
         }
     }
 
-    /// Checks a person's values, or that there are none if the person visits a URL. Returns the names
-    /// of the fields that have one.
+    /// Checks a person's values, or that there are none if the person visits a URL. Returns the
+    /// names of the fields that have one.
     ///
     /// # Errors
     /// Returns an error if the values do not fit.
@@ -259,8 +259,8 @@ impl FieldKind {
     }
 }
 
-/// Reads the choices of a string: `enum`, or `oneOf` or `anyOf` with a title for each. Returns `None`
-/// if the string is not limited to choices.
+/// Reads the choices of a string: `enum`, or `oneOf` or `anyOf` with a title for each. Returns
+/// `None` if the string is not limited to choices.
 fn read_choices(name: &str, schema: &Value) -> Result<Option<Vec<String>>, ElicitationError> {
     let list = |key: &str| schema.get(key).and_then(Value::as_array);
     let choices: Option<Vec<String>> = if let Some(plain) = list("enum") {

@@ -258,8 +258,8 @@ impl Hooks {
         self.hooks().into_iter().flat_map(of_hook).collect()
     }
 
-    /// Ends all hooks. Events that are queued are still sent, within two seconds. No hook runs after
-    /// that.
+    /// Ends all hooks. Events that are queued are still sent, within two seconds. No hook runs
+    /// after that.
     pub async fn close(&self) {
         let mut changes = self.shared.connection_changes.lock().await;
         while let Ok(change) = changes.try_recv() {

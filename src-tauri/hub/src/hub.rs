@@ -141,8 +141,8 @@ pub struct HubOptions {
 }
 
 impl HubOptions {
-    /// The variable with the ids of built-in servers, separated by commas, that are disabled until a
-    /// person enables them.
+    /// The variable with the ids of built-in servers, separated by commas, that are disabled until
+    /// a person enables them.
     const DISABLED: &str = "DRAWBRIDGE_DISABLED_BUILT_INS";
 
     /// Returns the options for a data folder, completed from the environment.
@@ -690,8 +690,9 @@ impl Hub {
         self.catalog.introduce_servers(client, scope, may_speak)
     }
 
-    /// Returns the project folder in which a client works that names this folder: the longest folder
-    /// of a profile that contains it. Returns `None` if it is in none, or not an absolute path.
+    /// Returns the project folder in which a client works that names this folder: the longest
+    /// folder of a profile that contains it. Returns `None` if it is in none, or not an absolute
+    /// path.
     pub fn find_project(&self, folder: &Path) -> Option<PathBuf> {
         let is_plain = !folder
             .components()
@@ -1023,8 +1024,8 @@ impl Hub {
     }
 }
 
-/// Returns the URL with this computer's address in place of `0.0.0.0` or `[::]`, which stand for all
-/// its addresses and which a browser may not open.
+/// Returns the URL with this computer's address in place of `0.0.0.0` or `[::]`, which stand for
+/// all its addresses and which a browser may not open.
 fn with_local_address(url: &str) -> String {
     url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
         .replacen("//[::]:", "//[::1]:", 1)
@@ -1061,12 +1062,12 @@ async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
     }
 }
 
-/// The pause after the clients were notified of changed lists. Clients that subscribe to a change wait
-/// only a second or two for its notification.
+/// The pause after the clients were notified of changed lists. Clients that subscribe to a change
+/// wait only a second or two for its notification.
 const NOTIFICATION_PAUSE: Duration = Duration::from_millis(250);
 
-/// Notifies every client of changed lists, at most four times a second. One server causes at most one
-/// change a second.
+/// Notifies every client of changed lists, at most four times a second. One server causes at most
+/// one change a second.
 async fn notify_list_changes(hub: Weak<Hub>, kind_changes: KindChanges) {
     loop {
         kind_changes.wait().await;

@@ -78,8 +78,8 @@ pub enum Cache {
 
 type SeriesKey = (ClientName, ServerId, String);
 
-/// The counters of the calls of a tool by a client. The rarer ones are made when they are needed, so
-/// that they are not listed with a zero.
+/// The counters of the calls of a tool by a client. The rarer ones are made when they are needed,
+/// so that they are not listed with a zero.
 struct Series {
     labels: SeriesKey,
     seconds: Histogram,

@@ -281,8 +281,9 @@ impl Pipeline {
         Ok(reviewed.reply)
     }
 
-    /// Returns the result of a permitted request for the client, as the rules for results demand. The
-    /// requests to the client in it are decided like any others. `call` is the record of the request.
+    /// Returns the result of a permitted request for the client, as the rules for results demand.
+    /// The requests to the client in it are decided like any others. `call` is the record of the
+    /// request.
     async fn release(
         &self,
         request: &GuardedRequest,

@@ -384,14 +384,14 @@ pub fn next_reset() -> i64 {
     (today() + 1) * DAY_MS
 }
 
-/// Estimates tokens from bytes, for a provider that does not count them. A token of English text has
-/// about four bytes.
+/// Estimates tokens from bytes, for a provider that does not count them. A token of English text
+/// has about four bytes.
 fn estimate_tokens(bytes: usize) -> u32 {
     u32::try_from(bytes / 4).unwrap_or(u32::MAX)
 }
 
-/// Returns a provider's base URL. The key is sent there, so that plain HTTP is only for a provider on
-/// this machine.
+/// Returns a provider's base URL. The key is sent there, so that plain HTTP is only for a provider
+/// on this machine.
 ///
 /// # Errors
 /// Returns an error if the URL may not be used.
@@ -432,8 +432,8 @@ pub fn check_models(models: &[String]) -> Result<Vec<String>, InvalidProvider> {
     Ok(checked)
 }
 
-/// Returns whether two base URLs lead to the same provider, so that the key of one may be sent to the
-/// other.
+/// Returns whether two base URLs lead to the same provider, so that the key of one may be sent to
+/// the other.
 pub fn is_same_provider(one: &str, other: &str) -> bool {
     match (Url::parse(one), Url::parse(other)) {
         (Ok(one), Ok(other)) => one.origin() == other.origin(),

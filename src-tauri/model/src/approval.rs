@@ -24,8 +24,8 @@ pub struct ApprovalRequest {
     pub server_name: String,
     /// The project folder in which the client works, if it works in one.
     pub project: Option<String>,
-    /// The server's own name of the tool or prompt, the URI of the resource, or empty if the request
-    /// names nothing.
+    /// The server's own name of the tool or prompt, the URI of the resource, or empty if the
+    /// request names nothing.
     pub tool: String,
     pub tool_title: Option<String>,
     pub exposed_name: String,

@@ -1,5 +1,5 @@
-//! The audit: a record of events, protected by a hash chain, so that any change to the record can be
-//! detected.
+//! The audit: a record of events, protected by a hash chain, so that any change to the record can
+//! be detected.
 
 use serde::{Deserialize, Serialize};
 

@@ -171,8 +171,8 @@ pub enum Outcome {
     Unknown,
     /// The server did not answer in time.
     TimedOut,
-    /// The client cancelled the call or disconnected, or Drawbridge aborted the call because all calls
-    /// were paused.
+    /// The client cancelled the call or disconnected, or Drawbridge aborted the call because all
+    /// calls were paused.
     Cancelled,
     /// The server answered, and a person did not release the result.
     Withheld,

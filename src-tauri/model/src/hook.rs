@@ -1,4 +1,5 @@
-//! Hooks: programs and webhooks that a person has Drawbridge run on the events of servers and calls.
+//! Hooks: programs and webhooks that a person has Drawbridge run on the events of servers and
+//! calls.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Logs: lines of the hub and of each server, in files and in memory of their own, and as events for
-//! subscribers. Secrets are masked here, because every line passes this module.
+//! Logs: lines of the hub and of each server, in files and in memory of their own, and as events
+//! for subscribers. Secrets are masked here, because every line passes this module.
 
 mod files;
 mod layer;
@@ -201,8 +201,8 @@ impl Logs {
         self.add(level, Some(server), area, text);
     }
 
-    /// Returns the newest lines that match, oldest first. Reads the files if the lines in memory are
-    /// not enough.
+    /// Returns the newest lines that match, oldest first. Reads the files if the lines in memory
+    /// are not enough.
     pub async fn read(&self, filter: LogFilter) -> Vec<LogLine> {
         let (lines, is_complete) = self.list(&filter);
         if is_complete {

@@ -119,8 +119,8 @@ impl Connection {
         self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a new connection would tell the server of more extensions, and nothing would be
-    /// lost with this one.
+    /// Returns whether a new connection would tell the server of more extensions, and nothing would
+    /// be lost with this one.
     pub(super) fn is_outdated(&self) -> bool {
         !self.era().is_modern()
             && !self.has_client.load(Ordering::Relaxed)

@@ -38,7 +38,8 @@ pub struct EndedSession {
     pub session_id: Option<String>,
 }
 
-/// Follows the states of one session, so that each connection is reported once, and each end of one.
+/// Follows the states of one session, so that each connection is reported once, and each end of
+/// one.
 #[derive(Default)]
 pub(super) enum ReportedConnection {
     #[default]

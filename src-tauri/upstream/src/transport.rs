@@ -1,6 +1,6 @@
-//! Transports to servers: a subprocess over stdio, streamable HTTP, the older HTTP+SSE, or a built-in
-//! server in this process. A
-//! [`Transport`] is one live connection, and hides its kind from the layers above.
+//! Transports to servers: a subprocess over stdio, streamable HTTP, the older HTTP+SSE, or a
+//! built-in server in this process. A [`Transport`] is one live connection, and hides its kind from
+//! the layers above.
 
 mod error;
 #[cfg(feature = "fuzzing")]

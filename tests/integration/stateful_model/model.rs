@@ -210,7 +210,8 @@ impl Default for Guide {
 }
 
 impl Guide {
-    /// Returns whether the present text is accepted, so that clients may see it in the list of tools.
+    /// Returns whether the present text is accepted, so that clients may see it in the list of
+    /// tools.
     pub(crate) fn is_accepted(self) -> bool {
         self.is_accepted[self.current]
     }

@@ -15,8 +15,8 @@ export type AcceptServer = { id: ServerId,
  */
 identity: string, 
 /**
- * The secrets of other servers that the server may use: all those in `foreign_secrets`, which a
- * person grants one by one.
+ * The secrets of other servers that the server may use: all those in `foreign_secrets`, which
+ * a person grants one by one.
  */
 grant_secrets: Array<string>, };
 
@@ -36,14 +36,14 @@ export type AddClient = { name: ClientName,
  */
 token: string | null, 
 /**
- * The user to whom the client belongs. If it is absent, this is the user of the revoked client of
- * this name, or else `default`.
+ * The user to whom the client belongs. If it is absent, this is the user of the revoked client
+ * of this name, or else `default`.
  */
 user: UserName | null, };
 
 /**
- * `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder enables
- * the server.
+ * `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder
+ * enables the server.
  */
 export type AddFolder = { 
 /**
@@ -115,8 +115,8 @@ export type AllowedHost = string;
 export type Annotations = { read_only: boolean | null, destructive: boolean | null, idempotent: boolean | null, open_world: boolean | null, };
 
 /**
- * `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot ask
- * again for ten minutes.
+ * `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot
+ * ask again for ten minutes.
  */
 export type AnswerPairing = { id: PairingId, approve: boolean, 
 /**
@@ -161,8 +161,8 @@ client: ClientName, server: ServerId, server_name: string,
  */
 project: string | null, 
 /**
- * The server's own name of the tool or prompt, the URI of the resource, or empty if the request
- * names nothing.
+ * The server's own name of the tool or prompt, the URI of the resource, or empty if the
+ * request names nothing.
  */
 tool: string, tool_title: string | null, exposed_name: string, 
 /**
@@ -429,15 +429,15 @@ line: number, column: number, message: string, };
 export type BuiltIn = "memory" | "folders";
 
 /**
- * Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search` and
- * `tool_call` if a server is deferred.
+ * Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search`
+ * and `tool_call` if a server is deferred.
  */
 export type BuiltinTools = { total: number, names: Array<string>, };
 
 /**
- * `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions, settings,
- * specs, health, recent log lines and the report of the doctor. Secrets, and values that may be
- * secrets, are masked.
+ * `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions,
+ * settings, specs, health, recent log lines and the report of the doctor. Secrets, and values that
+ * may be secrets, are masked.
  */
 export type BundleDiagnostics = Record<symbol, never>;
 
@@ -653,8 +653,8 @@ export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_syn
 export type CapabilityKind = "tools" | "prompts" | "resources" | "templates";
 
 /**
- * `sampling.change`: changes what is present in the request. If the URL changes to another host, the
- * key is removed, because it belongs to the old one.
+ * `sampling.change`: changes what is present in the request. If the URL changes to another host,
+ * the key is removed, because it belongs to the old one.
  */
 export type ChangeSampling = { enabled: boolean | null, 
 /**
@@ -2347,8 +2347,8 @@ path: string | null,
  */
 link_target: string | null, 
 /**
- * The files whose content a person accepts: the program, unless it is a well-known runtime such
- * as `node` or `npx`, and the scripts among the arguments.
+ * The files whose content a person accepts: the program, unless it is a well-known runtime
+ * such as `node` or `npx`, and the scripts among the arguments.
  */
 files: Array<ProgramFile>, };
 
@@ -2726,13 +2726,13 @@ transport?: TransportKind | null,
  */
 protocol_version?: string | null, 
 /**
- * The program that runs the server, which has to be installed and may download the server at its
- * first start. Inferred from `command` if it is absent.
+ * The program that runs the server, which has to be installed and may download the server at
+ * its first start. Inferred from `command` if it is absent.
  */
 runtime_hint?: Runtime | null, 
 /**
- * Whether a person replaces the program or script on purpose, for instance while developing it.
- * A replaced one then starts without being accepted again.
+ * Whether a person replaces the program or script on purpose, for instance while developing
+ * it. A replaced one then starts without being accepted again.
  */
 program_changes?: boolean, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
@@ -2766,8 +2766,8 @@ cache_ttl_ms?: number | null,
  */
 cache_results_ms?: number, 
 /**
- * The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere else
- * that has it is invalid.
+ * The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere
+ * else that has it is invalid.
  */
 builtin?: BuiltIn | null, };
 
@@ -2909,8 +2909,8 @@ export type ServersView = { servers: Array<ServerView>, broken: Array<BrokenSpec
 export type SessionId = string;
 
 /**
- * `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads its
- * lists again, and nothing that was kept for it remains.
+ * `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads
+ * its lists again, and nothing that was kept for it remains.
  */
 export type SetClientUser = { name: ClientName, user: UserName, };
 
@@ -3336,8 +3336,8 @@ export type TryHook = { hook: Hook, event: HookEvent,
 payload: string | null, };
 
 /**
- * `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool. The
- * policy applies as for any call of this client.
+ * `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool.
+ * The policy applies as for any call of this client.
  */
 export type TryTool = { kind: string, 
 /**
@@ -3405,8 +3405,8 @@ export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValu
  */
 pending: boolean, 
 /**
- * The secrets of other servers that the server may use from now on, in addition to those that a
- * person has granted to it before.
+ * The secrets of other servers that the server may use from now on, in addition to those that
+ * a person has granted to it before.
  */
 grant_secrets: Array<string>, };
 

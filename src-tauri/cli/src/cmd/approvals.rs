@@ -53,8 +53,8 @@ pub(crate) enum Approvals {
         )]
         reason: String,
     },
-    /// Answer a server's request for input: asks for each field, or reads the values from stdin as a
-    /// JSON object. For a URL, accepts the visit and prints the URL. To decline, use `deny`.
+    /// Answer a server's request for input: asks for each field, or reads the values from stdin as
+    /// a JSON object. For a URL, accepts the visit and prints the URL. To decline, use `deny`.
     FillIn {
         /// The id, as shown by `approvals list`
         id: String,

@@ -1,4 +1,5 @@
-//! `drawbridge doctor`: checks everything that Drawbridge needs, and writes a bundle of diagnostics.
+//! `drawbridge doctor`: checks everything that Drawbridge needs, and writes a bundle of
+//! diagnostics.
 
 use std::{
     collections::BTreeSet,
@@ -27,8 +28,8 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(crate) struct Doctor {
-    /// Also write a ZIP archive with diagnostics to send to somebody else: versions, settings, specs,
-    /// health, recent log lines and these checks, without secrets
+    /// Also write a ZIP archive with diagnostics to send to somebody else: versions, settings,
+    /// specs, health, recent log lines and these checks, without secrets
     #[arg(long, value_name = "FILE.zip")]
     bundle: Option<PathBuf>,
 }

@@ -1,4 +1,5 @@
-//! `drawbridge hooks`: manages the programs and webhooks that run on the events of servers and calls.
+//! `drawbridge hooks`: manages the programs and webhooks that run on the events of servers and
+//! calls.
 
 use std::collections::BTreeMap;
 

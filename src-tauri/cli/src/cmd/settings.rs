@@ -24,11 +24,12 @@ pub(crate) enum Settings {
     Set {
         /// The setting's name
         setting: Setting,
-        /// A duration such as 50s, 5m or 90d; for port a number; for audit-retention also `forever`; for
-        /// oauth-client-metadata-url an https URL, or an empty text for none; for allowed-hosts names
-        /// such as hub.example:443, separated by commas, or an empty text for none; for otlp-endpoint
-        /// an http or https URL, or an empty text for none; for otlp-headers `NAME=VALUE` pairs with
-        /// a comma between them; for elicitation-forms and otlp-content on or off
+        /// A duration such as 50s, 5m or 90d; for port a number; for audit-retention also
+        /// `forever`; for oauth-client-metadata-url an https URL, or an empty text for none; for
+        /// allowed-hosts names such as hub.example:443, separated by commas, or an empty text for
+        /// none; for otlp-endpoint an http or https URL, or an empty text for none; for
+        /// otlp-headers `NAME=VALUE` pairs with a comma between them; for elicitation-forms and
+        /// otlp-content on or off
         value: String,
     },
 }

@@ -194,7 +194,8 @@ pub enum FileOutcome {
     Restored,
     /// The file did not exist before, and is removed.
     Removed,
-    /// Another program has changed the file since, so that only Drawbridge's own part was taken back.
+    /// Another program has changed the file since, so that only Drawbridge's own part was taken
+    /// back.
     OwnPartRemoved,
     /// The file does not exist any more.
     Gone,
@@ -410,7 +411,8 @@ impl Verb for ApplyConfig {
     }
 }
 
-/// Makes the changes of a preview, with the token that is in the files, and records them in the audit.
+/// Makes the changes of a preview, with the token that is in the files, and records them in the
+/// audit.
 ///
 /// # Errors
 /// Returns an error if the token cannot be stored, or if the files cannot be changed. The files and

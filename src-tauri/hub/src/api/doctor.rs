@@ -76,9 +76,9 @@ pub struct DoctorReport {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunDoctor {}
 
-/// `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions, settings,
-/// specs, health, recent log lines and the report of the doctor. Secrets, and values that may be
-/// secrets, are masked.
+/// `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions,
+/// settings, specs, health, recent log lines and the report of the doctor. Secrets, and values that
+/// may be secrets, are masked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BundleDiagnostics {}

@@ -1,5 +1,5 @@
-//! The text of `GET /metrics`: what [`crate::metrics`] has counted, and the state of the hub at this
-//! moment.
+//! The text of `GET /metrics`: what [`crate::metrics`] has counted, and the state of the hub at
+//! this moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -15,8 +15,8 @@ use crate::{hub::Hub, pairing::PairedClient};
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPairings {}
 
-/// `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot ask
-/// again for ten minutes.
+/// `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot
+/// ask again for ten minutes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AnswerPairing {

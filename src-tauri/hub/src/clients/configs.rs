@@ -343,8 +343,8 @@ impl ClientConfigs {
         self.0.store.client_changes().await
     }
 
-    /// Returns the latest change of a kind of client that was not undone, or of any import if `kind`
-    /// is `None`.
+    /// Returns the latest change of a kind of client that was not undone, or of any import if
+    /// `kind` is `None`.
     ///
     /// # Errors
     /// Returns an error if there is none.

@@ -1,5 +1,5 @@
-//! Copies of clients' files as they were before a change. They may contain secrets, so that they are
-//! encrypted, with a key in the keyring.
+//! Copies of clients' files as they were before a change. They may contain secrets, so that they
+//! are encrypted, with a key in the keyring.
 
 use std::{
     fs, io,
@@ -33,8 +33,8 @@ pub(super) struct Vault {
 }
 
 impl Vault {
-    /// Opens the folder. The key is made if there is none. On a machine without a keyring, the key is
-    /// a file in the folder.
+    /// Opens the folder. The key is made if there is none. On a machine without a keyring, the key
+    /// is a file in the folder.
     ///
     /// # Errors
     /// Returns an error if the key cannot be read or written, for example because the keyring is

@@ -87,8 +87,8 @@ pub(super) fn parse_result_answer(output: &[u8]) -> Result<ResultAnswer, AnswerE
     }
 }
 
-/// Returns the result of a hook with those members of the server's result that a hook need not know:
-/// all but the content and `isError`.
+/// Returns the result of a hook with those members of the server's result that a hook need not
+/// know: all but the content and `isError`.
 pub(super) fn complete_result(of_hook: &Json, of_server: &Json) -> Json {
     const REPLACED: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
     let (Ok(mut result), Ok(original)) = (RawObject::parse(of_hook), RawObject::parse(of_server))

@@ -1,5 +1,5 @@
-//! The queues of observing hooks: each hook has one, and runs its events one after another, so that a
-//! slow hook holds up nobody else, and gets its events in order.
+//! The queues of observing hooks: each hook has one, and runs its events one after another, so that
+//! a slow hook holds up nobody else, and gets its events in order.
 
 use std::sync::Arc;
 

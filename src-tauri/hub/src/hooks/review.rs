@@ -1,5 +1,5 @@
-//! Blocking hooks: what they may do to a call before it is decided, and to its result. Each sees what
-//! the hooks before it made of the call.
+//! Blocking hooks: what they may do to a call before it is decided, and to its result. Each sees
+//! what the hooks before it made of the call.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ use crate::policy::{GuardedRequest, Permitted, PermittedRequest, Refusal};
 /// The error of a call that has no answer, because its client cancelled it.
 const CANCELLED: &str = "the call was cancelled";
 
-/// A hook denied a call, in words for the record and the model. Why a hook failed is only in its runs
-/// and in the log, because it may quote the hook's program.
+/// A hook denied a call, in words for the record and the model. Why a hook failed is only in its
+/// runs and in the log, because it may quote the hook's program.
 #[derive(Debug, thiserror::Error)]
 pub enum Denial {
     #[error("the hook '{hook}' denied it{}", after_colon(.reason))]
@@ -163,8 +163,8 @@ impl Hooks {
 }
 
 impl WatchedCall {
-    /// Lets the blocking hooks replace the answer of the server, and tells the observing ones of it.
-    /// An answer that is not final stays as it is.
+    /// Lets the blocking hooks replace the answer of the server, and tells the observing ones of
+    /// it. An answer that is not final stays as it is.
     ///
     /// # Errors
     /// Returns an error if a hook fails and the person wants results to be withheld then.
@@ -262,8 +262,8 @@ impl WatchedCall {
         let hooks = self
             .hooks
             .matching_request(HookEvent::ToolExecuted, request);
-        // There is nothing to replace, so nobody waits for the blocking hooks either. They have seen
-        // a result that one of them withholds.
+        // There is nothing to replace, so nobody waits for the blocking hooks either. They have
+        // seen a result that one of them withholds.
         let is_told = |hook: &&Arc<LoadedHook>| {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };

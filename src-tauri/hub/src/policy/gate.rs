@@ -47,8 +47,8 @@ use super::{
 const MAX_SHOWN: usize = 1024 * 1024;
 /// The time for the call itself: a person has this much less than the client waits.
 const CALL_TIME: Duration = Duration::from_secs(30);
-/// How long a person has to fill in a form, if the client learns meanwhile that its request goes on.
-/// A server's request waits 300 s at most.
+/// How long a person has to fill in a form, if the client learns meanwhile that its request goes
+/// on. A server's request waits 300 s at most.
 const FORM_TIME: Duration = Duration::from_secs(280);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
@@ -142,12 +142,12 @@ impl Gate {
         PendingRecord::new(&self.recorder, request)
     }
 
-    /// Decides a request by a rule or by asking a person, and records the decision. A person may edit
-    /// the arguments of a call. The permitted call then has the edited ones.
+    /// Decides a request by a rule or by asking a person, and records the decision. A person may
+    /// edit the arguments of a call. The permitted call then has the edited ones.
     ///
     /// # Errors
-    /// Returns an error if the request is denied, if nobody decides in time, or if the decision cannot
-    /// be recorded.
+    /// Returns an error if the request is denied, if nobody decides in time, or if the decision
+    /// cannot be recorded.
     pub async fn admit(
         &self,
         request: GuardedRequest,
@@ -305,8 +305,8 @@ impl Gate {
             record,
             answer,
         }));
-        // The client may disconnect from here on. The request then leaves the queue undecided, and is
-        // recorded as abandoned.
+        // The client may disconnect from here on. The request then leaves the queue undecided, and
+        // is recorded as abandoned.
         let unanswered = match self.queue.enqueue(approval, about, timeout, subject) {
             Ok(ticket) => match self.wait_for_answer(&ticket, answered, waiting).await {
                 Ok(answer) => {
@@ -375,8 +375,8 @@ impl Gate {
         }
     }
 
-    /// Decides a waiting request with a person's verdict, and saves the rule that the verdict makes.
-    /// Returns the call as it is recorded. The first decision wins.
+    /// Decides a waiting request with a person's verdict, and saves the rule that the verdict
+    /// makes. Returns the call as it is recorded. The first decision wins.
     ///
     /// # Errors
     /// Returns an error if the request does not wait any more, if it is not the one with this
@@ -650,8 +650,8 @@ impl Gate {
         }
     }
 
-    /// Returns the server's error as the answer to a permitted request. The rules for results apply to
-    /// it, because its message and data are text of the server too.
+    /// Returns the server's error as the answer to a permitted request. The rules for results apply
+    /// to it, because its message and data are text of the server too.
     ///
     /// # Errors
     /// Returns an error if the server's error was held and is withheld.

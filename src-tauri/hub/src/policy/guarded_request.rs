@@ -189,8 +189,8 @@ impl GuardedRequest {
         std::mem::replace(&mut self.arguments, arguments)
     }
 
-    /// Takes the values that a person has entered. Returns the names of their fields as the reason for
-    /// the record.
+    /// Takes the values that a person has entered. Returns the names of their fields as the reason
+    /// for the record.
     ///
     /// # Errors
     /// Returns an error if the values do not fit. The request is unchanged then.

@@ -238,8 +238,8 @@ impl Queue {
         })
     }
 
-    /// Adds a request to the queue. The request leaves the queue when it is decided or the ticket is
-    /// dropped.
+    /// Adds a request to the queue. The request leaves the queue when it is decided or the ticket
+    /// is dropped.
     ///
     /// # Errors
     /// Returns an error, and the subject, if too many calls of the client wait, or if its last ones

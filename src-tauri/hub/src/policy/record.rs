@@ -39,8 +39,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Writes a request with its decision. An automatic decision on anything but a call of a tool is
-    /// written in the background.
+    /// Writes a request with its decision. An automatic decision on anything but a call of a tool
+    /// is written in the background.
     async fn record(&self, row: &Arc<CallRow>) -> Result<(), JournalError> {
         let may_wait = row.call.method != GuardedMethod::CallTool
             && row.call.decided_by != DecidedBy::Person

@@ -141,8 +141,8 @@ fn to_imported(found: FoundServer) -> ImportedServer {
     }
 }
 
-/// Returns the spec with empty values for inputs, which the form asks for. The form can ask for whole
-/// values of variables and headers only.
+/// Returns the spec with empty values for inputs, which the form asks for. The form can ask for
+/// whole values of variables and headers only.
 fn blank_inputs(found: FoundServer) -> Result<ServerSpec, EntryError> {
     let mut spec = found.spec?;
     for input in found.inputs {

@@ -185,8 +185,8 @@ impl Router {
         self.send_with(permitted, handle, None, send).await
     }
 
-    /// Sends a permitted request with the function `send`, which decides which method of the server's
-    /// session is used. `timeout` replaces the timeout of the server's spec.
+    /// Sends a permitted request with the function `send`, which decides which method of the
+    /// server's session is used. `timeout` replaces the timeout of the server's spec.
     pub(super) async fn send_with(
         &self,
         permitted: &Permitted,

@@ -118,8 +118,8 @@ impl GuardedMethod {
         }
     }
 
-    /// Returns a sentence like [`Self::sentence`] for a request of a server that Drawbridge answers in
-    /// the client's place: `answered_by` is the model and the provider.
+    /// Returns a sentence like [`Self::sentence`] for a request of a server that Drawbridge answers
+    /// in the client's place: `answered_by` is the model and the provider.
     pub fn bridged_sentence(self, client: &str, server: &str, answered_by: &str) -> String {
         match self {
             Self::CreateMessage => {

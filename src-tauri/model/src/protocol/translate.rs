@@ -207,8 +207,8 @@ pub fn translate_result(client: Era, server: Era, method: &str, result: Json) ->
 }
 
 /// Returns the input that a modern server requires from a legacy client, or `None` if the result
-/// can be passed on. A legacy client does not understand `input_required`, so the hub has to send it
-/// requests instead.
+/// can be passed on. A legacy client does not understand `input_required`, so the hub has to send
+/// it requests instead.
 pub fn needs_client_input(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
     let may_be = client == Era::Legacy
         && server == Era::Modern

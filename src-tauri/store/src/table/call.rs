@@ -1,4 +1,5 @@
-//! `call`: every call, and every other guarded request, with its decision and its outcome. Only the journal writes it.
+//! `call`: every call, and every other guarded request, with its decision and its outcome. Only the
+//! journal writes it.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
@@ -21,8 +22,8 @@ use crate::{
     audit::{Chain, DecisionColumns, OutcomeColumns, Sealed},
 };
 
-/// Declares the columns of a row once, for the journal, which writes them with rusqlite, and for the
-/// readers, which use sqlx.
+/// Declares the columns of a row once, for the journal, which writes them with rusqlite, and for
+/// the readers, which use sqlx.
 macro_rules! columns {
     ($(#[$comment:meta])* struct $name:ident<$lifetime:lifetime> { $($column:ident: $type:ty,)+ }) => {
         $(#[$comment])*
@@ -156,8 +157,8 @@ pub struct AbandonedCalls {
     pub longest_wait_ms: u32,
 }
 
-/// The calls that were put to a person, also if nobody decided. Drawbridge answers others itself, such
-/// as calls of unknown tools.
+/// The calls that were put to a person, also if nobody decided. Drawbridge answers others itself,
+/// such as calls of unknown tools.
 pub(super) const WAS_ASKED: &str =
     "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'abandoned'))";
 

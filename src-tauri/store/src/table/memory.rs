@@ -124,8 +124,8 @@ impl Store {
             .context("cannot read the memory")
     }
 
-    /// Replaces the content and the labels of an entry. Returns the entry as it is now, or `None` if
-    /// it does not exist.
+    /// Replaces the content and the labels of an entry. Returns the entry as it is now, or `None`
+    /// if it does not exist.
     pub async fn update_memory(
         &self,
         id: u32,

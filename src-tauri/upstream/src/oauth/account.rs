@@ -25,8 +25,8 @@ use super::{
 /// A server and a client. Servers with the same URL and the same client share one account.
 pub(super) struct Account {
     pub(super) key: AccountKey,
-    /// The client that a person registered, as in the accepted spec, and the secrets that the spec's
-    /// server may use.
+    /// The client that a person registered, as in the accepted spec, and the secrets that the
+    /// spec's server may use.
     spec_client: Mutex<Option<(OauthClient, SecretScope)>>,
     challenge: Mutex<Option<Challenge>>,
     /// As in the [`Grant`].

@@ -24,8 +24,8 @@ use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 /// The number of scopes of one challenge that are recorded. Further ones are ignored.
 const MAX_SCOPES: usize = 100;
 
-/// The reason why a request has no usable answer. Except after [`BearerError::Http`], the server has not
-/// carried it out.
+/// The reason why a request has no usable answer. Except after [`BearerError::Http`], the server
+/// has not carried it out.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BearerError {
     #[error(transparent)]

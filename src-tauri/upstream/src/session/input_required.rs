@@ -49,8 +49,8 @@ pub(super) fn retry_params(
 }
 
 impl ServerSession {
-    /// Returns the input that a result requires and that the client does not give by itself. A modern
-    /// client reads the result of a modern server, unless Drawbridge answers a part of it.
+    /// Returns the input that a result requires and that the client does not give by itself. A
+    /// modern client reads the result of a modern server, unless Drawbridge answers a part of it.
     pub(super) fn find_required_input(
         &self,
         client: Era,
