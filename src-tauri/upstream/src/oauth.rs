@@ -86,7 +86,7 @@ pub enum SignInImpossible {
     Dial { source: DialError },
 }
 
-/// Signs in to servers, and stores and renews their tokens. Cheap to clone.
+/// Signs in to servers, and stores and refreshes their tokens. Cheap to clone.
 #[derive(Clone)]
 pub struct Authorizer(Arc<Inner>);
 
