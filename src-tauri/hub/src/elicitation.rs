@@ -68,7 +68,7 @@ enum Format {
 /// Why a request for input cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ElicitationError {
-    #[error("its params cannot be read: {0}")]
+    #[error("the params of the request cannot be read: {0}")]
     Params(#[from] serde_json::Error),
     #[error("'requestedSchema' must be an object schema with 'properties'")]
     NoProperties,

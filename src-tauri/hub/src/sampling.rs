@@ -379,7 +379,7 @@ fn today() -> i64 {
     clock::now().0.div_euclid(DAY_MS)
 }
 
-/// Returns the moment at which the budget begins anew, in milliseconds since 1970-01-01.
+/// Returns the moment at which the budget is reset, in milliseconds since 1970-01-01.
 pub fn next_reset() -> i64 {
     (today() + 1) * DAY_MS
 }

@@ -722,7 +722,7 @@ roots: Array<string> | null, elicitation_forms: boolean | null, };
 export type CheckRuntimes = Record<symbol, never>;
 
 /**
- * `sampling.check`: sends a tiny request to the provider. It counts in the budget.
+ * `sampling.check`: sends a tiny request to the provider, which counts towards the budget.
  */
 export type CheckSampling = Record<symbol, never>;
 
@@ -799,7 +799,7 @@ entry: string | null,
  */
 problems: Array<string>, 
 /**
- * How Drawbridge keeps the entry up to date, if a person connected the client by Drawbridge.
+ * How Drawbridge keeps the entry up to date, if a person connected the client with Drawbridge.
  */
 managed: ManagedEntry | null, };
 
@@ -2610,11 +2610,11 @@ tools: boolean,
  */
 timeout_s: number, 
 /**
- * Whether the keyring has a key; none if the keyring is not accessible.
+ * Whether the keyring has a key; `None` if the keyring is not accessible.
  */
 has_key: boolean | null, 
 /**
- * Whether all is set up and switched on.
+ * Whether the provider is set up and enabled.
  */
 is_on: boolean, 
 /**
@@ -2622,7 +2622,7 @@ is_on: boolean,
  */
 requests_per_day: number, tokens_per_day: number, requests_today: number, tokens_today: number, 
 /**
- * When the budget begins anew: the next midnight in UTC.
+ * When the budget is reset: the next midnight in UTC.
  */
 resets_at: Timestamp, };
 
@@ -3372,8 +3372,8 @@ name: string,
 digest: string, };
 
 /**
- * `config.undo`: takes a change back, with the servers that it imported. Without `change`, the
- * latest one of the kind of client, or the latest import if `kind` is absent too.
+ * `config.undo`: undoes a change, and removes the servers that it imported. Without `change`, this
+ * is the latest change of the kind of client, or the latest import if `kind` is absent too.
  */
 export type UndoConfig = { change: string | null, kind: string | null, };
 

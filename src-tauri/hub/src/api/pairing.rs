@@ -60,8 +60,8 @@ impl Verb for AnswerPairing {
     }
 }
 
-/// Adds the client that asks, and tells it its token. As long as a parameter is wrong, the request
-/// goes on waiting.
+/// Adds the client that asks, and sends it its token. If a parameter is wrong, the request keeps
+/// waiting.
 async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiError> {
     let AnswerPairing {
         id, name, profile, ..

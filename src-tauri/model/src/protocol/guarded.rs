@@ -112,7 +112,7 @@ impl GuardedMethod {
             | Self::CancelTask
             | Self::GetTaskResult
             | Self::ListTasks => format!("{client} {wants} to follow a task of {name} of {server}"),
-            Self::CreateMessage => format!("{server} {wants} a message of {client}'s model"),
+            Self::CreateMessage => format!("{server} {wants} a message from {client}'s model"),
             Self::Elicit => format!("{server} {wants} to ask you for input in {client}"),
             Self::ListRoots => format!("{server} {wants} to know the folders of {client}"),
         }

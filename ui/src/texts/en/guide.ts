@@ -47,7 +47,7 @@ export const guide = {
       `Ask ${client} to use the tool ${tool}, or press “Try it”. The call waits here until you have read it and decided.`,
     askPlain:
       "Ask your client to use a tool. The call waits here until you have read it and decided.",
-    needsServer: "First a server has to run and offer a tool.",
+    needsServer: "First, add a server that has a tool.",
     waitForTools: (server: string) => `Waiting for the tools of ${server}…`,
     look: "Look at it",
     needsClient: "“Try it” needs a connected client.",

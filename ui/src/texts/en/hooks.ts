@@ -52,7 +52,7 @@ export const hooks = {
   forTool: (tool: string) => `tool ${tool}`,
   neverRun: "not run yet",
   failures: (failures: number, runs: number) => `${failures} of ${plural(runs, "run")} failed`,
-  dropped: (count: number) => `${plural(count, "event")} missed: the hook is too slow`,
+  dropped: (count: number) => `${plural(count, "event")} dropped: the hook is too slow`,
   took: (duration: string) => `in ${duration}`,
   enable: (name: string) => `Run ${name}`,
   moveUp: (name: string) => `Move ${name} up`,
@@ -117,7 +117,7 @@ export const hooks = {
     nameTaken: "A hook with this name exists. Choose another name.",
     noEvent: "Choose at least one event.",
     cannotBlock:
-      "Drawbridge never waits for a hook on servers. Choose only events of tools, or the mode Observe.",
+      "Drawbridge never waits for a hook on events of servers. Choose only events of tools, or the mode Observe.",
     noCommand: "Enter the program to start.",
     noUrl: "Enter the URL of the webhook.",
     badTimeout: "Enter 100 to 60000 milliseconds.",

@@ -32,8 +32,8 @@ use crate::{
 /// The most lines of each source.
 const MAX_LOG_LINES: usize = 1_000;
 
-/// How long the keyring may take to tell the secrets that are to be masked. The log masks those
-/// that were used since the start anyway.
+/// How long the keyring may take to return the secrets that are to be masked. The log masks those
+/// that were used since the start in any case.
 const KEYRING_TIMEOUT: Duration = Duration::from_secs(10);
 
 const INTRODUCTION: &str = "Diagnostics of Drawbridge. Secrets, the values of variables and headers, and other values that may \
