@@ -20,8 +20,7 @@ use serde::Serialize;
 use crate::{
     context::Context,
     exit::Failure,
-    output::{print_answer, print_line},
-    private_file::create_private_file,
+    output::{create_private_file, print_answer, print_line},
     table::Table,
     text::{enum_text, escape, format_count},
 };
@@ -72,7 +71,7 @@ impl Doctor {
         Ok(())
     }
 
-    /// Lets the hub make the checks: the hub elsewhere, the running one, or one that this process
+    /// Lets the hub make the checks: the remote hub, the running one, or one that this process
     /// opens.
     async fn ask_hub(
         &self,
