@@ -84,7 +84,7 @@ impl Logs {
     }
 }
 
-/// Returns the hub elsewhere, or the running one of the data folder, if there is one.
+/// Returns the remote hub, or the running one of the data folder, if there is one.
 fn running_hub(context: &Context) -> Result<Option<ApiClient>, Failure> {
     Ok(match context.remote_hub()? {
         Some(hub) => Some(hub),
