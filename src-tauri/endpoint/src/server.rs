@@ -21,7 +21,7 @@ use crate::{
     tcp::HttpListener,
 };
 
-/// The least characters of the admin token of a hub that other computers can reach.
+/// The minimum length of the admin token of a hub that other computers can reach, in characters.
 const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 
 /// The TCP address to listen on, and who may reach it.

@@ -24,7 +24,7 @@ use tokio::io::{DuplexStream, split};
 
 use crate::access::Access;
 
-/// The part of a built-in server's spec that differs between them.
+/// The part of a built-in server's spec that differs from the others.
 struct Description {
     name: &'static str,
     /// Whether each client gets a server of its own, which knows its client.

@@ -17,7 +17,7 @@ use drawbridge_upstream::ProgressObserver;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How often the progress of one call is published at most.
+/// The shortest time between two published notifications about one call.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(250);
 /// The most characters of a server's text that are kept.
 const MAX_MESSAGE: usize = 500;

@@ -70,7 +70,7 @@ audit_kinds! {
     ClientFilesChanged = "client_files_changed",
     /// A profile was saved, removed or assigned to a client.
     ProfileChanged = "profile_changed",
-    /// A hook was added, changed, moved or removed.
+    /// A hook was added, changed, moved, removed or tried.
     HookChanged = "hook_changed",
     /// Settings were changed. Changes of the policy's defaults and of the pause have kinds of their
     /// own.

@@ -93,7 +93,7 @@ pub struct CallStats {
     /// Calls that were not sent, because a rule, a person or Drawbridge did not allow them.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub not_allowed: u64,
-    /// Calls that were put to a person. Some of them ended in another way than the following
+    /// Calls about which a person was asked. Some of them ended in another way than the following
     /// three, for instance because the client disconnected.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub asked: u64,

@@ -1,5 +1,5 @@
 //! The result of a call in one shape for hooks and scripts, whatever the server's blocks of content
-//! are: seed 003, sections 4.5 and 8.
+//! are.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! What the modules above learn when a server connects, or when its connection ends.
+//! The events that hooks are told of: a server connected, or its connection ended.
 
 use drawbridge_model::{
     clock,
@@ -30,7 +30,7 @@ pub enum ConnectionChangeKind {
     },
 }
 
-/// What a connection was that has ended.
+/// A connection that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedSession {
     pub protocol_version: String,

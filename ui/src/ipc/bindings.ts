@@ -575,7 +575,7 @@ cancelled: number,
  */
 not_allowed: number, 
 /**
- * Calls that were put to a person. Some of them ended in another way than the following
+ * Calls about which a person was asked. Some of them ended in another way than the following
  * three, for instance because the client disconnected.
  */
 asked: number, approved: number, denied: number, 

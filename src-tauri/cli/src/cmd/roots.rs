@@ -44,7 +44,8 @@ impl Roots {
             }
         };
         output::print_answer(context.json, &roots, |roots| match roots.as_slice() {
-            [] => "No roots. Servers get the project folder of a client that works in one.".into(),
+            [] => "No roots. Servers get a folder only if the client works in a project folder."
+                .into(),
             roots => roots
                 .iter()
                 .map(|root| escape(root))

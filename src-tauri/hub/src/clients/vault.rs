@@ -1,5 +1,5 @@
-//! Copies of clients' files as they were before a change. They may contain secrets, so that they
-//! are encrypted, with a key in the keyring.
+//! Copies of clients' files as they were before a change. They may contain secrets, so they are
+//! encrypted, with a key in the keyring.
 
 use std::{
     fs, io,

@@ -39,7 +39,8 @@ impl Hooks {
     /// Runs a hook, which need not be saved, on an event. If `payload` is `None`, it gets a sample.
     ///
     /// # Errors
-    /// Returns an error if the hook is invalid. A failing hook is an answer.
+    /// Returns an error if the hook is invalid. The failure of a hook is a trial's result, not an
+    /// error.
     pub async fn run_trial(
         &self,
         hook: Hook,

@@ -47,8 +47,8 @@ use super::{
 const MAX_SHOWN: usize = 1024 * 1024;
 /// The time for the call itself: a person has this much less than the client waits.
 const CALL_TIME: Duration = Duration::from_secs(30);
-/// How long a person has to fill in a form, if the client learns meanwhile that its request goes
-/// on. A server's request waits 300 s at most.
+/// How long a person has to fill in a form, if the client gets progress notifications meanwhile. A
+/// server's request waits 300 s at most.
 const FORM_TIME: Duration = Duration::from_secs(280);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
@@ -242,7 +242,7 @@ impl Gate {
     /// Returns the ruling of the rules. Some requests are never allowed without a person: an allow
     /// becomes an ask, and no call is counted. These are calls of a tool that has changed since a
     /// person accepted it, and requests that a person fills in. A request to the sampling provider
-    /// costs the user something, so that only a rule allows it, and not the default.
+    /// may cost the user money, so only a rule allows it, and not the default.
     fn ruling(&self, request: &GuardedRequest) -> Ruling {
         let is_changed = request.kind == RequestKind::Tools
             && request

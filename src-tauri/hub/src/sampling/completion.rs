@@ -99,8 +99,8 @@ impl Completion {
     /// send nothing.
     ///
     /// # Errors
-    /// Returns an error if the status is none of success, and if the body is malformed, too long,
-    /// or ends early.
+    /// Returns an error if the status is not a success, or if the body is malformed, too long or
+    /// ends early.
     pub(super) async fn read(
         mut response: HttpResponse,
         max_silence: Duration,
@@ -155,7 +155,7 @@ impl Completion {
         completion.finish(false)
     }
 
-    /// Returns the answer that these pieces of a stream make.
+    /// Returns the answer that these pieces of a stream form.
     #[cfg(test)]
     pub(super) fn from_pieces<'a>(
         mut pieces: impl Iterator<Item = &'a [u8]>,

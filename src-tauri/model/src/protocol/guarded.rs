@@ -123,7 +123,7 @@ impl GuardedMethod {
     pub fn bridged_sentence(self, client: &str, server: &str, answered_by: &str) -> String {
         match self {
             Self::CreateMessage => {
-                format!("{server} wants a message of {answered_by}, for {client}")
+                format!("{server} wants a message from {answered_by}, for {client}")
             }
             Self::Elicit => format!("{server} asks you for input, for {client}"),
             Self::CallTool

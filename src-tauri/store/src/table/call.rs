@@ -124,7 +124,7 @@ pub struct CallRow {
 pub struct CallFilter {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
-    /// Only calls that were put to a person, also if nobody decided.
+    /// Only calls about which a person was asked, including those that nobody decided.
     pub asked: bool,
     /// Only calls with this text in their method, tool, exposed name, reason, error, arguments or
     /// other params. ASCII letters match in any case.
@@ -144,7 +144,7 @@ pub struct PastCallFilter {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
     pub tool: Option<String>,
-    /// Only calls that were put to a person, also if nobody decided.
+    /// Only calls about which a person was asked, including those that nobody decided.
     pub asked: bool,
     pub since: Option<Timestamp>,
     pub limit: u32,
@@ -157,8 +157,8 @@ pub struct AbandonedCalls {
     pub longest_wait_ms: u32,
 }
 
-/// The calls that were put to a person, also if nobody decided. Drawbridge answers others itself,
-/// such as calls of unknown tools.
+/// The calls about which a person was asked, including those that nobody decided. Drawbridge
+/// answers others itself, such as calls of unknown tools.
 pub(super) const WAS_ASKED: &str =
     "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'abandoned'))";
 

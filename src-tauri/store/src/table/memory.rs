@@ -1,4 +1,5 @@
-//! `memory` and `memory_index`: what clients stored for a user, and its full-text index.
+//! `memory` and `memory_index`: the entries that clients stored for a user, and their full-text
+//! index.
 
 mod text_search;
 
