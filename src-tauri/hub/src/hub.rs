@@ -972,18 +972,18 @@ impl Hub {
     /// Returns how a client on this computer reaches this hub: by the bridge, or over HTTP if there
     /// is a token.
     pub(crate) fn client_connection(&self, client: &ClientName, token: Option<&str>) -> Connection {
-        clients::connection(self.coming_url(), self.data_dir(), client, token)
+        clients::connection(self.expected_url(), self.data_dir(), client, token)
     }
 
     /// Returns how a client that a person sets up by hand reaches this hub.
     pub(crate) fn manual_connection(&self, client: &ClientName, token: Option<&str>) -> Connection {
-        let url = self.with_first_host(self.coming_url());
+        let url = self.with_first_host(self.expected_url());
         clients::connection(url, self.data_dir(), client, token)
     }
 
     /// Returns the local URL of the endpoint. While a data folder is provisioned, nothing listens
     /// yet, and the URL is the one at which a hub will listen by default.
-    fn coming_url(&self) -> String {
+    fn expected_url(&self) -> String {
         self.local_url()
             .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", self.port()))
     }

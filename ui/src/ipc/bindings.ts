@@ -1865,7 +1865,7 @@ export type ListProfiles = Record<symbol, never>;
 export type ListRunningCalls = Record<symbol, never>;
 
 /**
- * `secrets.list`: the names that specs refer to.
+ * `secrets.list`: the secrets that specs and hooks refer to.
  */
 export type ListSecrets = Record<symbol, never>;
 
@@ -2650,7 +2650,7 @@ export type SecretValues = { env: { [key in string]: string }, headers: { [key i
 oauth_client?: string | null, };
 
 /**
- * A secret that some spec refers to as `${keyring:NAME}`.
+ * A secret that a spec or a hook refers to as `${keyring:NAME}`.
  */
 export type SecretView = { name: string, 
 /**

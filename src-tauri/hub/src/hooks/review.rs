@@ -263,8 +263,8 @@ impl WatchedCall {
         let hooks = self
             .hooks
             .matching_request(HookEvent::ToolExecuted, request);
-        // There is nothing to replace, so nobody waits for the blocking hooks either. If one of them
-        // withheld the result, they have already seen it.
+        // There is nothing to replace, so nobody waits for the blocking hooks either. If one of
+        // them withheld the result, they have already seen it.
         let is_told = |hook: &&Arc<LoadedHook>| {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };

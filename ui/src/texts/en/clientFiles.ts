@@ -110,7 +110,7 @@ export const clientFiles = {
   confirmRepair: "Repair",
   confirmDisconnect: "Disconnect",
   notReady: "The changes are not shown yet.",
-  diffOf: (path: string) => `Changes of ${path}`,
+  diffOf: (path: string) => `Changes to ${path}`,
   goodToKnow: "Good to know",
 
   connectedTitle: (client: string) => `${client} is connected`,
@@ -129,10 +129,10 @@ export const clientFiles = {
   copyConfiguration: "Copy the configuration",
   loading: "Reading…",
 
-  changesTitle: "Changes of clients' files",
+  changesTitle: "Changes to clients' files",
   changesLead:
     "You can undo each change. The files then have the same bytes as before, unless another program has changed them since.",
-  changesCaption: "Changes of clients' files, the latest first",
+  changesCaption: "Changes to clients' files, the latest first",
   change: "Change",
   changedAt: "When",
   files: "Files",
