@@ -234,7 +234,7 @@ impl Connector {
             &self.ids,
             negotiation,
             server.spec.protocol_version.as_deref(),
-            extensions.told(),
+            extensions.declared(),
         );
         let outcome = self
             .await_start(server, &transport, time_limit, progress, handshake)

@@ -98,12 +98,12 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     };
     hub.logs.add_secret(&Secret::new(token.clone()));
     hub.pairings.record_approval(&pairing.request, &name);
-    let is_told = pairing.approve(PairedClient {
+    let has_token = pairing.approve(PairedClient {
         name: name.clone(),
         token: (!has_own_token).then_some(token),
         url: hub.client_connection(&name, None).url,
     });
-    if is_told || has_own_token {
+    if has_token || has_own_token {
         return Ok(name);
     }
     // Nobody has the new token.

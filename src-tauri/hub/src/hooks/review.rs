@@ -265,10 +265,10 @@ impl WatchedCall {
             .matching_request(HookEvent::ToolExecuted, request);
         // There is nothing to replace, so nobody waits for the blocking hooks either. If one of
         // them withheld the result, they have already seen it.
-        let is_told = |hook: &&Arc<LoadedHook>| {
+        let must_notify = |hook: &&Arc<LoadedHook>| {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };
-        for hook in hooks.iter().filter(is_told) {
+        for hook in hooks.iter().filter(must_notify) {
             hook.observe(&occasion, clock::now(), &payload);
         }
     }

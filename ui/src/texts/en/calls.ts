@@ -47,7 +47,8 @@ export const calls = {
     callsColumn: "Calls",
     tokensColumn: "Tokens",
     tableOf: (group: string) => `Calls by ${group.toLowerCase()}`,
-    omitted: (count: number) => `${plural(count, "row")} with fewer calls ${count === 1 ? "is" : "are"} not shown.`,
+    omitted: (count: number) =>
+      `${plural(count, "row")} with fewer calls ${count === 1 ? "is" : "are"} not shown.`,
     none: "–",
   },
 
