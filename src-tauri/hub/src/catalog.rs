@@ -1164,7 +1164,7 @@ async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, Stor
     Ok(copy)
 }
 
-/// Reads stored lists. Definitions that cannot be read any more are missing from the result.
+/// Reads stored lists. Definitions that can no longer be read are missing from the result.
 fn parse_lists(stored: StoredLists) -> Offered {
     let parse_all = |kind, texts: Vec<String>| {
         texts

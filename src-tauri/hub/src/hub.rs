@@ -450,7 +450,7 @@ impl Hub {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies changed specs: closes the sessions of servers that may not run any more, and
+    /// Applies changed specs: closes the sessions of servers that may no longer run, and
     /// rebuilds the catalog.
     pub(crate) async fn apply_spec_changes(&self, ids: &BTreeSet<ServerId>) {
         for id in ids {

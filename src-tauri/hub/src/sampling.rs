@@ -40,7 +40,7 @@ const MAX_REQUEST: usize = 8 * 1024 * 1024;
 /// The most models that servers may choose from.
 const MAX_MODELS: usize = 20;
 const MAX_MODEL_CHARS: usize = 200;
-/// How long an answer may take in total. A server's request waits as long.
+/// How long an answer may take in total. A server's request waits equally long.
 const MAX_TIME: Duration = Duration::from_secs(300);
 const DAY_MS: i64 = 86_400_000;
 

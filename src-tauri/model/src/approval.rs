@@ -74,7 +74,7 @@ pub struct ApprovalRequest {
     pub remaining_ms: u32,
 }
 
-/// An allow that does not apply any more because the tool or its server has changed.
+/// An allow that no longer applies because the tool or its server has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct SuspendedAllow {
@@ -84,7 +84,7 @@ pub struct SuspendedAllow {
     /// Whether the server would now start or connect to something else.
     pub is_server_changed: bool,
     /// The tool's definition that the allow was given for, and the current one, as JSON text.
-    /// `None` if they are the same, or if the earlier one is not stored any more.
+    /// `None` if they are the same, or if the earlier one is no longer stored.
     pub definitions: Option<[String; 2]>,
 }
 

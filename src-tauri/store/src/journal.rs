@@ -165,7 +165,7 @@ struct Batch<'a> {
     background_rows: Vec<Arc<CallRow>>,
     ended: Vec<CallOutcome>,
     notes: Vec<Note>,
-    /// Whether the disk is synced also if the batch has no decision of a person.
+    /// Whether the disk is synced even if the batch has no decision of a person.
     is_synced: bool,
 }
 
@@ -634,7 +634,7 @@ fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
     }
 }
 
-/// Syncs the write-ahead log to the disk. Commits that are not in the log any more were copied into
+/// Syncs the write-ahead log to the disk. Commits that are no longer in the log were copied into
 /// the database by a checkpoint, which syncs it.
 fn sync_log(database: &Path) -> io::Result<()> {
     // Closing the file releases no lock of SQLite, which locks only the other files.

@@ -71,7 +71,7 @@ struct Inner {
     writer: Option<LogWriter>,
 }
 
-/// The lines of a server, so that no other server can push them out.
+/// The lines of a server, so that no other server can displace them.
 struct ServerLog {
     ring: Ring,
     rate: Rate,
@@ -152,7 +152,7 @@ impl Logs {
         }
     }
 
-    /// Deletes the files of servers that have no spec any more and have written nothing for a week.
+    /// Deletes the files of servers that no longer have a spec and have written nothing for a week.
     /// A person who removes a spec by hand keeps its log that long.
     pub fn remove_stale_servers(&self, has_spec: impl Fn(&ServerId) -> bool) {
         files::remove_stale_servers(&self.folder, has_spec);

@@ -276,7 +276,7 @@ impl Pool {
         &self.session_events.history
     }
 
-    /// Ends and removes all sessions of a server that may not run any more.
+    /// Ends and removes all sessions of a server that may no longer run.
     pub async fn remove(&self, id: &ServerId, why: &str) {
         let removed = {
             let mut sessions = self.lock();
@@ -310,7 +310,7 @@ impl Pool {
         self.connector.client_extensions().remove(client);
     }
 
-    /// Ends the sessions of a server that no request would use any more since its spec has changed:
+    /// Ends the sessions of a server that no request would use again since its spec has changed:
     /// lasting ones if each call now has a session of its own, and those of single clients if all
     /// clients now share one.
     pub async fn end_unused_sessions(&self, server: &RegisteredServer, why: &str) {

@@ -229,7 +229,7 @@ impl EventSender {
         }
     }
 
-    /// Sends an event, and waits for the rate limit. If nobody receives any more, the event is
+    /// Sends an event, and waits for the rate limit. If the receiver is gone, the event is
     /// lost.
     pub async fn send(&self, event: TransportEvent) {
         let length = event.payload_len();

@@ -2052,7 +2052,7 @@ deleted: number, };
  */
 export type MemoryEntry = { 
 /**
- * Never used again, also after the entry is deleted.
+ * Never used again, even after the entry is deleted.
  */
 id: number, user: UserName, 
 /**
@@ -3143,7 +3143,7 @@ field: string,
  */
 before: unknown, 
 /**
- * The value in the file now; null if the field is not set any more.
+ * The value in the file now; null if the field is no longer set.
  */
 after: unknown, };
 
@@ -3178,7 +3178,7 @@ approved: number,
 matched: number, };
 
 /**
- * An allow that does not apply any more because the tool or its server has changed.
+ * An allow that no longer applies because the tool or its server has changed.
  */
 export type SuspendedAllow = { rule: RuleId, 
 /**
@@ -3191,7 +3191,7 @@ rule_text: string,
 is_server_changed: boolean, 
 /**
  * The tool's definition that the allow was given for, and the current one, as JSON text.
- * `None` if they are the same, or if the earlier one is not stored any more.
+ * `None` if they are the same, or if the earlier one is no longer stored.
  */
 definitions: [string, string] | null, };
 

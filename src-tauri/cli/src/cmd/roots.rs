@@ -74,7 +74,7 @@ fn to_absolute(folder: &str) -> String {
     )
 }
 
-/// Returns the `file://` URL of a folder, which need not exist any more.
+/// Returns the `file://` URL of a folder, which may no longer exist.
 fn to_url(folder: &str) -> String {
     let absolute = to_absolute(folder);
     url::Url::from_file_path(&absolute).map_or(absolute, |url| url.to_string())

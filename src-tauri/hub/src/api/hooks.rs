@@ -339,7 +339,7 @@ async fn store_values(hub: &Hub, values: Vec<(String, String)>) -> Result<(), Ap
     Ok(())
 }
 
-/// Removes the secrets that Drawbridge stored for a hook and that no hook uses any more. If the
+/// Removes the secrets that Drawbridge stored for a hook and that no hook uses now. If the
 /// keyring cannot be used, they stay there.
 async fn remove_unused_secrets(hub: &Hub, before: &Hook) {
     let used = hub.hooks.referenced_secrets();

@@ -81,7 +81,7 @@ impl Vault {
         })
     }
 
-    /// Removes a copy that is not needed any more.
+    /// Removes a copy that is no longer needed.
     pub(super) fn remove(&self, name: &str) {
         let path = self.folder.join(name);
         if let Err(error) = fs::remove_file(&path)

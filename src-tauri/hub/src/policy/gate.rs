@@ -136,7 +136,7 @@ impl Gate {
         self.drawbridge.is_paused()
     }
 
-    /// Begins the record of a request that is not put to the gate yet. If the record is dropped
+    /// Begins the record of a request that the gate has not decided yet. If the record is dropped
     /// before it is discarded, the request is recorded as abandoned.
     pub fn record_if_abandoned(&self, request: &GuardedRequest) -> PendingRecord {
         PendingRecord::new(&self.recorder, request)
@@ -379,7 +379,7 @@ impl Gate {
     /// makes. Returns the call as it is recorded. The first decision wins.
     ///
     /// # Errors
-    /// Returns an error if the request does not wait any more, if it is not the one with this
+    /// Returns an error if the request no longer waits, if it is not the one with this
     /// digest, if the verdict cannot be applied to it (it keeps waiting), or if the decision cannot
     /// be recorded (the call is denied).
     pub async fn decide(
@@ -396,7 +396,7 @@ impl Gate {
     /// Returns the rule that a verdict on a waiting request would make, if any. Decides nothing.
     ///
     /// # Errors
-    /// Returns an error if the request does not wait any more, or if the verdict cannot be applied
+    /// Returns an error if the request no longer waits, or if the verdict cannot be applied
     /// to it.
     pub fn preview(&self, id: &CallId, verdict: &Verdict) -> Result<Option<RuleSpec>, DecideError> {
         let waiting = self.queue.view(id)?;

@@ -172,7 +172,7 @@ impl Router {
     /// Sends a permitted request to its server, once.
     ///
     /// # Errors
-    /// Returns an error if the server, or the prompt, is not the permitted one any more, or if the
+    /// Returns an error if the server, or the prompt, is no longer the permitted one, or if the
     /// server does not answer.
     pub async fn send(
         &self,

@@ -262,8 +262,8 @@ impl Account {
 }
 
 impl AccountState {
-    /// Returns the grant, and reads it from the keyring at the first call. If the keyring does not
-    /// hold it any more, its record is removed too.
+    /// Returns the grant, and reads it from the keyring at the first call. If the keyring no
+    /// longer holds it, its record is removed too.
     async fn load_grant(
         &mut self,
         account: &Account,

@@ -404,7 +404,7 @@ async fn redeem(
     Ok((grant, manager))
 }
 
-/// Deletes a registration, because the authorization server may not know the client any more. The
+/// Deletes a registration, because the authorization server may no longer know the client. The
 /// next attempt registers anew.
 fn delete_registration(authorizer: &Authorizer, registration_issuer: Option<String>) {
     let Some(issuer) = registration_issuer else {

@@ -262,8 +262,8 @@ impl Choice {
         self.add_words(args);
     }
 
-    /// Gives a value to an environment variable, or to a header of a remote server. Nobody is asked
-    /// for it any more. The value is kept secret if the manifest says so, or if it looks like a
+    /// Gives a value to an environment variable, or to a header of a remote server. Nobody is then
+    /// asked for it. The value is kept secret if the manifest says so, or if it looks like a
     /// secret.
     fn give(&mut self, name: &str, value: &str) {
         let (kind, members) = if self.is_local() {

@@ -17,7 +17,7 @@ use drawbridge_model::{
 
 use super::{find_program, home_dir, login_path::login_path};
 
-/// Programs that run packages, images or scripts. A system upgrade replaces them, so that only
+/// Programs that run packages, images or scripts. A system upgrade replaces them, so only
 /// their path counts.
 const RUNTIMES: &[&str] = &[
     // Packages and images, which the arguments name.
