@@ -3,7 +3,7 @@
 //!
 //! Each program runs in a home folder without other settings. Drawbridge connects it, the program
 //! lists its servers, and a stand-in for a model has the program call a tool. Then the change of
-//! the program's files is taken back.
+//! the program's files is undone.
 
 #![expect(
     clippy::print_stdout,

@@ -1,4 +1,4 @@
-//! One program's trial: connect, list, call a tool, test, take back.
+//! One program's trial: connect, list, call a tool, test, undo.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -16,7 +16,7 @@ use crate::{
 /// The contents of files; `None` for one that does not exist.
 type Contents = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
-/// What all trials share.
+/// The state that all trials share.
 pub(crate) struct Bench<'a> {
     home: &'a Home,
     model: &'a Model,

@@ -73,7 +73,7 @@ pub struct ToolExecutionResult {
     /// The structured result; null if there is none.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
     pub structured_content: Value,
-    /// What went wrong; empty if the call succeeded.
+    /// The error in words; empty if the call succeeded.
     pub error_message: String,
     /// The time from sending the call to its answer, in milliseconds, if it is known.
     pub execution_time_ms: Option<u32>,

@@ -190,7 +190,7 @@ struct Allow {
     remaining: u32,
 }
 
-/// What the server `guide` says about itself.
+/// The instructions and the tool's text of the server `guide`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guide {
     pub(crate) current: usize,

@@ -446,7 +446,7 @@ export type BundleDiagnostics = Record<symbol, never>;
  */
 export type BundleFile = { name: string, 
 /**
- * What the file holds.
+ * The content of the file, in words.
  */
 content: string, bytes: number, };
 
@@ -1073,11 +1073,11 @@ export type DisableHook = { name: string, };
  */
 export type DoctorCheck = { topic: DoctorTopic, status: CheckStatus, 
 /**
- * What was found, as a sentence.
+ * The finding, as a sentence.
  */
 text: string, 
 /**
- * What to do about it; empty if the status is `ok`.
+ * The remedy; empty if the status is `ok`.
  */
 remedy: string, };
 
@@ -1091,7 +1091,7 @@ export type DoctorReport = {
 version: string, checked_at: Timestamp, checks: Array<DoctorCheck>, };
 
 /**
- * What a check is about.
+ * The subject of a check.
  */
 export type DoctorTopic = "hub" | "environment" | "runtimes" | "keyring" | "listeners" | "clients" | "servers" | "database" | "disk" | "clock" | "data_folder" | "desktop";
 
@@ -1417,7 +1417,7 @@ export type HealthCheck = {
  */
 name: string, ok: boolean, 
 /**
- * What does not work; empty if `ok`, and for anyone but an administrator.
+ * The fault, in words; empty if `ok`, and for anyone but an administrator.
  */
 error: string, };
 
@@ -1470,7 +1470,7 @@ timeout_ms: number, on_failure: OnFailure,
 with_result: boolean, enabled: boolean, target: HookTarget, };
 
 /**
- * What a run of a hook did to its event.
+ * The effect of a run of a hook on its event.
  */
 export type HookEffect = "continued" | "changed_arguments" | "denied" | "replaced_result" | "failed";
 
@@ -1516,7 +1516,7 @@ export type HookState = { runs: number, failures: number,
 dropped: number, last: HookRun | null, };
 
 /**
- * What a hook runs.
+ * The program or webhook that a hook runs.
  */
 export type HookTarget = { "kind": "command", program: string, args: Array<string>, 
 /**
@@ -1537,15 +1537,15 @@ headers: { [key in string]: string }, };
  */
 export type HookTrial = { 
 /**
- * What the hook got, as JSON text.
+ * The input of the hook, as JSON text.
  */
 input: string, 
 /**
- * What it wrote, with secrets masked, up to 64 KiB.
+ * Its output, with secrets masked, up to 64 KiB.
  */
 output: string, 
 /**
- * What it would do to a call.
+ * The effect that it would have on a call.
  */
 effect: HookEffect, 
 /**
@@ -2090,7 +2090,7 @@ client_secret?: string | null,
 callback_port?: number | null, };
 
 /**
- * What happens to a call if a blocking hook fails.
+ * Whether a call continues if a blocking hook fails.
  */
 export type OnFailure = "allow" | "deny";
 
@@ -2181,7 +2181,7 @@ problem: string,
  */
 likely_secrets: Array<string>, 
 /**
- * What was changed, or not taken over.
+ * Sentences about values that were changed or ignored.
  */
 notes: Array<string>, };
 
@@ -2545,7 +2545,7 @@ export type RunningCallView = { call: Call,
  */
 running_ms: number, 
 /**
- * What its server reported last. Servers report progress only if the client asks for it.
+ * The latest progress. Servers report progress only if the client asks for it.
  */
 progress: CallProgress | null, };
 
@@ -3025,7 +3025,7 @@ export type ShowCall = { id: CallId, };
  */
 export type ShowCallStats = { period: StatsPeriod, 
 /**
- * What the groups are.
+ * How the calls are grouped.
  */
 by: StatsGroup, client: ClientName | null, server: ServerId | null, 
 /**

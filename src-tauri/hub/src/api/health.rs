@@ -91,7 +91,7 @@ pub struct HealthCheck {
     /// `database`, `listeners` or `registry`.
     pub name: String,
     pub ok: bool,
-    /// What does not work; empty if `ok`, and for anyone but an administrator.
+    /// The fault, in words; empty if `ok`, and for anyone but an administrator.
     pub error: String,
 }
 

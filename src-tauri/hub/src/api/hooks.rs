@@ -105,11 +105,11 @@ pub struct TryHook {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HookTrial {
-    /// What the hook got, as JSON text.
+    /// The input of the hook, as JSON text.
     pub input: String,
-    /// What it wrote, with secrets masked, up to 64 KiB.
+    /// Its output, with secrets masked, up to 64 KiB.
     pub output: String,
-    /// What it would do to a call.
+    /// The effect that it would have on a call.
     pub effect: HookEffect,
     /// Why it would deny the call, or why it failed; empty otherwise.
     pub reason: String,

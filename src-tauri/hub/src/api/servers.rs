@@ -310,7 +310,7 @@ pub struct ParsedSpec {
     pub problem: String,
     /// Names in `env` and `headers` whose literal values look like secrets.
     pub likely_secrets: Vec<String>,
-    /// What was changed, or not taken over.
+    /// Sentences about values that were changed or ignored.
     pub notes: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! What servers say about themselves as a whole: their instructions for models, and their
-//! extensions of the protocol.
+//! The instructions that servers send for models, and the extensions of the protocol that they
+//! declare.
 
 use std::fmt::Write;
 

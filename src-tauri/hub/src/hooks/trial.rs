@@ -24,11 +24,11 @@ const MAX_SHOWN: usize = 64 * 1024;
 /// How a trial went.
 #[derive(Debug)]
 pub struct Trial {
-    /// What the hook got, as JSON.
+    /// The input of the hook, as JSON.
     pub input: String,
-    /// What it wrote, with secrets masked; empty if it failed.
+    /// Its output, with secrets masked; empty if it failed.
     pub output: String,
-    /// What the hook would do to a call.
+    /// The effect that it would have on a call.
     pub effect: HookEffect,
     /// The reason of a denial or of a failure; empty otherwise.
     pub reason: String,

@@ -49,7 +49,7 @@ pub struct GuardedRequest {
     pub params: Box<RawValue>,
     /// The client's progress token, if it asks for progress notifications.
     pub progress_token: Option<ProgressToken>,
-    /// What hooks made of the arguments, if they changed them.
+    /// The change that hooks made to the arguments, if there is one.
     pub hooked: Option<HookedArguments>,
     /// Who answers a server's request in place of the client. `None` if the client does.
     pub stand_in: Option<StandIn>,

@@ -17,7 +17,7 @@ pub struct ImportedServer {
     pub spec: Result<ServerSpec, EntryError>,
     /// Names in `env` and `headers` whose values are likely to be secrets, or have to be given.
     pub likely_secrets: Vec<String>,
-    /// What was changed, or not taken over.
+    /// Sentences about values that were changed or ignored.
     pub notes: Vec<String>,
 }
 

@@ -44,7 +44,7 @@ be secrets are masked. Read the files before you send them: they name your serve
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BundleFile {
     pub name: String,
-    /// What the file holds.
+    /// The content of the file, in words.
     pub content: String,
     pub bytes: u32,
 }
@@ -151,13 +151,13 @@ impl Files {
     }
 }
 
-/// What is known without a hub, because none can be opened.
+/// The diagnostics that need no hub, because none can be opened.
 pub struct MachineDiagnostics<'a> {
     pub report: &'a DoctorReport,
     pub data_dir: &'a Path,
 }
 
-/// Packs what is known without a hub. The log was masked when it was written.
+/// Packs the diagnostics that need no hub. The log was masked when it was written.
 ///
 /// # Errors
 /// Returns an error if the archive cannot be made.

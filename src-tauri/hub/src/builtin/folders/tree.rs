@@ -44,7 +44,7 @@ pub(super) struct ListedFile {
     pub(super) size: u64,
 }
 
-/// What a path leads to.
+/// The contents at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Contents {
     File(Vec<u8>),
