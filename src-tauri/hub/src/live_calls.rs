@@ -153,7 +153,7 @@ impl ProgressObserver for LiveCall {
         }
         latest.progress = Some(progress.clone());
         drop(latest);
-        // The list has the progress that is not published, and the next notification is published.
+        // Progress that is not published is in the list, and the next notification is published.
         if is_due {
             self.events.publish_with(|| Event::CallProgressed {
                 id: self.call.id.clone(),

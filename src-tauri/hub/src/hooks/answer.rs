@@ -88,7 +88,7 @@ pub(super) fn parse_result_answer(output: &[u8]) -> Result<ResultAnswer, AnswerE
 }
 
 /// Adds to a hook's result the members of the server's result that a hook need not know: all except
-/// the content and `isError`.
+/// the content, `isError` and `_meta`.
 pub(super) fn complete_result(of_hook: &Json, of_server: &Json) -> Json {
     const REPLACED: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
     let (Ok(mut result), Ok(original)) = (RawObject::parse(of_hook), RawObject::parse(of_server))
