@@ -50,7 +50,7 @@ audit_kinds! {
     /// hidden until it is accepted, unless the spec says otherwise.
     DefinitionChanged = "definition_changed",
     DefinitionAccepted = "definition_accepted",
-    /// A spec that is not saved was started once, because a person verified it.
+    /// A spec that is not saved was started once, to verify it or to test a client's entry.
     SpecVerified = "spec_verified",
     /// A person allowed a retry of a request that had timed out.
     RetryAllowed = "retry_allowed",

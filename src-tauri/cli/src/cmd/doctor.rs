@@ -99,7 +99,10 @@ impl Doctor {
     ) -> Result<(DoctorReport, Option<DiagnosticsBundle>), Failure> {
         let mut checks = vec![DoctorCheck::failure(
             DoctorTopic::Hub,
-            format!("The hub cannot be asked: {failure}."),
+            format!(
+                "The hub cannot be asked: {}.",
+                failure.to_string().trim_end_matches('.')
+            ),
             "Do what the message says. If a hub hangs, end its process and start Drawbridge again.",
         )];
         checks.extend(check_machine(&context.data_dir, &BTreeSet::new()).await);
