@@ -24,7 +24,7 @@ pub enum Elicitation {
     Url(Url),
 }
 
-/// The fields of a form, in the server's order.
+/// The fields of a form, by name.
 #[derive(Debug)]
 pub struct Form(Vec<Field>);
 
