@@ -266,7 +266,8 @@ impl Pipeline {
     /// Returns the server's answer as the hooks on `tool_executed` make it.
     ///
     /// # Errors
-    /// Returns an error if a hook fails and results are withheld then.
+    /// Returns an error if a hook fails and the person chose that results are withheld in this
+    /// case.
     async fn ask_result_hooks(
         &self,
         permitted: &mut Permitted,

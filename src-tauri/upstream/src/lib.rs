@@ -292,9 +292,9 @@ impl Pool {
     }
 
     /// Records the extensions that a client declares. If some of them are new, the lists of the
-    /// running servers are read again, for which a session that no client has used yet connects
-    /// again: its server may list more for such a client. Servers that a client uses learn of the
-    /// extensions at their next start, because they may keep state.
+    /// running servers are read again, because a server may list more for such a client. A session
+    /// that no client has used yet connects again for this. Servers that a client uses are told of
+    /// the extensions at their next start, because they may keep state.
     pub fn add_client_extensions(&self, client: &ClientName, declared: &Extensions) {
         if self.connector.client_extensions().add(client, declared) {
             for session in self.active_sessions() {
