@@ -36,7 +36,7 @@ pub(crate) struct Report {
     pub(crate) tool_name: Option<String>,
     /// The number of tools that `drawbridge config test` lists.
     pub(crate) tool_count: u64,
-    /// The files that connecting changed, and that were as before after the change was taken back.
+    /// The files that connecting changed, and that were as before after the change was undone.
     pub(crate) restored_files: Vec<String>,
     /// Those of them that the program changed while it was connected.
     pub(crate) own_changes: Vec<String>,

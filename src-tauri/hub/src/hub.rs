@@ -111,7 +111,7 @@ pub struct Hub {
     pending_inputs: PendingInputs,
     guard: Guard,
     listeners: Mutex<Vec<ListenerHealth>>,
-    /// The hosts that the endpoint was started with, beside those of the settings.
+    /// The hosts that the endpoint was started with, besides those of the settings.
     started_with_hosts: OnceLock<Vec<AllowedHost>>,
     spec_record: SpecRecord,
     /// The clients whose tokens were refused within the last minute.
@@ -938,8 +938,8 @@ impl Hub {
         self.started_with_hosts.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the hosts, beside this computer's own, under which the endpoint answers: first those
-    /// that it was started with, then those of the settings.
+    /// Returns the hosts, besides this computer's own, under which the endpoint answers: first
+    /// those that it was started with, then those of the settings.
     pub fn allowed_hosts(&self) -> Vec<AllowedHost> {
         let mut hosts = self.started_with_hosts().to_vec();
         hosts.extend(self.settings.get().allowed_hosts);

@@ -144,7 +144,7 @@ impl Pipeline {
                 Err(refusal) => return Ok(error_result(&refusal.to_string())),
             };
             // If the call goes to a fallback, arguments that a person has edited are sent there,
-            // after its hooks have seen them and they are decided anew.
+            // after its hooks have seen them and they are decided again.
             if permitted.record().is_edited {
                 request.arguments.clone_from(&permitted.request().arguments);
                 request.params.set("arguments", request.arguments.clone());

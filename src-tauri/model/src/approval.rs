@@ -39,7 +39,7 @@ pub struct ApprovalRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<String>>", optional))]
     pub request_hooks: Vec<String>,
-    /// The params beside the name and the arguments, as JSON text. They are sent too.
+    /// The params besides the name and the arguments, as JSON text. They are sent too.
     pub extra: Option<String>,
     /// The result as JSON text, if the call has run and its result waits for release. `None` if the
     /// call itself waits.

@@ -48,7 +48,7 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub arguments: Option<String>,
-    /// The params beside the name and the arguments, and the arguments that the client sent if a
+    /// The params besides the name and the arguments, and the arguments that the client sent if a
     /// person or a hook changed them. They are kept and shown as `arguments` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]

@@ -171,7 +171,7 @@ settings! {
     otlp_content: bool = false, stored as "otlp_content";
     /// The port that clients connect to.
     port: u16 = 8765, stored as "port";
-    /// The hosts, beside this computer's own, under which the endpoint answers.
+    /// The hosts, besides this computer's own, under which the endpoint answers.
     allowed_hosts: Vec<AllowedHost> = Vec::new(), stored as "allowed_hosts";
     /// Whether a person enabled or disabled the built-in memory server, or `None` if nobody did
     /// either.

@@ -1,4 +1,4 @@
-//! Answers and other output that a file defines. The file is read anew each time.
+//! Answers and other output that a file defines. The file is read again each time.
 //!
 //! ```json
 //! {"initialize": {"result": {…}}, "tools/list": {"error": {…}},

@@ -179,7 +179,7 @@ arguments: string,
  */
 request_hooks?: Array<string>, 
 /**
- * The params beside the name and the arguments, as JSON text. They are sent too.
+ * The params besides the name and the arguments, as JSON text. They are sent too.
  */
 extra: string | null, 
 /**
@@ -391,7 +391,7 @@ duration_ms: number | null,
  */
 arguments?: string, 
 /**
- * The params beside the name and the arguments, and the arguments that the client sent if a
+ * The params besides the name and the arguments, and the arguments that the client sent if a
  * person or a hook changed them. They are kept and shown as `arguments` is.
  */
 extra?: string, original_arguments?: string, 
@@ -510,7 +510,7 @@ duration_ms: number | null,
  */
 arguments?: string, 
 /**
- * The params beside the name and the arguments, and the arguments that the client sent if a
+ * The params besides the name and the arguments, and the arguments that the client sent if a
  * person or a hook changed them. They are kept and shown as `arguments` is.
  */
 extra?: string, original_arguments?: string, 
@@ -2985,7 +2985,7 @@ otlp_content: boolean,
  */
 port: number, 
 /**
- * The hosts, beside this computer's own, under which the endpoint answers: `NAME` (with the
+ * The hosts, besides this computer's own, under which the endpoint answers: `NAME` (with the
  * port of the listener) or `NAME:PORT`.
  */
 allowed_hosts: Array<AllowedHost>, 

@@ -270,7 +270,7 @@ fn format_request(request: &ApprovalRequest) -> String {
     }
     sections.push(json("Arguments", &request.arguments));
     if let Some(extra) = &request.extra {
-        sections.push(json("Sent beside the arguments", extra));
+        sections.push(json("Sent along with the arguments", extra));
     }
     if let Some(result) = &request.result {
         sections.push(json("Held result", result));

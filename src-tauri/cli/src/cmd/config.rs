@@ -58,7 +58,7 @@ pub(crate) enum Config {
         #[arg(long)]
         yes: bool,
     },
-    /// Take back the latest change of a client's files
+    /// Undo the latest change of a client's files
     Undo {
         /// The client, as shown by `config list`
         client: String,

@@ -50,7 +50,7 @@ pub enum ConfigError {
     AlreadyUndone(String),
     #[error("Drawbridge has changed no file of '{0}' that it could restore")]
     NothingToUndo(String),
-    #[error("there is no import to take back")]
+    #[error("there is no import to undo")]
     NoImport,
     #[error("Drawbridge does not manage an entry in {0}")]
     NotManaged(String),

@@ -111,7 +111,7 @@ pub struct CallRow {
     pub is_counted: bool,
     /// The arguments as stored: JSON text without secrets, or `None` if they are long.
     pub arguments: Option<String>,
-    /// The params beside the name and the arguments, in the same form.
+    /// The params besides the name and the arguments, in the same form.
     pub extra: Option<String>,
     /// The client's arguments if a person changed them, in the same form.
     pub original_arguments: Option<String>,

@@ -405,7 +405,7 @@ async fn redeem(
 }
 
 /// Deletes a registration, because the authorization server may no longer know the client. The
-/// next attempt registers anew.
+/// next attempt registers again.
 fn delete_registration(authorizer: &Authorizer, registration_issuer: Option<String>) {
     let Some(issuer) = registration_issuer else {
         return;
