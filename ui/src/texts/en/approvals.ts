@@ -108,10 +108,11 @@ export const approvals = {
     noChoice: "No choice",
     host: "Site",
     url: "URL",
-    noHost: "This address cannot be opened.",
+    noHost: "This URL cannot be opened.",
     urlHint:
       "Open it only if you expect this and know the site. The server learns that you agreed.",
-    unreadable: "This form cannot be shown. Decline it, or answer it with drawbridge approvals.",
+    unreadable:
+      "This form cannot be shown. Decline it, or answer it with `drawbridge approvals fill-in`.",
     decisionLabel: "Answer to the server",
     decline: "Decline",
     dismiss: "Dismiss",
