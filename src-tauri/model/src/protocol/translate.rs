@@ -131,8 +131,8 @@ fn requires_url(method: &str, error: &RpcError) -> bool {
     error.code == URL_ELICITATION_REQUIRED && supports_input_required(method)
 }
 
-/// Returns the URLs that a person has to visit before a server of the legacy era processes a request,
-/// or `None` if the error is another one.
+/// Returns the URLs that a person has to visit before a server of the legacy era processes a
+/// request, or `None` if the error is another one.
 pub fn required_urls(method: &str, error: &RpcError) -> Option<InputRequired> {
     let result = requires_url(method, error).then(|| url_input_required(error))?;
     InputRequired::read(&result?)

@@ -70,8 +70,8 @@ impl ServerSession {
         })
     }
 
-    /// Shows the person the URLs that a server of the legacy era requires, in place of a client that
-    /// cannot. Returns whether the person agreed to all of them.
+    /// Shows the person the URLs that a server of the legacy era requires, in place of a client
+    /// that cannot. Returns whether the person agreed to all of them.
     pub(super) async fn visit_required_urls(
         &self,
         error: &RpcError,
