@@ -1,5 +1,5 @@
-//! The person's browser, which shows pages that are not part of the app: the sign-in pages of servers,
-//! and the pages that servers ask a person to visit.
+//! The person's browser, which shows pages that are not part of the app: the sign-in pages of
+//! servers, and the pages that servers ask a person to visit.
 
 use drawbridge_upstream::oauth;
 

@@ -33,17 +33,16 @@ const ASK_WITHIN: Duration = Duration::from_secs(3);
 pub(crate) struct Controller<S> {
     shell: S,
     overview: Overview,
-    /// A counter that grows when a call or a client starts or stops waiting, and when the drawbridge
-    /// changes.
-    /// An overview of an earlier generation may lack that change.
+    /// A counter that grows when a call or a client starts or stops waiting, and when the
+    /// drawbridge changes. An overview of an earlier generation may lack that change.
     generation: u64,
     /// Whether the popup has the keyboard focus, so that the person is looking at it.
     popup_focused: bool,
     /// The notification for waiting calls.
     notice: Option<Notice>,
     missed: MissedCalls,
-    /// The notification that is open: that for calls or, without it, that for clients that ask to be
-    /// paired or, without both, that for missed calls.
+    /// The notification that is open: that for calls or, without it, that for clients that ask to
+    /// be paired or, without both, that for missed calls.
     open_notice: Option<Notice>,
     drawn: Option<TrayView>,
     throttle: Throttle,

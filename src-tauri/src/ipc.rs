@@ -65,8 +65,8 @@ fn verb_of_command(command: &str) -> Option<&'static str> {
         .find(|verb| verb.replacen('.', "_", 1) == command)
 }
 
-/// Returns the input of a command of the main window. These commands are no verbs, because a hub has
-/// no window.
+/// Returns the input of a command of the main window. These commands are no verbs, because a hub
+/// has no window.
 fn input_of_command(command: &str) -> Option<Input> {
     match command {
         "close_asked" => Some(Input::CloseAsked),

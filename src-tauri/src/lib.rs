@@ -102,8 +102,9 @@ fn build(args: &Args, inputs: &mpsc::UnboundedSender<Input>) -> tauri::Result<Ap
         .invoke_handler(ipc::handle)
         .on_window_event(windows::on_window_event);
     builder = builder.plugin(tauri_plugin_notification::init());
-    // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it cannot,
-    // so only an app on the platform's own data folder uses it. A hub still locks its data folder.
+    // On Linux, the plugin tells instances of the app apart by their D-Bus ids. Elsewhere it
+    // cannot, so only an app on the platform's own data folder uses it. A hub still locks its data
+    // folder.
     if cfg!(target_os = "linux") || instance.is_none() {
         builder = builder.plugin(single.build());
     }

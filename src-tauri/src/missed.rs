@@ -11,7 +11,7 @@ use crate::summary;
 /// The most calls whose decision is awaited. A decision that cannot be recorded is not reported.
 const MAX_ASKED: usize = 1000;
 
-/// A call that was put to a person.
+/// A call about which a person was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AskedCall {
     id: CallId,

@@ -37,8 +37,8 @@ pub(crate) fn display_name(text: &str) -> String {
     truncate(text, MAX_NAME_CHARS)
 }
 
-/// Returns a server's name like [`display_name`], with the server's id if the two differ. A name that
-/// only looks like another server's does not hide whose call waits.
+/// Returns a server's name like [`display_name`], with the server's id if the two differ. A name
+/// that only looks like another server's does not hide whose call waits.
 pub(crate) fn display_server(name: &str, id: &ServerId) -> String {
     let (shown, id) = (display_name(name), id.as_str());
     if name == id {

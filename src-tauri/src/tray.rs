@@ -94,7 +94,8 @@ fn build_menu(app: &AppHandle, items: &[Item]) -> tauri::Result<Menu<tauri::Wry>
     Ok(menu)
 }
 
-/// Builds a menu item. `position` is its position among all items of the menu, such as `3` or `3.0`.
+/// Builds a menu item. `position` is its position among all items of the menu, such as `3` or
+/// `3.0`.
 fn build_item(
     app: &AppHandle,
     item: &Item,

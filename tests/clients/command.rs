@@ -17,7 +17,7 @@ use nix::{
 /// Programs that start a runtime of their own take seconds.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// What a command printed to stdout and stderr, in this order of time.
+/// The output of a command, on stdout and stderr, in the order in which it was printed.
 #[derive(Debug, Clone)]
 pub(crate) struct CommandOutput {
     pub(crate) line: String,

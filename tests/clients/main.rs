@@ -2,8 +2,8 @@
 //! client is named, the command writes docs/client-programs.md.
 //!
 //! Each program runs in a home folder without other settings. Drawbridge connects it, the program
-//! lists its servers, and a stand-in for a model has the program call a tool. Then the change of the
-//! program's files is taken back.
+//! lists its servers, and a stand-in for a model has the program call a tool. Then the change of
+//! the program's files is undone.
 
 #![expect(
     clippy::print_stdout,

@@ -24,7 +24,7 @@ const MAX_BODY_BYTES: usize = 64 << 20;
 /// The names of the tools that load the definitions of other tools. They take the same arguments.
 const SEARCH_TOOLS: [&str; 2] = ["tool_search", "ToolSearch"];
 
-/// What the model has seen since [`Model::reset`].
+/// The requests that the model has seen since [`Model::reset`].
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Seen {
     /// The name under which the program offered the tool to call.
@@ -90,7 +90,7 @@ impl Model {
         }
     }
 
-    /// Forgets what was seen, before another program runs.
+    /// Deletes what was seen, before another program runs.
     pub(crate) fn reset(&self) {
         *self.seen.lock().expect("no holder panics") = Seen::default();
     }

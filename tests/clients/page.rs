@@ -22,7 +22,7 @@ whose tools any client may call. For each program, the command
 3. has the program send one prompt to a stand-in for a language model, which calls the tool `everything__echo`; the
    program must send the tool's answer back to the model, and Drawbridge must have recorded the call,
 4. starts what is in the program's file and lists the tools (`drawbridge config test CLIENT`),
-5. takes the change back (`drawbridge config undo CLIENT`), and compares the files with those before.
+5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with those before.
 
 The stand-in answers all programs over the network, as a model would, so that no account is needed. It is not a model:
 it calls the tool and says \"Done.\"
@@ -30,7 +30,7 @@ it calls the tool and says \"Done.\"
 ";
 
 const OWN_CHANGES_NOTE: &str = "
-Taking the change back then removed only what Drawbridge had added, and kept what the program had written. Their files
+Undoing the change then removed only what Drawbridge had added, and kept what the program had written. Their files
 were compared after a second connection, during which the program did not run.
 
 ";

@@ -1,8 +1,9 @@
 //! The client programs: how each lists its servers, and how it is told to use the stand-in for a
 //! model.
 //!
-//! `{home}`, `{config}`, `{project}` and `{model}` stand for the home folder, the folder of settings
-//! (`XDG_CONFIG_HOME`), the folder that the program works in, and the address of the model.
+//! `{home}`, `{config}`, `{project}` and `{model}` stand for the home folder, the folder of
+//! settings (`XDG_CONFIG_HOME`), the folder that the program works in, and the address of the
+//! model.
 
 /// A program that runs against Drawbridge.
 pub(crate) struct Program {

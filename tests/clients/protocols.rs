@@ -19,7 +19,7 @@ pub(crate) enum Protocol {
     GenerateContent,
 }
 
-/// What the model says.
+/// The answer of the model.
 pub(crate) enum Turn {
     Call {
         tool: OfferedTool,

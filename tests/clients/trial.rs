@@ -1,4 +1,4 @@
-//! One program's trial: connect, list, call a tool, test, take back.
+//! One program's trial: connect, list, call a tool, test, undo.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -16,7 +16,7 @@ use crate::{
 /// The contents of files; `None` for one that does not exist.
 type Contents = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
-/// What all trials share.
+/// The state that all trials share.
 pub(crate) struct Bench<'a> {
     home: &'a Home,
     model: &'a Model,
@@ -36,7 +36,7 @@ pub(crate) struct Report {
     pub(crate) tool_name: Option<String>,
     /// The number of tools that `drawbridge config test` lists.
     pub(crate) tool_count: u64,
-    /// The files that connecting changed, and that were as before after the change was taken back.
+    /// The files that connecting changed, and that were as before after the change was undone.
     pub(crate) restored_files: Vec<String>,
     /// Those of them that the program changed while it was connected.
     pub(crate) own_changes: Vec<String>,

@@ -1,5 +1,5 @@
-//! The files of clients in a browser: connecting, testing, drift, importing and undoing, in light and
-//! dark, and by keyboard.
+//! The files of clients in a browser: connecting, testing, drift, importing and undoing, in light
+//! and dark, and by keyboard.
 
 use std::{fs, io::BufReader, path::PathBuf};
 
@@ -31,7 +31,7 @@ fn look(name: &str) -> Vec<Value> {
     ]
 }
 
-/// Connects Cursor, tests the entry, and takes the change back.
+/// Connects Cursor, tests the entry, and undoes the change.
 fn connect_and_undo(theme: &str) -> Vec<Value> {
     let mut steps = vec![
         set_theme(theme),

@@ -1,5 +1,5 @@
-//! Requests of servers for input in the real windows: a form is filled in, and a URL is opened in the
-//! system's browser.
+//! Requests of servers for input in the real windows: a form is filled in, and a URL is opened in
+//! the system's browser.
 
 use drawbridge_tests::{
     DesktopSession, Hub, McpClient, protected_server::BrowserLauncher, wait_until,

@@ -32,7 +32,7 @@ fn desktop_of(endpoint: &Endpoint) -> DesktopSession {
 }
 
 #[test]
-fn calls_of_a_hub_elsewhere_are_approved_and_denied_in_the_window() {
+fn calls_of_a_remote_hub_are_approved_and_denied_in_the_window() {
     let there = Home::new();
     let (_hub, endpoint) = start_hub(&there);
     let desktop = desktop_of(&endpoint);
@@ -71,7 +71,7 @@ fn calls_of_a_hub_elsewhere_are_approved_and_denied_in_the_window() {
 }
 
 #[test]
-fn every_screen_works_with_a_hub_elsewhere() {
+fn every_screen_works_with_a_remote_hub() {
     let there = Home::new();
     let (_hub, endpoint) = start_hub(&there);
     let desktop = desktop_of(&endpoint);

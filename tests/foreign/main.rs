@@ -1,5 +1,5 @@
-//! Compares third-party servers, and servers that use third-party SDKs, with the same servers behind
-//! Drawbridge: each definition and each result must be identical.
+//! Compares third-party servers, and servers that use third-party SDKs, with the same servers
+//! behind Drawbridge: each definition and each result must be identical.
 
 mod compare;
 mod differences;

@@ -525,7 +525,7 @@ fn forty_servers_of_twelve_clients_move_in_and_back_out() {
     assert_eq!(copies.count(), 0, "no copy is left");
     let again = home.cli(&["import", "undo"]);
     assert!(
-        again.stderr().contains("no import to take back"),
+        again.stderr().contains("no import to undo"),
         "{}",
         again.stderr()
     );

@@ -156,7 +156,7 @@ fn a_person_declines_dismisses_or_misses_a_form() {
     let off = client.call("probe__ask", &ask_for(form()));
     assert!(off.raw.contains("-32601"), "{}", off.raw);
 
-    // Without a screen nobody could answer, so that the server need not wait.
+    // Without a screen nobody could answer, so the server need not wait.
     home.cli(&["settings", "set", "elicitation-forms", "on"])
         .expect_success();
     drop(screen);

@@ -476,7 +476,7 @@ fn hooks_that_misbehave_disturb_no_call_and_leave_nothing_behind() {
         let left = home.processes();
         let is_hook = |command: &str| command.contains("sleep 1000") && !command.contains("setsid");
         let is_of_escape = left.iter().filter(|left| is_hook(&left.command)).count();
-        // What left its process group is ended with the hub.
+        // Processes that left the group of the hook end with the hub.
         some_if(is_of_escape <= 8)
     });
     hub.stop(Signal::SIGTERM);

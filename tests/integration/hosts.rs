@@ -1,5 +1,5 @@
-//! The hosts under which the hub answers, and the administrator's token of a hub that other computers
-//! can reach.
+//! The hosts under which the hub answers, and the administrator's token of a hub that other
+//! computers can reach.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn the_hub_answers_under_allowed_hosts_with_their_ports_only() {
         // A name that an attacker points at this computer (DNS rebinding).
         vec![("Host", "evil.example:8082")],
         vec![("Host", "mcp-hub.evil.example")],
-        // A page of another site, also if it knows an allowed name.
+        // A page of another site, even if it knows an allowed name.
         vec![
             ("Host", own_port.as_str()),
             ("Origin", "http://evil.example"),

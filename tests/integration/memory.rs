@@ -29,8 +29,8 @@ fn sorted_tools(client: &McpClient) -> Vec<String> {
     tools
 }
 
-/// Waits until the audit has this number of entries of a kind. Entries about changes are written in the
-/// background.
+/// Waits until the audit has this number of entries of a kind. Entries about changes are written in
+/// the background.
 #[track_caller]
 fn wait_for_audit(home: &Home, kind: &str, count: usize) {
     wait_until(format!("the audit has {count} entries {kind}"), || {

@@ -512,7 +512,7 @@ fn a_failed_refresh_requires_a_new_sign_in() {
     };
     assert_eq!(
         signed_out["reason"],
-        "the authorization server refused to renew the token"
+        "the authorization server refused to refresh the token"
     );
 }
 

@@ -1,4 +1,4 @@
-//! What Drawbridge tells others about itself: metrics, charts, traces, health and progress.
+//! Metrics, charts, traces, health and progress.
 
 mod collector;
 

@@ -1,4 +1,4 @@
-//! The command line as a client of a hub elsewhere: `MCP_HUB_URL`.
+//! The command line as a client of a remote hub: `MCP_HUB_URL`.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ fn serve(home: &Home) -> (Hub<'_>, String) {
 }
 
 #[test]
-fn every_kind_of_command_works_on_a_hub_elsewhere() {
+fn every_kind_of_command_works_on_a_remote_hub() {
     let (there, here) = (Home::new(), Home::new());
     let (hub, origin) = serve(&there);
     hub.add_probe(&[]);
@@ -105,7 +105,7 @@ fn a_hub_that_refuses_or_does_not_answer_leads_to_an_error_with_the_remedy() {
 }
 
 #[test]
-fn the_bridge_serves_a_hub_elsewhere_with_a_clients_token() {
+fn the_bridge_serves_a_remote_hub_with_a_clients_token() {
     let (there, here) = (Home::new(), Home::new());
     let (hub, url) = serve(&there);
     hub.add_probe(&[]);

@@ -103,7 +103,7 @@ fn a_provider_answers_the_reference_server_after_a_person_has_seen_who_answers()
         .expect_success()
         .stdout();
     assert!(
-        shown.contains(&format!("a message of small at {host}")),
+        shown.contains(&format!("a message from small at {host}")),
         "{shown}"
     );
     home.cli(&["approvals", "approve", id]).expect_success();

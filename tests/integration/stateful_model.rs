@@ -1,11 +1,11 @@
 //! The life cycle of requests: sent, decided, timed out, abandoned, forbidden, changed, with the
-//! hub killed, in any order. Prompts, resources, completions, subscriptions, tasks with held results,
-//! and changed instructions come in between.
-//! No call reaches the server without a matching decision that was recorded before, and no client
-//! sees a text of a server that no person has accepted.
+//! hub killed, in any order. Prompts, resources, completions, subscriptions, tasks with held
+//! results, and changed instructions come in between. No call reaches the server without a matching
+//! decision that was recorded before, and no client sees a text of a server that no person has
+//! accepted.
 //!
-//! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without it, the test runs the same
-//! few each time.
+//! `DRAWBRIDGE_MODEL_CASES` sets how many random sequences are tried. Without it, the test runs the
+//! same few each time.
 
 mod model;
 
@@ -246,7 +246,8 @@ impl<'a> Harness<'a> {
         self.wait_until_unaccepted(if guide.is_accepted() { 0 } else { 2 });
     }
 
-    /// Waits until the instructions and the tool of the server `guide` wait for a person, or neither.
+    /// Waits until the instructions and the tool of the server `guide` wait for a person, or
+    /// neither.
     fn wait_until_unaccepted(&self, count: usize) {
         wait_until("the hub knows what the server says", || {
             let server = self.hub().show_server("guide");
@@ -634,8 +635,8 @@ fn check_answer(call: &ModelCall, outcome: Outcome, answer: Option<&Answer>) -> 
     }
 }
 
-/// Prints the steps up to the failed one. The test framework prints the input before its last attempt
-/// to shorten it.
+/// Prints the steps up to the failed one. The test framework prints the input before its last
+/// attempt to shorten it.
 struct FailureReport<'a> {
     done: &'a [Step],
 }

@@ -173,8 +173,8 @@ impl Home {
         }
     }
 
-    /// Runs the command line at a terminal at which a person types `typed`. The output of the terminal
-    /// is the standard output; it includes the echo of what was typed.
+    /// Runs the command line at a terminal at which a person types `typed`. The output of the
+    /// terminal is the standard output; it includes the echo of what was typed.
     pub fn cli_at_terminal(&self, arguments: &[&str], typed: &str) -> CliOutput {
         let program = paths::path_text(paths::built_binary("drawbridge"));
         let data_dir = paths::path_text(self.data_dir());

@@ -47,7 +47,8 @@ impl<'a> Hub<'a> {
         Self::wait_until_listening(home, process)
     }
 
-    /// Like [`Hub::serve`], but under another name of this computer. Also returns `http://NAME:PORT`.
+    /// Like [`Hub::serve`], but under another name of this computer. Also returns
+    /// `http://NAME:PORT`.
     #[track_caller]
     pub fn serve_as(home: &'a Home, other: &OtherName) -> (Self, String) {
         let address = other.address.to_string();
@@ -238,7 +239,7 @@ impl<'a> Hub<'a> {
             .unwrap_or_else(|e| panic!("{name} answered no JSON ({e}): {text}"))
     }
 
-    /// Like [`Hub::run_verb`], but returns the status and the body, also if the verb is refused.
+    /// Like [`Hub::run_verb`], but returns the status and the body, even if the verb is refused.
     #[track_caller]
     pub fn try_verb(&self, name: &str, params: &Value) -> (u16, String) {
         try_verb(&self.url, name, params)
@@ -268,7 +269,7 @@ impl<'a> Hub<'a> {
     }
 }
 
-/// Runs a verb on the hub with this endpoint. Returns the status and the body, also if the verb is
+/// Runs a verb on the hub with this endpoint. Returns the status and the body, even if the verb is
 /// refused.
 #[track_caller]
 pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {

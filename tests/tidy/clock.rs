@@ -1,5 +1,6 @@
-//! Tests do not measure the clock, because a machine may be slow. They wait for a condition, compare
-//! the order of two events, or run with a paused clock. `cargo xtask bench` measures durations.
+//! Tests do not measure the clock, because a machine may be slow. They wait for a condition,
+//! compare the order of two events, or run with a paused clock. `cargo xtask bench` measures
+//! durations.
 
 use drawbridge_tests::source::{SourceFile, without_comments, without_tests};
 
@@ -52,8 +53,8 @@ fn split_tests(code: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the uses of the clock in tests whose clock is not paused. Functions before the first test
-/// may use it if it is paused in every test of the file.
+/// Returns the uses of the clock in tests whose clock is not paused. Functions before the first
+/// test may use it if it is paused in every test of the file.
 fn find_clock_uses(code: &str) -> Vec<&str> {
     let parts = split_tests(code);
     let is_paused = |part: &&str| part.starts_with(PAUSED);

@@ -158,8 +158,8 @@ fn module_of(folder: &str, path: &str) -> Module {
     }
 }
 
-/// Returns the imports between siblings: if a part of `a::b` imports a part of `a::c`, `a::b` imports
-/// `a::c`. An import between a module and a module inside it is left out.
+/// Returns the imports between siblings: if a part of `a::b` imports a part of `a::c`, `a::b`
+/// imports `a::c`. An import between a module and a module inside it is left out.
 fn between_siblings(imports: &Imports) -> Imports {
     let mut siblings = Imports::new();
     for (module, imported) in imports {

@@ -1,5 +1,5 @@
-//! The command-line interface: the arguments, and which command they run. Scripts depend on it, so existing arguments never change their
-//! meaning.
+//! The command-line interface: the arguments, and which command they run. Scripts depend on it, so
+//! existing arguments never change their meaning.
 
 use clap::{Parser, Subcommand};
 
@@ -70,7 +70,7 @@ pub(crate) enum Command {
     /// List and call tools
     #[command(subcommand)]
     Tools(Tools),
-    /// List, search, edit and export what clients stored in the memory
+    /// List, search, edit and export the entries that clients stored in the memory
     #[command(subcommand)]
     Memory(Memory),
     /// Manage secrets in the keyring
@@ -85,7 +85,7 @@ pub(crate) enum Command {
     /// Show and change settings
     #[command(subcommand)]
     Settings(Settings),
-    /// Check everything that Drawbridge needs, and say what to do about problems
+    /// Check everything that Drawbridge needs, and say how to solve problems
     Doctor(Doctor),
     /// Block all calls: deny pending approvals and cancel calls in flight
     Pause,

@@ -1,5 +1,5 @@
-//! Connects a command to a hub: the hub at `MCP_HUB_URL`, or else the running hub of the data folder
-//! or, if none runs, a hub that this process opens for the duration of the command.
+//! Connects a command to a hub: the hub at `MCP_HUB_URL`, or else the running hub of the data
+//! folder or, if none runs, a hub that this process opens for the duration of the command.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ pub(crate) struct Common {
     /// The data folder [default: depends on the platform]
     #[arg(long, global = true, value_name = "DIR", env = "DRAWBRIDGE_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The URL of a hub elsewhere, instead of the one of the data folder. The admin token is read
+    /// The URL of a remote hub, instead of the one of the data folder. The admin token is read
     /// from DRAWBRIDGE_ADMIN_TOKEN or DRAWBRIDGE_ADMIN_TOKEN_FILE
     #[arg(
         long,
@@ -44,7 +44,7 @@ pub(crate) struct Common {
 pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) data_dir: PathBuf,
-    /// The URL of a hub elsewhere, which the command then talks to.
+    /// The URL of a remote hub, which the command then talks to.
     pub(crate) hub_url: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl Context {
         }
     }
 
-    /// Returns a client of the hub elsewhere, or `None` if the command talks to the hub of the data
+    /// Returns a client of the remote hub, or `None` if the command talks to the hub of the data
     /// folder.
     pub(crate) fn remote_hub(&self) -> Result<Option<ApiClient>, Failure> {
         let Some(url) = &self.hub_url else {

@@ -55,12 +55,12 @@ pub(crate) enum Failure {
     #[error("the hub has stopped")]
     HubStopped,
     #[error(
-        "the bridge to a hub elsewhere needs a client's token: run `drawbridge clients add NAME`, and \
+        "the bridge to a remote hub needs a client's token: run `drawbridge clients add NAME`, and \
          set DRAWBRIDGE_CLIENT_TOKEN to the token that it prints"
     )]
     NoClientToken,
     #[error(
-        "no display was found, and MCP_HUB_URL names a hub elsewhere; run `drawbridge open` for a link to its screens"
+        "no display was found, and MCP_HUB_URL names a remote hub; run `drawbridge open` for a link to its screens"
     )]
     NoDisplayForRemoteHub,
     #[error("--allow-host can be given at most 32 times")]

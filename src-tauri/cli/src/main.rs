@@ -7,7 +7,6 @@ mod confirm;
 mod context;
 mod exit;
 mod output;
-mod private_file;
 mod spec_fields;
 mod stop_signal;
 mod table;

@@ -151,8 +151,9 @@ impl Client {
         }
     }
 
-    /// Returns how many characters of a tool's name the client leaves to Drawbridge, if the entry is
-    /// named [`SERVER_NAME`]. Clients whose prefix is not known get that of the longest known one.
+    /// Returns how many characters of a tool's name the client leaves to Drawbridge, if the entry
+    /// is named [`SERVER_NAME`]. Clients whose prefix is not known get that of the longest known
+    /// one.
     pub fn name_budget(&self) -> usize {
         MAX_TOOL_NAME - self.tool_prefix.len()
     }
@@ -240,8 +241,8 @@ impl Client {
         template.rsplit('/').next().unwrap_or(template)
     }
 
-    /// Returns the link that opens the client and adds Drawbridge. The link starts the bridge, because
-    /// a token in a link would be readable for others.
+    /// Returns the link that opens the client and adds Drawbridge. The link starts the bridge,
+    /// because a token in a link would be readable for others.
     pub fn install_link(&self, connection: &Connection) -> Option<String> {
         Some(self.link?.build(connection, &(self.bridge)(connection)))
     }

@@ -1,7 +1,7 @@
 //! The table of clients, one row each. `docs/clients.md` is generated from it.
 //!
-//! The places, members and limits are from the documentation of the vendors, or from public programs
-//! that write these files.
+//! The places, members and limits are from the documentation of the vendors, or from public
+//! programs that write these files.
 
 use std::path::{Path, PathBuf};
 

@@ -46,8 +46,8 @@ impl Connection {
         args.into_iter().map(str::to_owned).collect()
     }
 
-    /// Returns whether an entry reaches this endpoint: by its URL, which may be an argument of another
-    /// bridge, or by the `drawbridge` command.
+    /// Returns whether an entry reaches this endpoint: by its URL, which may be an argument of
+    /// another bridge, or by the `drawbridge` command.
     pub(crate) fn is_reached_by(&self, entry: &Value) -> bool {
         let words = command_words(entry);
         let is_url =

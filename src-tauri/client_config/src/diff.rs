@@ -95,8 +95,8 @@ pub(crate) fn hide_secrets(format: Format, text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns whether the value at a path must not be shown. `previous` is the element before it, if it
-/// is in a list.
+/// Returns whether the value at a path must not be shown. `previous` is the element before it, if
+/// it is in a list.
 fn is_hidden(scalar: &Scalar, previous: Option<&str>) -> bool {
     let Some((name, parents)) = scalar.path.split_last() else {
         return true;

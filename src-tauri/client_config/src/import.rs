@@ -42,7 +42,8 @@ pub struct Importer<'a> {
     pub machine: &'a Machine,
     /// The URL of Drawbridge's endpoint. Entries that lead to it are skipped.
     pub endpoint_url: &'a str,
-    /// The ids of the servers that Drawbridge already has. No server that is found gets one of them.
+    /// The ids of the servers that Drawbridge already has. No server that is found gets one of
+    /// them.
     pub taken_ids: &'a BTreeSet<String>,
 }
 
@@ -287,9 +288,9 @@ struct Document {
 }
 
 impl<'a> Importer<'a> {
-    /// Returns the servers in a pasted text: the configuration of any client or a part of it, command
-    /// lines, or a URL. The variables of the environment are not used, because a stranger may have
-    /// written the text: the person has to give their values.
+    /// Returns the servers in a pasted text: the configuration of any client or a part of it,
+    /// command lines, or a URL. The variables of the environment are not used, because a stranger
+    /// may have written the text: the person has to give their values.
     ///
     /// # Errors
     /// Returns an error if the text contains no entry.
@@ -307,8 +308,8 @@ impl<'a> Importer<'a> {
         Ok(drafts.finish())
     }
 
-    /// Returns the servers in a configuration file of a client. `project` is the folder of the project
-    /// that the file belongs to. A file may have no servers.
+    /// Returns the servers in a configuration file of a client. `project` is the folder of the
+    /// project that the file belongs to. A file may have no servers.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or does not parse.
@@ -350,12 +351,13 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Returns the spec of the entry with this name in a client's file: what the client would start,
-    /// or the URL to which it would connect. Entries that lead to Drawbridge are not skipped.
+    /// Returns the spec of the entry with this name in a client's file: what the client would
+    /// start, or the URL to which it would connect. Entries that lead to Drawbridge are not
+    /// skipped.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or does not parse, or if the entry is missing or is
-    /// no server.
+    /// Returns an error if the file cannot be read or does not parse, or if the entry is missing or
+    /// is no server.
     pub fn read_entry(
         &self,
         client: &Client,
@@ -396,7 +398,8 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Returns whether an entry connects the client to Drawbridge: to its endpoint, or by our bridge.
+    /// Returns whether an entry connects the client to Drawbridge: to its endpoint, or by our
+    /// bridge.
     fn is_own(&self, name: &str, entry: &Value) -> bool {
         let connection = Connection {
             command: String::new(),
@@ -436,8 +439,8 @@ impl FoundServer {
         moved
     }
 
-    /// Puts a value that the person gave in the place of `${input:ID}`, in the command, the arguments,
-    /// the folder and the URL. The keyring has the value for all other places.
+    /// Puts a value that the person gave in the place of `${input:ID}`, in the command, the
+    /// arguments, the folder and the URL. The keyring has the value for all other places.
     pub fn fill_input(&mut self, id: &str, value: &str) {
         let Ok(spec) = &mut self.spec else { return };
         let marker = variables::marker(id);

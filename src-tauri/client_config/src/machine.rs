@@ -31,8 +31,8 @@ pub struct Machine {
 
 impl Machine {
     /// Returns this machine, or nothing if the user has no home folder. An app that is started from
-    /// a desktop often has a shorter `PATH` than the user's shell: set `env["PATH"]` to find programs
-    /// as the shell does.
+    /// a desktop often has a shorter `PATH` than the user's shell: set `env["PATH"]` to find
+    /// programs as the shell does.
     pub fn this() -> Option<Self> {
         let os = if cfg!(windows) {
             Os::Windows

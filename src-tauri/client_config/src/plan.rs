@@ -214,8 +214,8 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the SHA-256 over all files before and after the changes, in hex. A person agrees to a
-    /// plan with this digest.
+    /// Returns the SHA-256 over all files before and after the changes, in hex. A person agrees to
+    /// a plan with this digest.
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();
         let mut add = |bytes: &[u8]| {
@@ -235,8 +235,8 @@ impl Plan {
     /// digest of the plan that a person has seen.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be written, or is not as the plan has read it. The files that
-    /// were changed before are restored.
+    /// Returns an error if a file cannot be written, or is not as the plan has read it. The files
+    /// that were changed before are restored.
     pub fn apply(&self, backups: &dyn Backups, agreed: &str) -> Result<Receipt, PlanError> {
         if self.digest() != agreed {
             return Err(PlanError::Outdated);

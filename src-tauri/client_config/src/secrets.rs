@@ -69,8 +69,8 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     })
 }
 
-/// Returns whether the value of a variable or header is likely to be a secret: because of its name, or
-/// of its shape.
+/// Returns whether the value of a variable or header is likely to be a secret: because of its name,
+/// or of its shape.
 pub fn is_likely_secret(name: &str, value: &str) -> bool {
     let by_name = is_secret_name(name) && is_literal(value) && !is_ordinary(value);
     by_name || looks_like_secret(value)
@@ -158,8 +158,8 @@ pub(crate) fn is_literal(value: &str) -> bool {
     !value.is_empty() && !value.contains("${") && !value.contains("{env:")
 }
 
-/// Returns whether a text looks like a secret: a token of a known service, a JSON Web Token, a header
-/// with credentials, a URL with a password, or a long random text.
+/// Returns whether a text looks like a secret: a token of a known service, a JSON Web Token, a
+/// header with credentials, a URL with a password, or a long random text.
 pub(crate) fn looks_like_secret(value: &str) -> bool {
     let value = value.trim();
     if !is_literal(value) {

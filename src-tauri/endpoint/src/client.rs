@@ -187,8 +187,8 @@ impl ApiClient {
         Err(self.explain_refusal(status, error))
     }
 
-    /// Adds how to be admitted to the refusal of a remote hub. The hub itself cannot know which
-    /// variables its client reads.
+    /// Adds the remedy to the refusal of a remote hub, which cannot know which variables its client
+    /// reads.
     fn explain_refusal(&self, status: StatusCode, error: ApiError) -> ApiError {
         if !self.is_remote {
             return error;
@@ -196,10 +196,10 @@ impl ApiClient {
         let hub = &self.base_url;
         let message = match (status, &self.token) {
             (StatusCode::UNAUTHORIZED, None) => format!(
-                "the hub at {hub} requires its admin token. Set DRAWBRIDGE_ADMIN_TOKEN to the token that the hub was started with"
+                "the hub at {hub} requires its admin token. Set DRAWBRIDGE_ADMIN_TOKEN to the token that the hub was started with, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it"
             ),
             (StatusCode::UNAUTHORIZED, Some(_)) => format!(
-                "the hub at {hub} does not accept the token in DRAWBRIDGE_ADMIN_TOKEN. Set it to the token that the hub was started with"
+                "the hub at {hub} does not accept the token in DRAWBRIDGE_ADMIN_TOKEN, or in the file that DRAWBRIDGE_ADMIN_TOKEN_FILE names. Use the token that the hub was started with"
             ),
             (StatusCode::FORBIDDEN, _) => format!("the hub at {hub} refused: {}", error.message),
             _ => return error,
@@ -217,7 +217,7 @@ impl ApiClient {
         let cause = root_cause_message(error);
         ApiError::unavailable(match self.remote_origin() {
             Some(hub) => format!(
-                "the hub at {hub} cannot be reached: {cause}. Check that it runs, and that MCP_HUB_URL is right"
+                "the hub at {hub} cannot be reached: {cause}. Check that it runs, and that the URL (MCP_HUB_URL or --hub-url) is right"
             ),
             None => format!("Drawbridge cannot be reached: {cause}"),
         })

@@ -105,8 +105,8 @@ impl OwnHosts {
 /// used.
 ///
 /// # Errors
-/// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target or
-/// `Origin` names another host, or if `Sec-Fetch-Site` is neither `same-origin` nor `none`.
+/// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target
+/// or `Origin` names another host, or if `Sec-Fetch-Site` is neither `same-origin` nor `none`.
 pub(crate) fn check_host_and_origin(
     hosts: &OwnHosts,
     uri: &Uri,

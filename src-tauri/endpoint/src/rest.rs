@@ -1,4 +1,4 @@
-//! The HTTP API beside MCP, one file for each noun.
+//! The HTTP API besides MCP, one file for each noun.
 
 pub(crate) mod approvals;
 pub(crate) mod calls;

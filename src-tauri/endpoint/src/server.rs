@@ -21,7 +21,7 @@ use crate::{
     tcp::HttpListener,
 };
 
-/// The least characters of the admin token of a hub that other computers can reach.
+/// The minimum length of the admin token of a hub that other computers can reach, in characters.
 const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 
 /// The TCP address to listen on, and who may reach it.
@@ -31,7 +31,7 @@ pub struct ServeOptions {
     /// The port until the settings change it, or 0 for any free port. Without it, the port of the
     /// settings.
     pub port: Option<u16>,
-    /// The hosts under which the endpoint answers, beside this computer's own and those of the
+    /// The hosts under which the endpoint answers, besides this computer's own and those of the
     /// settings.
     pub allowed_hosts: Vec<AllowedHost>,
     /// Whether to update the entries of Drawbridge in clients' files, and to restore those that a

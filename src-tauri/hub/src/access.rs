@@ -180,8 +180,8 @@ impl Access {
         Ok(())
     }
 
-    /// Adds a client, and returns its token. Without a `user`, the client belongs to the user to whom a
-    /// revoked client of this name belonged, or to the default user.
+    /// Adds a client, and returns its token. Without a `user`, the client belongs to the user to
+    /// whom a revoked client of this name belonged, or to the default user.
     ///
     /// # Errors
     /// Returns an error if a name is invalid or taken, if the token is too short or taken, or if

@@ -1,5 +1,5 @@
-//! The servers that are built into Drawbridge. Each is an ordinary MCP server over a pipe in memory,
-//! one file each: its calls take the same path as those of any other server.
+//! The servers that are built into Drawbridge. Each is an ordinary MCP server over a pipe in
+//! memory, one file each: its calls take the same path as those of any other server.
 //!
 //! A new one is a variant of [`BuiltIn`], a file here with its [`ServerHandler`] and its
 //! [`Description`], and a setting in `drawbridge_store::settings` that turns it on and off.
@@ -24,7 +24,7 @@ use tokio::io::{DuplexStream, split};
 
 use crate::access::Access;
 
-/// The part of a built-in server's spec that differs between them.
+/// The part of a built-in server's spec that differs from the others.
 struct Description {
     name: &'static str,
     /// Whether each client gets a server of its own, which knows its client.

@@ -1,6 +1,6 @@
-//! The catalog: everything that all servers offer and say about themselves. The catalog keeps a copy of each server's lists,
-//! also in the store, and merges the copies into one immutable snapshot. Readers of the snapshot
-//! never wait.
+//! The catalog: everything that all servers offer and say about themselves. The catalog keeps a
+//! copy of each server's lists, also in the store, and merges the copies into one immutable
+//! snapshot. Readers of the snapshot never wait.
 
 mod acceptance;
 mod coercion;
@@ -81,8 +81,8 @@ const MIN_TTL: Duration = Duration::from_secs(10);
 const MIN_TTL_ASLEEP: Duration = Duration::from_secs(60 * 60);
 /// The time after a failed sync in which the server is not read again.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
-/// The grace period: definitions that a server adds this soon after its first sync count as accepted
-/// together with the server. Definitions that it changes do not.
+/// The grace period: definitions that a server adds this soon after its first sync count as
+/// accepted together with the server. Definitions that it changes do not.
 const GRACE_PERIOD: Duration = Duration::from_secs(60);
 /// The maximum number of servers that are read at once. Many programs that start at the same time
 /// take longer than the same programs a few at a time.
@@ -290,8 +290,8 @@ impl ServerCopy {
             .map(|instructions| instructions.description.clone())
     }
 
-    /// Returns the state before a sync of a client's copy: what a person has accepted of the server,
-    /// and the lists of the client's `previous` copy.
+    /// Returns the state before a sync of a client's copy: what a person has accepted of the
+    /// server, and the lists of the client's `previous` copy.
     fn before_sync_of(&self, previous: &Self) -> Self {
         let is_read = previous.row.last_synced_at.is_some();
         Self {
@@ -640,7 +640,8 @@ impl Catalog {
         }
     }
 
-    /// Returns the servers with a missing or stale copy, of Drawbridge or of the client of a session.
+    /// Returns the servers with a missing or stale copy, of Drawbridge or of the client of a
+    /// session.
     fn stale_servers(&self, session: Option<&Arc<ClientSession>>) -> Vec<StaleServer> {
         let mut copies = self.lock();
         if let Some(session) = session {
@@ -757,9 +758,9 @@ impl Catalog {
     }
 
     /// Syncs a copy when no other sync of the server runs. If `is_done` returns true by then,
-    /// returns the outcome of the last sync instead. A client's copy is added and read for `session`,
-    /// or else for the session in which the client asked for a list last. It is not read if that
-    /// session has ended.
+    /// returns the outcome of the last sync instead. A client's copy is added and read for
+    /// `session`, or else for the session in which the client asked for a list last. It is not read
+    /// if that session has ended.
     async fn sync_unless(
         &self,
         key: &CopyKey,
@@ -1052,8 +1053,8 @@ impl Catalog {
             .clone()
     }
 
-    /// Changes a copy, but not the snapshots. If the change affects what clients see, the caller has
-    /// to make the snapshots again. Does nothing to the copy of a client that has been revoked.
+    /// Changes a copy, but not the snapshots. If the change affects what clients see, the caller
+    /// has to make the snapshots again. Does nothing to the copy of a client that has been revoked.
     fn update_copy(&self, key: &CopyKey, change: impl FnOnce(&mut ServerCopy)) {
         self.lock().get_mut(key).map(change);
         self.events.publish(Event::ServerChanged {
@@ -1163,7 +1164,7 @@ async fn load_copy(store: &Store, mut row: ServerRow) -> Result<ServerCopy, Stor
     Ok(copy)
 }
 
-/// Reads stored lists. Definitions that cannot be read any more are missing from the result.
+/// Reads stored lists. Definitions that can no longer be read are missing from the result.
 fn parse_lists(stored: StoredLists) -> Offered {
     let parse_all = |kind, texts: Vec<String>| {
         texts

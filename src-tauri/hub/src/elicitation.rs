@@ -24,7 +24,7 @@ pub enum Elicitation {
     Url(Url),
 }
 
-/// The fields of a form, in the server's order.
+/// The fields of a form, by name.
 #[derive(Debug)]
 pub struct Form(Vec<Field>);
 
@@ -68,7 +68,7 @@ enum Format {
 /// Why a request for input cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ElicitationError {
-    #[error("its params cannot be read: {0}")]
+    #[error("the params of the request cannot be read: {0}")]
     Params(#[from] serde_json::Error),
     #[error("'requestedSchema' must be an object schema with 'properties'")]
     NoProperties,
@@ -125,8 +125,8 @@ impl Elicitation {
         }
     }
 
-    /// Checks a person's values, or that there are none if the person visits a URL. Returns the names
-    /// of the fields that have one.
+    /// Checks a person's values, or that there are none if the person visits a URL. Returns the
+    /// names of the fields that have one.
     ///
     /// # Errors
     /// Returns an error if the values do not fit.
@@ -259,8 +259,8 @@ impl FieldKind {
     }
 }
 
-/// Reads the choices of a string: `enum`, or `oneOf` or `anyOf` with a title for each. Returns `None`
-/// if the string is not limited to choices.
+/// Reads the choices of a string: `enum`, or `oneOf` or `anyOf` with a title for each. Returns
+/// `None` if the string is not limited to choices.
 fn read_choices(name: &str, schema: &Value) -> Result<Option<Vec<String>>, ElicitationError> {
     let list = |key: &str| schema.get(key).and_then(Value::as_array);
     let choices: Option<Vec<String>> = if let Some(plain) = list("enum") {

@@ -1,9 +1,9 @@
-//! Hooks: programs and webhooks of the person, which run on the events of servers and calls.
+//! Hooks: the person's programs and webhooks, which run on the events of servers and calls.
 //!
 //! Observing hooks get their events through a queue of their own and are never waited for
 //! ([`observe`]). Blocking hooks may change or deny a call before it is decided, and replace its
-//! result ([`review`]). A hook that fails, hangs or writes garbage is a log line and a mark in its
-//! state; a call fails with it only if the person has chosen that.
+//! result ([`review`]). A run that fails, hangs or writes garbage is logged and counted; the call
+//! fails too only if the person has chosen that.
 
 mod answer;
 mod connections;
@@ -55,7 +55,7 @@ const MAX_PARTS: usize = 100;
 const MAX_PART_LEN: usize = 8 * 1024;
 /// Shown as the program of a stored hook that cannot be read. No program has this name.
 const UNREADABLE_PROGRAM: &str = "(this hook cannot be read; save it again or remove it)";
-/// How long the events that are queued when the hub ends may take.
+/// How long the queued events may take when the hub ends.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// All hooks, in their order. Cheap to clone.
@@ -69,11 +69,11 @@ struct Shared {
     events: Events,
     runner: Arc<Runner>,
     table: ArcSwap<Vec<Arc<LoadedHook>>>,
-    /// A bit for each event for which an enabled hook exists: a hub without hooks reads only this.
+    /// The events for which enabled hooks exist, one bit each. A hub without hooks reads only this.
     wanted: AtomicU8,
     /// Held while the hooks are changed, so that changes are made one at a time.
     write_lock: Mutex<()>,
-    /// The changes of connections, which one task follows, and `close` reads to their end.
+    /// The changes of connections. One task follows them, and `close` reads the rest.
     connection_changes: Mutex<mpsc::Receiver<ConnectionChange>>,
 }
 
@@ -258,8 +258,8 @@ impl Hooks {
         self.hooks().into_iter().flat_map(of_hook).collect()
     }
 
-    /// Ends all hooks. Events that are queued are still sent, within two seconds. No hook runs after
-    /// that.
+    /// Ends all hooks. Events that are queued are still sent, within two seconds. No hook runs
+    /// after that.
     pub async fn close(&self) {
         let mut changes = self.shared.connection_changes.lock().await;
         while let Ok(change) = changes.try_recv() {
@@ -300,7 +300,7 @@ impl Hooks {
             .collect()
     }
 
-    /// Makes these the hooks. Those that are the same keep their queues.
+    /// Replaces the hooks in memory. Unchanged hooks keep their queues.
     fn install(&self, hooks: Vec<Hook>) {
         let before = self.shared.table.load_full();
         let reuse_or_start = |hook: Hook| {

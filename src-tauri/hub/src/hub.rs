@@ -111,7 +111,7 @@ pub struct Hub {
     pending_inputs: PendingInputs,
     guard: Guard,
     listeners: Mutex<Vec<ListenerHealth>>,
-    /// The hosts that the endpoint was started with, beside those of the settings.
+    /// The hosts that the endpoint was started with, besides those of the settings.
     started_with_hosts: OnceLock<Vec<AllowedHost>>,
     spec_record: SpecRecord,
     /// The clients whose tokens were refused within the last minute.
@@ -141,8 +141,8 @@ pub struct HubOptions {
 }
 
 impl HubOptions {
-    /// The variable with the ids of built-in servers, separated by commas, that are disabled until a
-    /// person enables them.
+    /// The variable with the ids of built-in servers, separated by commas, that are disabled until
+    /// a person enables them.
     const DISABLED: &str = "DRAWBRIDGE_DISABLED_BUILT_INS";
 
     /// Returns the options for a data folder, completed from the environment.
@@ -450,7 +450,7 @@ impl Hub {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies changed specs: closes the sessions of servers that may not run any more, and
+    /// Applies changed specs: closes the sessions of servers that may no longer run, and
     /// rebuilds the catalog.
     pub(crate) async fn apply_spec_changes(&self, ids: &BTreeSet<ServerId>) {
         for id in ids {
@@ -690,8 +690,9 @@ impl Hub {
         self.catalog.introduce_servers(client, scope, may_speak)
     }
 
-    /// Returns the project folder in which a client works that names this folder: the longest folder
-    /// of a profile that contains it. Returns `None` if it is in none, or not an absolute path.
+    /// Returns the project folder in which a client works that names this folder: the longest
+    /// folder of a profile that contains it. Returns `None` if it is in none, or not an absolute
+    /// path.
     pub fn find_project(&self, folder: &Path) -> Option<PathBuf> {
         let is_plain = !folder
             .components()
@@ -937,8 +938,8 @@ impl Hub {
         self.started_with_hosts.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the hosts, beside this computer's own, under which the endpoint answers: first those
-    /// that it was started with, then those of the settings.
+    /// Returns the hosts, besides this computer's own, under which the endpoint answers: first
+    /// those that it was started with, then those of the settings.
     pub fn allowed_hosts(&self) -> Vec<AllowedHost> {
         let mut hosts = self.started_with_hosts().to_vec();
         hosts.extend(self.settings.get().allowed_hosts);
@@ -971,18 +972,18 @@ impl Hub {
     /// Returns how a client on this computer reaches this hub: by the bridge, or over HTTP if there
     /// is a token.
     pub(crate) fn client_connection(&self, client: &ClientName, token: Option<&str>) -> Connection {
-        clients::connection(self.coming_url(), self.data_dir(), client, token)
+        clients::connection(self.expected_url(), self.data_dir(), client, token)
     }
 
     /// Returns how a client that a person sets up by hand reaches this hub.
     pub(crate) fn manual_connection(&self, client: &ClientName, token: Option<&str>) -> Connection {
-        let url = self.with_first_host(self.coming_url());
+        let url = self.with_first_host(self.expected_url());
         clients::connection(url, self.data_dir(), client, token)
     }
 
     /// Returns the local URL of the endpoint. While a data folder is provisioned, nothing listens
     /// yet, and the URL is the one at which a hub will listen by default.
-    fn coming_url(&self) -> String {
+    fn expected_url(&self) -> String {
         self.local_url()
             .unwrap_or_else(|| format!("http://127.0.0.1:{}/mcp", self.port()))
     }
@@ -1023,8 +1024,8 @@ impl Hub {
     }
 }
 
-/// Returns the URL with this computer's address in place of `0.0.0.0` or `[::]`, which stand for all
-/// its addresses and which a browser may not open.
+/// Returns the URL with this computer's address in place of `0.0.0.0` or `[::]`, which stand for
+/// all its addresses and which a browser may not open.
 fn with_local_address(url: &str) -> String {
     url.replacen("//0.0.0.0:", "//127.0.0.1:", 1)
         .replacen("//[::]:", "//[::1]:", 1)
@@ -1061,12 +1062,12 @@ async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
     }
 }
 
-/// The pause after the clients were notified of changed lists. Clients that subscribe to a change wait
-/// only a second or two for its notification.
+/// The pause after the clients were notified of changed lists. Clients that subscribe to a change
+/// wait only a second or two for its notification.
 const NOTIFICATION_PAUSE: Duration = Duration::from_millis(250);
 
-/// Notifies every client of changed lists, at most four times a second. One server causes at most one
-/// change a second.
+/// Notifies every client of changed lists, at most four times a second. One server causes at most
+/// one change a second.
 async fn notify_list_changes(hub: Weak<Hub>, kind_changes: KindChanges) {
     loop {
         kind_changes.wait().await;

@@ -17,7 +17,7 @@ use drawbridge_upstream::ProgressObserver;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// How often the progress of one call is published at most.
+/// The shortest time between two published notifications about one call.
 const PUBLISH_INTERVAL: Duration = Duration::from_millis(250);
 /// The most characters of a server's text that are kept.
 const MAX_MESSAGE: usize = 500;
@@ -153,7 +153,7 @@ impl ProgressObserver for LiveCall {
         }
         latest.progress = Some(progress.clone());
         drop(latest);
-        // What is not published now is in the list, and the next notification publishes again.
+        // Progress that is not published is in the list, and the next notification is published.
         if is_due {
             self.events.publish_with(|| Event::CallProgressed {
                 id: self.call.id.clone(),

@@ -1,5 +1,5 @@
-//! What `GET /metrics` counts: calls, approvals, tokens, caches and refused tokens. Everything else
-//! there (sessions, processes, the journal) is read when somebody asks.
+//! The counters of `GET /metrics`: calls, approvals, tokens, caches and refused tokens. Everything
+//! else there (sessions, processes, the journal) is read when somebody asks.
 //!
 //! A call takes no lock here: it finds its counters in a snapshot, and adds to atomics. Only the
 //! first call of a client, server and tool makes a new snapshot.
@@ -78,8 +78,8 @@ pub enum Cache {
 
 type SeriesKey = (ClientName, ServerId, String);
 
-/// The counters of the calls of a tool by a client. The rarer ones are made when they are needed, so
-/// that they are not listed with a zero.
+/// The counters of the calls of a tool by a client. The rarer ones are made when they are needed,
+/// so that they are not listed with a zero.
 struct Series {
     labels: SeriesKey,
     seconds: Histogram,
@@ -90,7 +90,7 @@ struct Series {
     received_tokens: Tokens,
 }
 
-/// A count of tokens, and how many of them are stored.
+/// The tokens that were counted, and how many of them are stored.
 struct Tokens {
     counter: IntCounter,
     stored: AtomicU64,
@@ -225,13 +225,13 @@ impl Metrics {
             asked: counters(
                 &registry,
                 "drawbridge_approvals_asked_total",
-                "Requests and results that were put to a person",
+                "Requests and results about which a person was asked",
                 &TOOL_LABELS,
             ),
             approvals: counters(
                 &registry,
                 "drawbridge_approvals_total",
-                "Requests and results that were put to a person, by the decision",
+                "Requests and results about which a person was asked, by the decision",
                 &with_tool(&["decision"]),
             ),
             approval_seconds: register(&registry, approval_seconds.expect(VALID)),
@@ -283,7 +283,7 @@ impl Metrics {
             .inc_by(estimate_tokens(result));
     }
 
-    /// Counts a request, or a result, that is put to a person.
+    /// Counts a request, or a result, about which a person is asked.
     pub fn count_asked(&self, call: &Call) {
         let series = self.series(call);
         let (client, server, tool) = &series.labels;
@@ -292,7 +292,7 @@ impl Metrics {
         series.asked.get_or_init(counter).inc();
     }
 
-    /// Counts the decision on a request, or a result, that was put to a person.
+    /// Counts the decision on a request, or a result, about which a person was asked.
     pub fn count_decision(&self, call: &Call, decision: Decision, waited_ms: u32) {
         let series = self.series(call);
         series.approvals[position(Decision::ALL, decision)]
@@ -348,7 +348,7 @@ impl Metrics {
         taken.filter(|row| row.sent + row.received > 0).collect()
     }
 
-    /// Takes tokens back that could not be stored.
+    /// Takes back the tokens that could not be stored.
     pub fn return_tokens(&self, rows: Vec<TokenUsageRow>) {
         let series = self.0.series.load();
         for row in rows {

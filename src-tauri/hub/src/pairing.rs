@@ -1,7 +1,7 @@
 //! The requests of unknown clients to be paired, which wait for a person. The first answer wins.
 //!
-//! All memory is bounded: few requests wait at a time, and in each period few requests are made, so
-//! that few denials have to be remembered.
+//! All memory is bounded: the number of waiting requests is limited, and so is the number of
+//! requests in a period, which limits the denials to remember.
 
 use std::{
     collections::VecDeque,

@@ -144,7 +144,7 @@ impl Pipeline {
                 Err(refusal) => return Ok(error_result(&refusal.to_string())),
             };
             // If the call goes to a fallback, arguments that a person has edited are sent there,
-            // after its hooks have seen them and they are decided anew.
+            // after its hooks have seen them and they are decided again.
             if permitted.record().is_edited {
                 request.arguments.clone_from(&permitted.request().arguments);
                 request.params.set("arguments", request.arguments.clone());
@@ -266,7 +266,8 @@ impl Pipeline {
     /// Returns the server's answer as the hooks on `tool_executed` make it.
     ///
     /// # Errors
-    /// Returns an error if a hook fails and results are withheld then.
+    /// Returns an error if a hook fails and the person chose that results are withheld in this
+    /// case.
     async fn ask_result_hooks(
         &self,
         permitted: &mut Permitted,
@@ -281,8 +282,9 @@ impl Pipeline {
         Ok(reviewed.reply)
     }
 
-    /// Returns the result of a permitted request for the client, as the rules for results demand. The
-    /// requests to the client in it are decided like any others. `call` is the record of the request.
+    /// Returns the result of a permitted request for the client, as the rules for results demand.
+    /// The requests to the client in it are decided like any others. `call` is the record of the
+    /// request.
     async fn release(
         &self,
         request: &GuardedRequest,

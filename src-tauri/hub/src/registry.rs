@@ -121,8 +121,8 @@ pub struct Registry {
 
 impl Registry {
     /// Reads the folder, and creates it if it is missing. The built-in servers in
-    /// `disabled_built_ins` are disabled unless a person enables them. From then on, `changes` receives the ids
-    /// of the servers that differ.
+    /// `disabled_built_ins` are disabled unless a person enables them. From then on, `changes`
+    /// receives the ids of the servers that differ.
     ///
     /// # Errors
     /// Returns an error if the folder or the store cannot be used.
@@ -468,8 +468,9 @@ impl Registry {
         Ok((!differences.is_empty(), self.get(&built_in.id())?))
     }
 
-    /// Checks that a server's name looks neither like the name nor like the id of another server that
-    /// was accepted before, or that is built in. A name that was accepted already is not checked.
+    /// Checks that a server's name looks neither like the name nor like the id of another server
+    /// that was accepted before, or that is built in. A name that was accepted already is not
+    /// checked.
     ///
     /// # Errors
     /// Returns an error that names the other server.

@@ -38,7 +38,8 @@ impl Roots {
         Self { settings }
     }
 
-    /// Returns whether there are roots for a client that works in this project folder, or in none.
+    /// Returns whether there are roots for a client that works in this project folder, or in no
+    /// project folder.
     pub fn has_any(&self, project: Option<&Path>) -> bool {
         project.is_some() || !self.settings.get().roots.is_empty()
     }

@@ -185,7 +185,7 @@ impl Router {
     /// gets the call's progress.
     ///
     /// # Errors
-    /// Returns an error if the tool or its server is not the permitted one any more, or if the
+    /// Returns an error if the tool or its server is no longer the permitted one, or if the
     /// server does not answer.
     pub async fn forward(
         &self,
@@ -267,7 +267,7 @@ impl Router {
     /// Returns the server of a permitted request, and its session.
     ///
     /// # Errors
-    /// Returns an error if the server, or the tool or prompt, is not the permitted one any more.
+    /// Returns an error if the server, or the tool or prompt, is no longer the permitted one.
     fn prepare(
         &self,
         request: &GuardedRequest,

@@ -40,7 +40,7 @@ const MAX_REQUEST: usize = 8 * 1024 * 1024;
 /// The most models that servers may choose from.
 const MAX_MODELS: usize = 20;
 const MAX_MODEL_CHARS: usize = 200;
-/// How long an answer may take altogether. A server's request waits as long.
+/// How long an answer may take in total. A server's request waits equally long.
 const MAX_TIME: Duration = Duration::from_secs(300);
 const DAY_MS: i64 = 86_400_000;
 
@@ -72,7 +72,7 @@ pub struct SamplingBudget {
     pub tokens_per_day: u32,
 }
 
-/// A short answer of the provider to a request of the user's own.
+/// The provider's answer to the request with which the user tests it.
 #[derive(Debug)]
 pub struct ProviderCheck {
     /// The model as the provider names it.
@@ -150,7 +150,7 @@ impl Sampling {
     /// Sends a tiny request with the default model, for the person who sets the provider up.
     ///
     /// # Errors
-    /// Returns an error as [`Self::create_message`] does, also if no provider is set up.
+    /// Returns an error in the cases of [`Self::create_message`], and if no provider is set up.
     pub async fn check_provider(&self) -> Result<ProviderCheck, SamplingError> {
         let values = self.settings.get();
         let model = values.sampling_models.first().cloned();
@@ -183,7 +183,8 @@ impl Sampling {
     /// person is asked.
     ///
     /// # Errors
-    /// Returns an error if one of them is not so, or if the use cannot be read.
+    /// Returns an error if the request cannot be converted, if the budget is spent, or if the use
+    /// cannot be read.
     pub async fn check(&self, provider: &Provider, params: &RawValue) -> Result<(), SamplingError> {
         SamplingRequest::read(params)?.to_chat(provider)?;
         let budget = self.budget().await?;
@@ -312,7 +313,7 @@ impl Provider {
         })
     }
 
-    /// Returns the model and the host, as people are shown who answers.
+    /// Returns the model and the host, for people: `gpt-5-mini at api.openai.com`.
     pub fn name(&self) -> String {
         format!("{} at {}", self.model, host_and_port(&self.url))
     }
@@ -379,19 +380,19 @@ fn today() -> i64 {
     clock::now().0.div_euclid(DAY_MS)
 }
 
-/// Returns the moment at which the budget begins anew, in milliseconds since 1970-01-01.
+/// Returns the moment at which the budget is reset, in milliseconds since 1970-01-01.
 pub fn next_reset() -> i64 {
     (today() + 1) * DAY_MS
 }
 
-/// Estimates tokens from bytes, for a provider that does not count them. A token of English text has
-/// about four bytes.
+/// Estimates tokens from bytes, for a provider that does not count them. A token of English text
+/// has about four bytes.
 fn estimate_tokens(bytes: usize) -> u32 {
     u32::try_from(bytes / 4).unwrap_or(u32::MAX)
 }
 
-/// Returns a provider's base URL. The key is sent there, so that plain HTTP is only for a provider on
-/// this machine.
+/// Parses a provider's base URL. The key is sent there, so plain HTTP is allowed only for a
+/// provider on this machine.
 ///
 /// # Errors
 /// Returns an error if the URL may not be used.
@@ -432,8 +433,8 @@ pub fn check_models(models: &[String]) -> Result<Vec<String>, InvalidProvider> {
     Ok(checked)
 }
 
-/// Returns whether two base URLs lead to the same provider, so that the key of one may be sent to the
-/// other.
+/// Returns whether two base URLs lead to the same provider, so that the key of one may be sent to
+/// the other.
 pub fn is_same_provider(one: &str, other: &str) -> bool {
     match (Url::parse(one), Url::parse(other)) {
         (Ok(one), Ok(other)) => one.origin() == other.origin(),

@@ -1,7 +1,7 @@
 //! Raw JSON: shared texts, and objects that keep their members in order.
 //!
-//! Serde's maps would reorder keys and rewrite numbers. Drawbridge does not touch a single byte that
-//! it does not have to change.
+//! Serde's maps would reorder keys and rewrite numbers. Drawbridge does not touch a single byte
+//! that it does not have to change.
 
 use std::{borrow::Cow, collections::HashSet, fmt, ops::Range, string::FromUtf8Error, sync::Arc};
 

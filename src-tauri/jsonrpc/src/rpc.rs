@@ -11,7 +11,7 @@ pub struct RpcError {
     pub code: i64,
     pub message: String,
     pub data: Option<Box<RawValue>>,
-    /// The members beside `code`, `message` and `data`, in the peer's order.
+    /// The members besides `code`, `message` and `data`, in the peer's order.
     pub other_members: Vec<(String, Box<RawValue>)>,
 }
 

@@ -143,8 +143,8 @@ impl<'a> Members<'a> {
 }
 
 /// Reads one message without copying a result out of it. Returns `None` if the text is not
-/// JSON-RPC, and for a message that is dropped: a request or notification that is nested too deeply,
-/// and an array without answers.
+/// JSON-RPC, and for a message that is dropped: a request or notification that is nested too
+/// deeply, and an array without answers.
 pub fn parse(message: &Json) -> Option<ServerMessage> {
     // Serde would also read an array as an envelope, with its elements in the order of the fields.
     if message.get().trim_start().starts_with('[') {

@@ -1,4 +1,4 @@
-//! The hosts, beside this computer's own, under which the endpoint answers.
+//! The hosts, besides this computer's own, under which the endpoint answers.
 
 #[cfg(test)]
 mod tests;

@@ -24,8 +24,8 @@ pub struct ApprovalRequest {
     pub server_name: String,
     /// The project folder in which the client works, if it works in one.
     pub project: Option<String>,
-    /// The server's own name of the tool or prompt, the URI of the resource, or empty if the request
-    /// names nothing.
+    /// The server's own name of the tool or prompt, the URI of the resource, or empty if the
+    /// request names nothing.
     pub tool: String,
     pub tool_title: Option<String>,
     pub exposed_name: String,
@@ -39,7 +39,7 @@ pub struct ApprovalRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<String>>", optional))]
     pub request_hooks: Vec<String>,
-    /// The params beside the name and the arguments, as JSON text. They are sent too.
+    /// The params besides the name and the arguments, as JSON text. They are sent too.
     pub extra: Option<String>,
     /// The result as JSON text, if the call has run and its result waits for release. `None` if the
     /// call itself waits.
@@ -74,7 +74,7 @@ pub struct ApprovalRequest {
     pub remaining_ms: u32,
 }
 
-/// An allow that does not apply any more because the tool or its server has changed.
+/// An allow that no longer applies because the tool or its server has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct SuspendedAllow {
@@ -84,7 +84,7 @@ pub struct SuspendedAllow {
     /// Whether the server would now start or connect to something else.
     pub is_server_changed: bool,
     /// The tool's definition that the allow was given for, and the current one, as JSON text.
-    /// `None` if they are the same, or if the earlier one is not stored any more.
+    /// `None` if they are the same, or if the earlier one is no longer stored.
     pub definitions: Option<[String; 2]>,
 }
 

@@ -1,5 +1,5 @@
-//! The audit: a record of events, protected by a hash chain, so that any change to the record can be
-//! detected.
+//! The audit: a record of events, protected by a hash chain, so that any change to the record can
+//! be detected.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ audit_kinds! {
     /// hidden until it is accepted, unless the spec says otherwise.
     DefinitionChanged = "definition_changed",
     DefinitionAccepted = "definition_accepted",
-    /// A spec that is not saved was started once, because a person verified it.
+    /// A spec that is not saved was started once, to verify it or to test a client's entry.
     SpecVerified = "spec_verified",
     /// A person allowed a retry of a request that had timed out.
     RetryAllowed = "retry_allowed",
@@ -70,7 +70,7 @@ audit_kinds! {
     ClientFilesChanged = "client_files_changed",
     /// A profile was saved, removed or assigned to a client.
     ProfileChanged = "profile_changed",
-    /// A hook was added, changed, moved or removed.
+    /// A hook was added, changed, moved, removed or tried.
     HookChanged = "hook_changed",
     /// Settings were changed. Changes of the policy's defaults and of the pause have kinds of their
     /// own.

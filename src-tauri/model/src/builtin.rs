@@ -17,7 +17,7 @@ pub enum BuiltIn {
 impl BuiltIn {
     pub const ALL: [Self; 2] = [Self::Memory, Self::Folders];
 
-    /// Returns whether the server is enabled although nobody enabled it.
+    /// Returns whether the server is enabled until a person decides otherwise.
     pub fn is_on_by_default(self) -> bool {
         match self {
             Self::Memory => true,

@@ -48,7 +48,7 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
     pub arguments: Option<String>,
-    /// The params beside the name and the arguments, and the arguments that the client sent if a
+    /// The params besides the name and the arguments, and the arguments that the client sent if a
     /// person or a hook changed them. They are kept and shown as `arguments` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "bindings", ts(optional))]
@@ -93,7 +93,7 @@ pub struct CallStats {
     /// Calls that were not sent, because a rule, a person or Drawbridge did not allow them.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub not_allowed: u64,
-    /// Calls that were put to a person. Some of them ended in another way than the following
+    /// Calls about which a person was asked. Some of them ended in another way than the following
     /// three, for instance because the client disconnected.
     #[cfg_attr(feature = "bindings", ts(type = "number"))]
     pub asked: u64,
@@ -171,8 +171,8 @@ pub enum Outcome {
     Unknown,
     /// The server did not answer in time.
     TimedOut,
-    /// The client cancelled the call or disconnected, or Drawbridge aborted the call because all calls
-    /// were paused.
+    /// The client cancelled the call or disconnected, or Drawbridge aborted the call because all
+    /// calls were paused.
     Cancelled,
     /// The server answered, and a person did not release the result.
     Withheld,

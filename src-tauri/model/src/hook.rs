@@ -1,4 +1,5 @@
-//! Hooks: programs and webhooks that a person has Drawbridge run on the events of servers and calls.
+//! Hooks: programs and webhooks that a person has Drawbridge run on the events of servers and
+//! calls.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +56,7 @@ pub enum HookMode {
     Blocking,
 }
 
-/// What happens to a call if a blocking hook fails.
+/// Whether a call continues if a blocking hook fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +68,7 @@ pub enum OnFailure {
     Deny,
 }
 
-/// What a hook runs.
+/// The program or webhook that a hook runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -155,7 +156,7 @@ impl Hook {
     }
 }
 
-/// What a run of a hook did to its event.
+/// The effect of a run of a hook on its event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]

@@ -1,8 +1,8 @@
 //! Characters that are invisible, or that change the order of the text around them.
 
 /// Returns whether `c` is a control, format or private-use character, a separator other than the
-/// space, the blank Braille pattern, or a character that fonts may ignore. `ui/src/lib/reveal.ts` has
-/// the same set, without the noncharacters from U+FFFFE.
+/// space, the blank Braille pattern, or a character that fonts may ignore. `ui/src/lib/reveal.ts`
+/// has the same set, without the noncharacters from U+FFFFE.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || (c.is_whitespace() && c != ' ')

@@ -19,7 +19,7 @@ pub const DEFAULT_CATEGORY: &str = "general";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct MemoryEntry {
-    /// Never used again, also after the entry is deleted.
+    /// Never used again, even after the entry is deleted.
     pub id: u32,
     pub user: UserName,
     /// The client that stored the entry; null if a person did.

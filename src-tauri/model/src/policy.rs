@@ -40,7 +40,7 @@ pub enum RequestKind {
     Prompts,
     /// Reads of resources, subscriptions to them, and completions of their templates.
     Resources,
-    /// Requests of servers for a message of the client's model.
+    /// Requests of servers for a message from the client's model.
     Sampling,
     /// Requests of servers for input of the user.
     Elicitation,
@@ -87,8 +87,8 @@ impl DefaultEffects {
     }
 }
 
-/// The requests that a rule covers. A field that is `None` matches every request, except that only a
-/// plain deny covers all kinds; see [`RuleSpec::covers`].
+/// The requests that a rule covers. A field that is `None` matches every request, except that only
+/// a plain deny covers all kinds; see [`RuleSpec::covers`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct Scope {
@@ -261,8 +261,9 @@ impl Rule {
 }
 
 impl RuleSpec {
-    /// Returns whether the rule covers requests of this kind. A rule that names no kind covers calls
-    /// of tools. If it denies, and has neither a tool nor conditions on tools, it covers every kind.
+    /// Returns whether the rule covers requests of this kind. A rule that names no kind covers
+    /// calls of tools. If it denies, and has neither a tool nor conditions on tools, it covers
+    /// every kind.
     pub fn covers(&self, kind: RequestKind) -> bool {
         match self.scope.kind {
             Some(only) => only == kind,

@@ -10,8 +10,8 @@ pub struct Program {
     pub path: Option<String>,
     /// The path after all links are followed, if it is another one.
     pub link_target: Option<String>,
-    /// The files whose content a person accepts: the program, unless it is a well-known runtime such
-    /// as `node` or `npx`, and the scripts among the arguments.
+    /// The files whose content a person accepts: the program, unless it is a well-known runtime
+    /// such as `node` or `npx`, and the scripts among the arguments.
     pub files: Vec<ProgramFile>,
 }
 

@@ -178,12 +178,12 @@ pub struct ServerSpec {
     /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
-    /// The program that runs the server, which has to be installed and may download the server at its
-    /// first start. Inferred from `command` if it is absent.
+    /// The program that runs the server, which has to be installed and may download the server at
+    /// its first start. Inferred from `command` if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<Runtime>,
-    /// Whether a person replaces the program or script on purpose, for instance while developing it.
-    /// A replaced one then starts without being accepted again.
+    /// Whether a person replaces the program or script on purpose, for instance while developing
+    /// it. A replaced one then starts without being accepted again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub program_changes: bool,
     #[serde(default = "default_true", skip_serializing_if = "is_true")]
@@ -224,8 +224,8 @@ pub struct ServerSpec {
     /// answered from the cache, in milliseconds; 0 for not at all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_results_ms: u32,
-    /// The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere else
-    /// that has it is invalid.
+    /// The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere
+    /// else that has it is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builtin: Option<BuiltIn>,
     /// All other members of the file, which are preserved when Drawbridge writes it.

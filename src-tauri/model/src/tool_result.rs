@@ -1,5 +1,5 @@
 //! The result of a call in one shape for hooks and scripts, whatever the server's blocks of content
-//! are: seed 003, sections 4.5 and 8.
+//! are.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -73,7 +73,7 @@ pub struct ToolExecutionResult {
     /// The structured result; null if there is none.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
     pub structured_content: Value,
-    /// What went wrong; empty if the call succeeded.
+    /// The error in words; empty if the call succeeded.
     pub error_message: String,
     /// The time from sending the call to its answer, in milliseconds, if it is known.
     pub execution_time_ms: Option<u32>,

@@ -49,8 +49,8 @@ fn only_the_main_window_may_minimize_itself_and_quit_the_app() {
 
 #[test]
 fn the_popup_may_only_see_and_decide_approvals() {
-    // Previewing a verdict and reading the state of the drawbridge change nothing. Opening the URL of
-    // a server's request decides that request.
+    // Previewing a verdict and reading the state of the drawbridge change nothing. Opening the URL
+    // of a server's request decides that request.
     let allowed = [
         "approvals_list",
         "approvals_show",

@@ -69,8 +69,8 @@ impl Notice {
         })
     }
 
-    /// Returns the notification for the missed calls, or `None` if there are none. It stays until the
-    /// person opens the window that lists them.
+    /// Returns the notification for the missed calls, or `None` if there are none. It stays until
+    /// the person opens the window that lists them.
     pub(crate) fn for_missed(missed: &[AskedCall]) -> Option<Self> {
         let (title, body) = match missed {
             [] => return None,

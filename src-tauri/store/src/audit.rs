@@ -9,9 +9,10 @@
 //!
 //! If a program can write the database but does not have the [`AuditKey`], none of its changes
 //! stays unnoticed: neither to a column of a call, nor to an entry, to the order of entries, or to
-//! the end of the chain. [`head_file`] keeps the end also outside the database, so that an older copy
-//! of the database is detected. A program that has the key, for instance another program of this
-//! user, can rewrite everything. Among the calls from before the audit existed, only additions are detected.
+//! the end of the chain. [`head_file`] keeps the end also outside the database, so that an older
+//! copy of the database is detected. A program that has the key, for instance another program of
+//! this user, can rewrite everything. Among the calls from before the audit existed, only additions
+//! are detected.
 //!
 //! The journal appends entries in the same transaction that writes the call: [`Chain`]. [`verify`]
 //! recomputes the whole chain. [`prune`] deletes old entries and leaves an anchor, an entry that

@@ -6,10 +6,11 @@
 //! to the page cache, which takes less time than two threads waking each other.
 //!
 //! Outcomes are written in the background, with the next decisions or a moment later. So are the
-//! decisions of requests that are not calls of tools, such as allowed reads of resources. If a crash
-//! loses the outcome of a call, the next start closes the call as unknown. A batch that contains a
-//! person's decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
-//! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
+//! decisions of requests that are not calls of tools, such as allowed reads of resources. If a
+//! crash loses the outcome of a call, the next start closes the call as unknown. A batch that
+//! contains a person's decision is synced to the disk (`synchronous = FULL`), so that it survives a
+//! power cut. Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few
+//! (`NORMAL`).
 //!
 //! A second thread saves the end of the audit outside the database, soon after a commit: first it
 //! syncs the write-ahead log, so that the file never names an entry that a power cut can lose.
@@ -164,7 +165,7 @@ struct Batch<'a> {
     background_rows: Vec<Arc<CallRow>>,
     ended: Vec<CallOutcome>,
     notes: Vec<Note>,
-    /// Whether the disk is synced also if the batch has no decision of a person.
+    /// Whether the disk is synced even if the batch has no decision of a person.
     is_synced: bool,
 }
 
@@ -600,8 +601,8 @@ fn run_head_thread(
     }
 }
 
-/// Saves the end of the audit outside the database, if it has changed. On failure the head file stays
-/// as it was, and the next change tries again.
+/// Saves the end of the audit outside the database, if it has changed. On failure the head file
+/// stays as it was, and the next change tries again.
 fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
     let mut saved = lock(saved_head);
     let (file, key, tip) = {
@@ -633,7 +634,7 @@ fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
     }
 }
 
-/// Syncs the write-ahead log to the disk. Commits that are not in the log any more were copied into
+/// Syncs the write-ahead log to the disk. Commits that are no longer in the log were copied into
 /// the database by a checkpoint, which syncs it.
 fn sync_log(database: &Path) -> io::Result<()> {
     // Closing the file releases no lock of SQLite, which locks only the other files.

@@ -1,8 +1,8 @@
 //! Everything that outlives the hub: the database, the [`secrets`], the [`settings`] and the
 //! [`logs`].
 //!
-//! The database is one SQLite file. No other crate names sqlx or rusqlite. The journal uses rusqlite
-//! because no other thread stands between it and the file.
+//! The database is one SQLite file. No other crate names sqlx or rusqlite. The journal uses
+//! rusqlite because no other thread stands between it and the file.
 //!
 //! | table | holds |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Logs: lines of the hub and of each server, in files and in memory of their own, and as events for
-//! subscribers. Secrets are masked here, because every line passes this module.
+//! Logs: lines of the hub and of each server, in files and in memory of their own, and as events
+//! for subscribers. Secrets are masked here, because every line passes this module.
 
 mod files;
 mod layer;
@@ -71,7 +71,7 @@ struct Inner {
     writer: Option<LogWriter>,
 }
 
-/// The lines of a server, so that no other server can push them out.
+/// The lines of a server, so that no other server can displace them.
 struct ServerLog {
     ring: Ring,
     rate: Rate,
@@ -152,7 +152,7 @@ impl Logs {
         }
     }
 
-    /// Deletes the files of servers that have no spec any more and have written nothing for a week.
+    /// Deletes the files of servers that no longer have a spec and have written nothing for a week.
     /// A person who removes a spec by hand keeps its log that long.
     pub fn remove_stale_servers(&self, has_spec: impl Fn(&ServerId) -> bool) {
         files::remove_stale_servers(&self.folder, has_spec);
@@ -201,8 +201,8 @@ impl Logs {
         self.add(level, Some(server), area, text);
     }
 
-    /// Returns the newest lines that match, oldest first. Reads the files if the lines in memory are
-    /// not enough.
+    /// Returns the newest lines that match, oldest first. Reads the files if the lines in memory
+    /// are not enough.
     pub async fn read(&self, filter: LogFilter) -> Vec<LogLine> {
         let (lines, is_complete) = self.list(&filter);
         if is_complete {

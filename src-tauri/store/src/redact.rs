@@ -112,10 +112,10 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns JSON text with secrets masked, and borrows `text` if there are none.
 ///
-/// `replace_secrets` returns a text with the caller's own secrets replaced, or `None` if it contains
-/// none. The function passes the whole text to `replace_secrets` first, and then, if there may be
-/// secrets, the unescaped contents of strings and the numbers as written. A text that is not valid
-/// JSON is treated as one string.
+/// `replace_secrets` returns a text with the caller's own secrets replaced, or `None` if it
+/// contains none. The function passes the whole text to `replace_secrets` first, and then, if there
+/// may be secrets, the unescaped contents of strings and the numbers as written. A text that is not
+/// valid JSON is treated as one string.
 pub(crate) fn redact_json<'a>(
     text: &'a str,
     replace_secrets: &dyn Fn(&str) -> Option<String>,

@@ -171,9 +171,10 @@ settings! {
     otlp_content: bool = false, stored as "otlp_content";
     /// The port that clients connect to.
     port: u16 = 8765, stored as "port";
-    /// The hosts, beside this computer's own, under which the endpoint answers.
+    /// The hosts, besides this computer's own, under which the endpoint answers.
     allowed_hosts: Vec<AllowedHost> = Vec::new(), stored as "allowed_hosts";
-    /// Whether a person enabled or disabled the built-in memory server, or `None` if nobody did either.
+    /// Whether a person enabled or disabled the built-in memory server, or `None` if nobody did
+    /// either.
     memory_enabled: Option<bool> = None, stored as "memory_enabled";
     /// The same for the built-in server that shares folders.
     folders_enabled: Option<bool> = None, stored as "folders_enabled";
@@ -204,7 +205,8 @@ settings! {
 }
 
 impl SettingsValues {
-    /// Returns whether a person enabled or disabled a built-in server, or `None` if nobody did either.
+    /// Returns whether a person enabled or disabled a built-in server, or `None` if nobody did
+    /// either.
     pub fn is_enabled(&self, built_in: BuiltIn) -> Option<bool> {
         match built_in {
             BuiltIn::Memory => self.memory_enabled,
@@ -337,8 +339,8 @@ impl Settings {
         self.write_change(change, write).await
     }
 
-    /// Changes settings to values that depend on the present ones. Returns the settings whose values
-    /// differ from before.
+    /// Changes settings to values that depend on the present ones. Returns the settings whose
+    /// values differ from before.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written. Nothing is changed then.

@@ -47,21 +47,21 @@ pub(super) struct DeclaredExtensions {
     /// The client that the connection belongs to, if it is not shared.
     client: Option<ClientName>,
     /// The extensions when the connection was made. A legacy server knows no others.
-    told: Extensions,
+    declared: Extensions,
 }
 
 impl DeclaredExtensions {
     pub(super) fn new(clients: ClientExtensions, client: Option<ClientName>) -> Self {
-        let told = clients.declared_by(client.as_ref());
+        let declared = clients.declared_by(client.as_ref());
         Self {
             clients,
             client,
-            told,
+            declared,
         }
     }
 
-    pub(super) fn told(&self) -> &Extensions {
-        &self.told
+    pub(super) fn declared(&self) -> &Extensions {
+        &self.declared
     }
 
     fn current(&self) -> Extensions {
@@ -119,12 +119,12 @@ impl Connection {
         self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a new connection would tell the server of more extensions, and nothing would be
-    /// lost with this one.
+    /// Returns whether a new connection would tell the server of more extensions, and nothing would
+    /// be lost with this one.
     pub(super) fn is_outdated(&self) -> bool {
         !self.era().is_modern()
             && !self.has_client.load(Ordering::Relaxed)
-            && !self.extensions.told.include(&self.extensions.current())
+            && !self.extensions.declared.include(&self.extensions.current())
     }
 
     pub fn era(&self) -> Era {

@@ -1,4 +1,4 @@
-//! What the modules above learn when a server connects, or when its connection ends.
+//! The events that hooks are told of: a server connected, or its connection ended.
 
 use drawbridge_model::{
     clock,
@@ -30,7 +30,7 @@ pub enum ConnectionChangeKind {
     },
 }
 
-/// What a connection was that has ended.
+/// A connection that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedSession {
     pub protocol_version: String,
@@ -38,7 +38,8 @@ pub struct EndedSession {
     pub session_id: Option<String>,
 }
 
-/// Follows the states of one session, so that each connection is reported once, and each end of one.
+/// Follows the states of one session, so that each connection is reported once, and each end of
+/// one.
 #[derive(Default)]
 pub(super) enum ReportedConnection {
     #[default]

@@ -234,7 +234,7 @@ impl Connector {
             &self.ids,
             negotiation,
             server.spec.protocol_version.as_deref(),
-            extensions.told(),
+            extensions.declared(),
         );
         let outcome = self
             .await_start(server, &transport, time_limit, progress, handshake)
@@ -264,7 +264,7 @@ impl Connector {
     }
 
     /// Returns the output of `awaited`, or `None` if it takes too long. If the server's program may
-    /// have to be downloaded first (`npx` and the like), the timeout begins anew as long as the
+    /// have to be downloaded first (`npx` and the like), the timeout restarts as long as the
     /// program works.
     async fn await_start<T>(
         &self,

@@ -25,8 +25,8 @@ pub enum UpstreamError {
     /// The server cannot be started or connected. Nothing was sent.
     #[error(transparent)]
     Unreachable(UnreachableReason),
-    /// The server's start takes longer than the request could wait. The start continues. Nothing was
-    /// sent.
+    /// The server's start takes longer than the request could wait. The start continues. Nothing
+    /// was sent.
     #[error("The server is still starting after {} s", .waited.as_secs_f32())]
     Starting { waited: Duration },
     /// A secret that the server needs is not available. Nothing was sent.

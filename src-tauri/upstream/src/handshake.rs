@@ -274,8 +274,8 @@ impl Handshake<'_> {
             },
             () = sleep(DISCOVER_TIMEOUT) => {}
         }
-        // The server may still be starting, and read both requests when it is ready. The first request
-        // that succeeds counts.
+        // The server may still be starting, and read both requests when it is ready. The first
+        // request that succeeds counts.
         let mut initialization = std::pin::pin!(self.initialize(None));
         tokio::select! {
             discovered = &mut discovery => match discovered {
@@ -304,8 +304,8 @@ impl Handshake<'_> {
         let params = meta::own_params(self.extensions);
         let headers = headers::standard_headers(METHOD, &RawObject::default());
         let mut reply = self.send_request(METHOD, &params, &headers).await?;
-        // Drawbridge has already named the revision that the error names. A server that negotiates in
-        // two steps accepts it the second time.
+        // Drawbridge has already named the revision that the error names. A server that negotiates
+        // in two steps accepts it the second time.
         if matches!(&reply, Reply::Error(error) if meta::names_modern_revision(error)) {
             reply = self.send_request(METHOD, &params, &headers).await?;
         }

@@ -276,7 +276,7 @@ impl Pool {
         &self.session_events.history
     }
 
-    /// Ends and removes all sessions of a server that may not run any more.
+    /// Ends and removes all sessions of a server that may no longer run.
     pub async fn remove(&self, id: &ServerId, why: &str) {
         let removed = {
             let mut sessions = self.lock();
@@ -292,9 +292,9 @@ impl Pool {
     }
 
     /// Records the extensions that a client declares. If some of them are new, the lists of the
-    /// running servers are read again, for which a session that no client has used yet connects
-    /// again: its server may list more for such a client. Servers that a client uses learn of the
-    /// extensions at their next start, because they may keep state.
+    /// running servers are read again, because a server may list more for such a client. A session
+    /// that no client has used yet connects again for this. Servers that a client uses are told of
+    /// the extensions at their next start, because they may keep state.
     pub fn add_client_extensions(&self, client: &ClientName, declared: &Extensions) {
         if self.connector.client_extensions().add(client, declared) {
             for session in self.active_sessions() {
@@ -310,7 +310,7 @@ impl Pool {
         self.connector.client_extensions().remove(client);
     }
 
-    /// Ends the sessions of a server that no request would use any more since its spec has changed:
+    /// Ends the sessions of a server that no request would use again since its spec has changed:
     /// lasting ones if each call now has a session of its own, and those of single clients if all
     /// clients now share one.
     pub async fn end_unused_sessions(&self, server: &RegisteredServer, why: &str) {

@@ -86,7 +86,7 @@ pub enum SignInImpossible {
     Dial { source: DialError },
 }
 
-/// Signs in to servers, and stores and renews their tokens. Cheap to clone.
+/// Signs in to servers, and stores and refreshes their tokens. Cheap to clone.
 #[derive(Clone)]
 pub struct Authorizer(Arc<Inner>);
 
@@ -186,8 +186,8 @@ impl Authorizer {
         Some(self.account(spec).ok()?.challenge()?.reason())
     }
 
-    /// Starts an attempt to sign in, or returns the attempt that is still running. `scope` limits the
-    /// secrets that the spec's OAuth client may use.
+    /// Starts an attempt to sign in, or returns the attempt that is still running. `scope` limits
+    /// the secrets that the spec's OAuth client may use.
     ///
     /// # Errors
     /// Returns an error if the server does not support a sign-in, if its authorization server

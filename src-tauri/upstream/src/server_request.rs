@@ -123,8 +123,8 @@ impl<'a> ServerRequest<'a> {
         Self { span, ..self }
     }
 
-    /// Reads a private list of a client, in the background. Messages that the server sends meanwhile
-    /// belong to a call of another client, if there is one.
+    /// Reads a private list of a client, in the background. Messages that the server sends
+    /// meanwhile belong to a call of another client, if there is one.
     #[must_use]
     pub fn reading_list_of(self, client_handle: &'a ClientHandle) -> Self {
         Self {

@@ -66,7 +66,7 @@ pub struct ServerSession {
 struct Inner {
     state: State,
     /// Whether the session has ended for ever, because the server was removed or replaced, or the
-    /// hub is shutting down. Nothing starts the server any more.
+    /// hub is shutting down. Nothing starts the server again.
     retired: bool,
     connection: Option<Arc<Connection>>,
     /// The tasks of the current connection.

@@ -1,6 +1,6 @@
-//! Transports to servers: a subprocess over stdio, streamable HTTP, the older HTTP+SSE, or a built-in
-//! server in this process. A
-//! [`Transport`] is one live connection, and hides its kind from the layers above.
+//! Transports to servers: a subprocess over stdio, streamable HTTP, the older HTTP+SSE, or a
+//! built-in server in this process. A [`Transport`] is one live connection, and hides its kind from
+//! the layers above.
 
 mod error;
 #[cfg(feature = "fuzzing")]
@@ -229,7 +229,7 @@ impl EventSender {
         }
     }
 
-    /// Sends an event, and waits for the rate limit. If nobody receives any more, the event is
+    /// Sends an event, and waits for the rate limit. If the receiver is gone, the event is
     /// lost.
     pub async fn send(&self, event: TransportEvent) {
         let length = event.payload_len();

@@ -1,5 +1,5 @@
-//! Sends an event to a webhook: without redirects, and only to addresses that the dial policy of the
-//! webhook's own host allows.
+//! Sends an event to a webhook: without redirects, and only to addresses that the dial policy of
+//! the webhook's own host allows.
 
 use std::{collections::BTreeMap, time::Duration};
 

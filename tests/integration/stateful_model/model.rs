@@ -190,7 +190,7 @@ struct Allow {
     remaining: u32,
 }
 
-/// What the server `guide` says about itself.
+/// The instructions and the tool's text of the server `guide`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guide {
     pub(crate) current: usize,
@@ -210,7 +210,8 @@ impl Default for Guide {
 }
 
 impl Guide {
-    /// Returns whether the present text is accepted, so that clients may see it in the list of tools.
+    /// Returns whether the present text is accepted, so that clients may see it in the list of
+    /// tools.
     pub(crate) fn is_accepted(self) -> bool {
         self.is_accepted[self.current]
     }

@@ -1,5 +1,5 @@
-//! The SDK's sessions, with one addition: a call of `test_reconnection` gets only the first event of
-//! its stream, so that the client must resume the stream.
+//! The SDK's sessions, with one addition: a call of `test_reconnection` gets only the first event
+//! of its stream, so that the client must resume the stream.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@
 //! | `--late-start MS` | reads nothing for this time |
 //! | `--stay` | keeps running after its stdin is closed |
 //! | `--grow` | has one more tool each time the tools are listed |
-//! | `--tools FILE` | also lists the file's tools, read anew each time; each echoes its call |
+//! | `--tools FILE` | also lists the file's tools, read again each time; each echoes its call |
 //! | `--script FILE` | answers as the file defines, and writes its lines (see `script.rs`) |
 //! | `--claims-modern` | claims the modern revision, but refuses calls before `initialize` |
 //! | `--extensions JSON` | declares these extensions in its capabilities |

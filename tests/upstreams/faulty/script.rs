@@ -1,4 +1,4 @@
-//! Answers and other output that a file defines. The file is read anew each time.
+//! Answers and other output that a file defines. The file is read again each time.
 //!
 //! ```json
 //! {"initialize": {"result": {…}}, "tools/list": {"error": {…}},
@@ -7,9 +7,9 @@
 //!  "until": {"tools/list CLIENT": "FILE"},
 //!  "stderr": ["a line at its start"], "notifications": [{…}]}
 //! ```
-//! CLIENT is the name of the client in the `_meta` of a request. An answer under `until` waits until
-//! FILE exists. The notifications are sent before each answer to a call. Text that Rust's JSON types
-//! cannot hold, such as half a surrogate, is sent exactly as the file contains it.
+//! CLIENT is the name of the client in the `_meta` of a request. An answer under `until` waits
+//! until FILE exists. The notifications are sent before each answer to a call. Text that Rust's
+//! JSON types cannot hold, such as half a surrogate, is sent exactly as the file contains it.
 
 use std::{
     fs,

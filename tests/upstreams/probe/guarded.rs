@@ -1,5 +1,5 @@
-//! Everything that the gate decides besides plain calls: a prompt, resources, completions, tasks, and
-//! requests to the client. Every text that a client gets contains a token.
+//! Everything that the gate decides besides plain calls: a prompt, resources, completions, tasks,
+//! and requests to the client. Every text that a client gets contains a token.
 
 use std::{
     collections::BTreeSet,

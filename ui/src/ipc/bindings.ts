@@ -15,8 +15,8 @@ export type AcceptServer = { id: ServerId,
  */
 identity: string, 
 /**
- * The secrets of other servers that the server may use: all those in `foreign_secrets`, which a
- * person grants one by one.
+ * The secrets of other servers that the server may use: all those in `foreign_secrets`, which
+ * a person grants one by one.
  */
 grant_secrets: Array<string>, };
 
@@ -36,14 +36,14 @@ export type AddClient = { name: ClientName,
  */
 token: string | null, 
 /**
- * The user to whom the client belongs. If it is absent, this is the user of the revoked client of
- * this name, or else `default`.
+ * The user to whom the client belongs. If it is absent, this is the user of the revoked client
+ * of this name, or else `default`.
  */
 user: UserName | null, };
 
 /**
- * `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder enables
- * the server.
+ * `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder
+ * enables the server.
  */
 export type AddFolder = { 
 /**
@@ -115,8 +115,8 @@ export type AllowedHost = string;
 export type Annotations = { read_only: boolean | null, destructive: boolean | null, idempotent: boolean | null, open_world: boolean | null, };
 
 /**
- * `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot ask
- * again for ten minutes.
+ * `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot
+ * ask again for ten minutes.
  */
 export type AnswerPairing = { id: PairingId, approve: boolean, 
 /**
@@ -161,8 +161,8 @@ client: ClientName, server: ServerId, server_name: string,
  */
 project: string | null, 
 /**
- * The server's own name of the tool or prompt, the URI of the resource, or empty if the request
- * names nothing.
+ * The server's own name of the tool or prompt, the URI of the resource, or empty if the
+ * request names nothing.
  */
 tool: string, tool_title: string | null, exposed_name: string, 
 /**
@@ -179,7 +179,7 @@ arguments: string,
  */
 request_hooks?: Array<string>, 
 /**
- * The params beside the name and the arguments, as JSON text. They are sent too.
+ * The params besides the name and the arguments, as JSON text. They are sent too.
  */
 extra: string | null, 
 /**
@@ -391,7 +391,7 @@ duration_ms: number | null,
  */
 arguments?: string, 
 /**
- * The params beside the name and the arguments, and the arguments that the client sent if a
+ * The params besides the name and the arguments, and the arguments that the client sent if a
  * person or a hook changed them. They are kept and shown as `arguments` is.
  */
 extra?: string, original_arguments?: string, 
@@ -429,15 +429,15 @@ line: number, column: number, message: string, };
 export type BuiltIn = "memory" | "folders";
 
 /**
- * Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search` and
- * `tool_call` if a server is deferred.
+ * Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search`
+ * and `tool_call` if a server is deferred.
  */
 export type BuiltinTools = { total: number, names: Array<string>, };
 
 /**
- * `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions, settings,
- * specs, health, recent log lines and the report of the doctor. Secrets, and values that may be
- * secrets, are masked.
+ * `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions,
+ * settings, specs, health, recent log lines and the report of the doctor. Secrets, and values that
+ * may be secrets, are masked.
  */
 export type BundleDiagnostics = Record<symbol, never>;
 
@@ -446,7 +446,7 @@ export type BundleDiagnostics = Record<symbol, never>;
  */
 export type BundleFile = { name: string, 
 /**
- * What the file holds.
+ * The content of the file, in words.
  */
 content: string, bytes: number, };
 
@@ -510,7 +510,7 @@ duration_ms: number | null,
  */
 arguments?: string, 
 /**
- * The params beside the name and the arguments, and the arguments that the client sent if a
+ * The params besides the name and the arguments, and the arguments that the client sent if a
  * person or a hook changed them. They are kept and shown as `arguments` is.
  */
 extra?: string, original_arguments?: string, 
@@ -575,7 +575,7 @@ cancelled: number,
  */
 not_allowed: number, 
 /**
- * Calls that were put to a person. Some of them ended in another way than the following
+ * Calls about which a person was asked. Some of them ended in another way than the following
  * three, for instance because the client disconnected.
  */
 asked: number, approved: number, denied: number, 
@@ -653,8 +653,8 @@ export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_syn
 export type CapabilityKind = "tools" | "prompts" | "resources" | "templates";
 
 /**
- * `sampling.change`: changes what is present in the request. If the URL changes to another host, the
- * key is removed, because it belongs to the old one.
+ * `sampling.change`: changes what is present in the request. If the URL changes to another host,
+ * the key is removed, because it belongs to the old one.
  */
 export type ChangeSampling = { enabled: boolean | null, 
 /**
@@ -722,7 +722,7 @@ roots: Array<string> | null, elicitation_forms: boolean | null, };
 export type CheckRuntimes = Record<symbol, never>;
 
 /**
- * `sampling.check`: sends a tiny request to the provider. It counts in the budget.
+ * `sampling.check`: sends a tiny request to the provider, which counts towards the budget.
  */
 export type CheckSampling = Record<symbol, never>;
 
@@ -799,7 +799,7 @@ entry: string | null,
  */
 problems: Array<string>, 
 /**
- * How Drawbridge keeps the entry up to date, if a person connected the client by Drawbridge.
+ * How Drawbridge keeps the entry up to date, if a person connected the client with Drawbridge.
  */
 managed: ManagedEntry | null, };
 
@@ -1073,11 +1073,11 @@ export type DisableHook = { name: string, };
  */
 export type DoctorCheck = { topic: DoctorTopic, status: CheckStatus, 
 /**
- * What was found, as a sentence.
+ * The finding, as a sentence.
  */
 text: string, 
 /**
- * What to do about it; empty if the status is `ok`.
+ * The remedy; empty if the status is `ok`.
  */
 remedy: string, };
 
@@ -1091,7 +1091,7 @@ export type DoctorReport = {
 version: string, checked_at: Timestamp, checks: Array<DoctorCheck>, };
 
 /**
- * What a check is about.
+ * The subject of a check.
  */
 export type DoctorTopic = "hub" | "environment" | "runtimes" | "keyring" | "listeners" | "clients" | "servers" | "database" | "disk" | "clock" | "data_folder" | "desktop";
 
@@ -1417,7 +1417,7 @@ export type HealthCheck = {
  */
 name: string, ok: boolean, 
 /**
- * What does not work; empty if `ok`, and for anyone but an administrator.
+ * The fault, in words; empty if `ok`, and for anyone but an administrator.
  */
 error: string, };
 
@@ -1470,7 +1470,7 @@ timeout_ms: number, on_failure: OnFailure,
 with_result: boolean, enabled: boolean, target: HookTarget, };
 
 /**
- * What a run of a hook did to its event.
+ * The effect of a run of a hook on its event.
  */
 export type HookEffect = "continued" | "changed_arguments" | "denied" | "replaced_result" | "failed";
 
@@ -1516,7 +1516,7 @@ export type HookState = { runs: number, failures: number,
 dropped: number, last: HookRun | null, };
 
 /**
- * What a hook runs.
+ * The program or webhook that a hook runs.
  */
 export type HookTarget = { "kind": "command", program: string, args: Array<string>, 
 /**
@@ -1537,15 +1537,15 @@ headers: { [key in string]: string }, };
  */
 export type HookTrial = { 
 /**
- * What the hook got, as JSON text.
+ * The input of the hook, as JSON text.
  */
 input: string, 
 /**
- * What it wrote, with secrets masked, up to 64 KiB.
+ * Its output, with secrets masked, up to 64 KiB.
  */
 output: string, 
 /**
- * What it would do to a call.
+ * The effect that it would have on a call.
  */
 effect: HookEffect, 
 /**
@@ -1865,7 +1865,7 @@ export type ListProfiles = Record<symbol, never>;
 export type ListRunningCalls = Record<symbol, never>;
 
 /**
- * `secrets.list`: the names that specs refer to.
+ * `secrets.list`: the secrets that specs and hooks refer to.
  */
 export type ListSecrets = Record<symbol, never>;
 
@@ -2052,7 +2052,7 @@ deleted: number, };
  */
 export type MemoryEntry = { 
 /**
- * Never used again, also after the entry is deleted.
+ * Never used again, even after the entry is deleted.
  */
 id: number, user: UserName, 
 /**
@@ -2090,7 +2090,7 @@ client_secret?: string | null,
 callback_port?: number | null, };
 
 /**
- * What happens to a call if a blocking hook fails.
+ * Whether a call continues if a blocking hook fails.
  */
 export type OnFailure = "allow" | "deny";
 
@@ -2181,7 +2181,7 @@ problem: string,
  */
 likely_secrets: Array<string>, 
 /**
- * What was changed, or not taken over.
+ * Sentences about values that were changed or ignored.
  */
 notes: Array<string>, };
 
@@ -2347,8 +2347,8 @@ path: string | null,
  */
 link_target: string | null, 
 /**
- * The files whose content a person accepts: the program, unless it is a well-known runtime such
- * as `node` or `npx`, and the scripts among the arguments.
+ * The files whose content a person accepts: the program, unless it is a well-known runtime
+ * such as `node` or `npx`, and the scripts among the arguments.
  */
 files: Array<ProgramFile>, };
 
@@ -2545,7 +2545,7 @@ export type RunningCallView = { call: Call,
  */
 running_ms: number, 
 /**
- * What its server reported last. Servers report progress only if the client asks for it.
+ * The latest progress. Servers report progress only if the client asks for it.
  */
 progress: CallProgress | null, };
 
@@ -2610,11 +2610,11 @@ tools: boolean,
  */
 timeout_s: number, 
 /**
- * Whether the keyring has a key; none if the keyring is not accessible.
+ * Whether the keyring has a key; `None` if the keyring is not accessible.
  */
 has_key: boolean | null, 
 /**
- * Whether all is set up and switched on.
+ * Whether the provider is set up and enabled.
  */
 is_on: boolean, 
 /**
@@ -2622,7 +2622,7 @@ is_on: boolean,
  */
 requests_per_day: number, tokens_per_day: number, requests_today: number, tokens_today: number, 
 /**
- * When the budget begins anew: the next midnight in UTC.
+ * When the budget is reset: the next midnight in UTC.
  */
 resets_at: Timestamp, };
 
@@ -2650,7 +2650,7 @@ export type SecretValues = { env: { [key in string]: string }, headers: { [key i
 oauth_client?: string | null, };
 
 /**
- * A secret that some spec refers to as `${keyring:NAME}`.
+ * A secret that a spec or a hook refers to as `${keyring:NAME}`.
  */
 export type SecretView = { name: string, 
 /**
@@ -2726,13 +2726,13 @@ transport?: TransportKind | null,
  */
 protocol_version?: string | null, 
 /**
- * The program that runs the server, which has to be installed and may download the server at its
- * first start. Inferred from `command` if it is absent.
+ * The program that runs the server, which has to be installed and may download the server at
+ * its first start. Inferred from `command` if it is absent.
  */
 runtime_hint?: Runtime | null, 
 /**
- * Whether a person replaces the program or script on purpose, for instance while developing it.
- * A replaced one then starts without being accepted again.
+ * Whether a person replaces the program or script on purpose, for instance while developing
+ * it. A replaced one then starts without being accepted again.
  */
 program_changes?: boolean, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
@@ -2766,8 +2766,8 @@ cache_ttl_ms?: number | null,
  */
 cache_results_ms?: number, 
 /**
- * The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere else
- * that has it is invalid.
+ * The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere
+ * else that has it is invalid.
  */
 builtin?: BuiltIn | null, };
 
@@ -2909,8 +2909,8 @@ export type ServersView = { servers: Array<ServerView>, broken: Array<BrokenSpec
 export type SessionId = string;
 
 /**
- * `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads its
- * lists again, and nothing that was kept for it remains.
+ * `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads
+ * its lists again, and nothing that was kept for it remains.
  */
 export type SetClientUser = { name: ClientName, user: UserName, };
 
@@ -2985,7 +2985,7 @@ otlp_content: boolean,
  */
 port: number, 
 /**
- * The hosts, beside this computer's own, under which the endpoint answers: `NAME` (with the
+ * The hosts, besides this computer's own, under which the endpoint answers: `NAME` (with the
  * port of the listener) or `NAME:PORT`.
  */
 allowed_hosts: Array<AllowedHost>, 
@@ -3025,7 +3025,7 @@ export type ShowCall = { id: CallId, };
  */
 export type ShowCallStats = { period: StatsPeriod, 
 /**
- * What the groups are.
+ * How the calls are grouped.
  */
 by: StatsGroup, client: ClientName | null, server: ServerId | null, 
 /**
@@ -3143,7 +3143,7 @@ field: string,
  */
 before: unknown, 
 /**
- * The value in the file now; null if the field is not set any more.
+ * The value in the file now; null if the field is no longer set.
  */
 after: unknown, };
 
@@ -3178,7 +3178,7 @@ approved: number,
 matched: number, };
 
 /**
- * An allow that does not apply any more because the tool or its server has changed.
+ * An allow that no longer applies because the tool or its server has changed.
  */
 export type SuspendedAllow = { rule: RuleId, 
 /**
@@ -3191,7 +3191,7 @@ rule_text: string,
 is_server_changed: boolean, 
 /**
  * The tool's definition that the allow was given for, and the current one, as JSON text.
- * `None` if they are the same, or if the earlier one is not stored any more.
+ * `None` if they are the same, or if the earlier one is no longer stored.
  */
 definitions: [string, string] | null, };
 
@@ -3336,8 +3336,8 @@ export type TryHook = { hook: Hook, event: HookEvent,
 payload: string | null, };
 
 /**
- * `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool. The
- * policy applies as for any call of this client.
+ * `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool.
+ * The policy applies as for any call of this client.
  */
 export type TryTool = { kind: string, 
 /**
@@ -3372,8 +3372,8 @@ name: string,
 digest: string, };
 
 /**
- * `config.undo`: takes a change back, with the servers that it imported. Without `change`, the
- * latest one of the kind of client, or the latest import if `kind` is absent too.
+ * `config.undo`: undoes a change, and removes the servers that it imported. Without `change`, this
+ * is the latest change of the kind of client, or the latest import if `kind` is absent too.
  */
 export type UndoConfig = { change: string | null, kind: string | null, };
 
@@ -3405,8 +3405,8 @@ export type UpdateServer = { id: ServerId, spec: ServerSpec, secrets: SecretValu
  */
 pending: boolean, 
 /**
- * The secrets of other servers that the server may use from now on, in addition to those that a
- * person has granted to it before.
+ * The secrets of other servers that the server may use from now on, in addition to those that
+ * a person has granted to it before.
  */
 grant_secrets: Array<string>, };
 

@@ -88,7 +88,7 @@ export class ClientFiles {
     return change;
   }
 
-  /** Takes a change back, with the servers that it imported. */
+  /** Undoes a change, and removes the servers that it imported. */
   async undo(change: string): Promise<UndoneView> {
     const undone = await this.ipc.call("config.undo", { change, kind: null });
     await this.load();

@@ -9,7 +9,7 @@ import type { Servers } from "./servers.svelte";
 export const STEPS = ["servers", "clients", "call"] as const;
 export type Step = (typeof STEPS)[number];
 
-/** What is saved in this browser. */
+/** The state that is saved in this browser. */
 interface Saved {
   closed: boolean;
   skipped: Step[];

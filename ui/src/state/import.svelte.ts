@@ -174,7 +174,7 @@ export class Import {
     return this.imported.servers;
   }
 
-  /** Takes the whole import back. */
+  /** Undoes the whole import. */
   async undo(): Promise<void> {
     const imported = this.imported;
     if (!imported) return;

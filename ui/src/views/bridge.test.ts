@@ -91,7 +91,7 @@ describe("a sampling request to the provider", () => {
     await advanceTime(600);
     const card = screen.getByTestId("approval-card");
     expect(card.textContent).toContain(
-      "notes wants a message of gpt-5-mini at models.example.com, for claude-code",
+      "notes wants a message from gpt-5-mini at models.example.com, for claude-code",
     );
     expect(screen.getByTestId("answered-by").textContent).toContain("models.example.com");
   });

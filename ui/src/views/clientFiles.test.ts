@@ -17,7 +17,7 @@ async function click(testid: string, within_: HTMLElement = document.body) {
 }
 
 describe("connecting a client", () => {
-  it("shows the changes first, makes them, tests the entry, and takes them back", async () => {
+  it("shows the changes first, makes them, tests the entry, and undoes them", async () => {
     const hub = await open("#/clients");
     expect(client("cursor").textContent).toContain("Not connected");
     await click("client-connect", client("cursor"));
@@ -181,7 +181,7 @@ describe("the configuration to paste", () => {
 });
 
 describe("the changes of clients' files", () => {
-  it("are listed and taken back", async () => {
+  it("are listed and undone", async () => {
     const hub = await open("#/clients");
     expect(screen.queryByTestId("client-changes")).toBeNull();
     await click("client-connect", client("cursor"));

@@ -43,7 +43,7 @@ describe("the allowed hosts", () => {
       fake.settings.started_with_hosts = ["mcp-hub"];
     });
     const field = screen.getByTestId<HTMLInputElement>("setting-hosts");
-    expect(document.body.textContent).toContain("it was started so: mcp-hub.");
+    expect(document.body.textContent).toContain("it was started with them: mcp-hub.");
     await user.type(field, "hub.example:443, 10.0.0.7{Tab}");
     await advanceTime(1);
     expect(listParams(hub, "settings.change")[0]).toMatchObject({

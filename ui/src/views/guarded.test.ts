@@ -46,7 +46,7 @@ describe("the card of a guarded request", () => {
     ["resources/subscribe", URI, `cursor wants to watch ${URI} of files`],
     ["completion/complete", "review", "cursor wants completions for review of files"],
     ["tasks/get", "read", "cursor wants to follow a task of read of files"],
-    ["sampling/createMessage", "", "files wants a message of cursor's model"],
+    ["sampling/createMessage", "", "files wants a message from cursor's model"],
     ["elicitation/create", "", "files wants to ask you for input in cursor"],
     ["roots/list", "", "files wants to know the folders of cursor"],
   ])("of %s says who wants what", async (method, tool, expected) => {
@@ -151,7 +151,7 @@ describe("a longer approval of a guarded request", () => {
   });
 
   it.each<[GuardedMethod, string]>([
-    ["sampling/createMessage", "later requests of files for messages of cursor's model,"],
+    ["sampling/createMessage", "later requests of files for messages from cursor's model,"],
     ["elicitation/create", "later requests of files for your input in cursor,"],
     ["roots/list", "later requests of files for the folders of cursor,"],
     ["completion/complete", "later requests of cursor for any resource of files,"],
@@ -190,7 +190,7 @@ describe("a missed request", () => {
     });
     await advanceTime(60_000);
     const row = screen.getByTestId("missed-row");
-    expect(text(row)).toContain("files wanted a message of cursor's model");
+    expect(text(row)).toContain("files wanted a message from cursor's model");
     await user.click(
       within(row).getByRole("button", { name: "Allow retry of sampling/createMessage by files" }),
     );

@@ -87,7 +87,7 @@ describe("the defaults", () => {
   it("say what each kind is", async () => {
     await open("#/policy");
     expect(screen.getByLabelText(/^Sampling/).closest("li")?.textContent).toContain(
-      "A server asks for a message of the client's model.",
+      "A server asks for a message from the client's model.",
     );
   });
 

@@ -53,8 +53,8 @@ pub(crate) enum Approvals {
         )]
         reason: String,
     },
-    /// Answer a server's request for input: asks for each field, or reads the values from stdin as a
-    /// JSON object. For a URL, accepts the visit and prints the URL. To decline, use `deny`.
+    /// Answer a server's request for input: asks for each field, or reads the values from stdin as
+    /// a JSON object. For a URL, accepts the visit and prints the URL. To decline, use `deny`.
     FillIn {
         /// The id, as shown by `approvals list`
         id: String,
@@ -270,7 +270,7 @@ fn format_request(request: &ApprovalRequest) -> String {
     }
     sections.push(json("Arguments", &request.arguments));
     if let Some(extra) = &request.extra {
-        sections.push(json("Sent beside the arguments", extra));
+        sections.push(json("Sent along with the arguments", extra));
     }
     if let Some(result) = &request.result {
         sections.push(json("Held result", result));

@@ -71,7 +71,7 @@ pub(crate) enum Calls {
         /// The span of time until now
         #[arg(long, value_enum, default_value = "day")]
         period: PeriodArg,
-        /// What the rows of the table are
+        /// How to group the calls into rows
         #[arg(long, value_enum, default_value = "server")]
         by: GroupArg,
         /// Only calls of this client

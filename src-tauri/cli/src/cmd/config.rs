@@ -58,7 +58,7 @@ pub(crate) enum Config {
         #[arg(long)]
         yes: bool,
     },
-    /// Take back the latest change of a client's files
+    /// Undo the latest change of a client's files
     Undo {
         /// The client, as shown by `config list`
         client: String,
@@ -342,9 +342,9 @@ fn format_undone(undone: &UndoneView) -> String {
                 (Some(FileOutcome::Restored), _) => "restored",
                 (Some(FileOutcome::Removed), _) => "removed, as it did not exist before",
                 (Some(FileOutcome::OwnPartRemoved), _) => {
-                    "has changed since, so that only Drawbridge's own part was taken back"
+                    "has changed since, so only Drawbridge's own part was undone"
                 }
-                (Some(FileOutcome::Gone), _) => "does not exist any more",
+                (Some(FileOutcome::Gone), _) => "no longer exists",
                 (None, Some(error)) => error,
                 (None, None) => "unknown",
             };

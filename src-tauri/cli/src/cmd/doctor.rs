@@ -1,4 +1,5 @@
-//! `drawbridge doctor`: checks everything that Drawbridge needs, and writes a bundle of diagnostics.
+//! `drawbridge doctor`: checks everything that Drawbridge needs, and writes a bundle of
+//! diagnostics.
 
 use std::{
     collections::BTreeSet,
@@ -19,16 +20,15 @@ use serde::Serialize;
 use crate::{
     context::Context,
     exit::Failure,
-    output::{print_answer, print_line},
-    private_file::create_private_file,
+    output::{create_private_file, print_answer, print_line},
     table::Table,
     text::{enum_text, escape, format_count},
 };
 
 #[derive(clap::Args)]
 pub(crate) struct Doctor {
-    /// Also write a ZIP archive with diagnostics to send to somebody else: versions, settings, specs,
-    /// health, recent log lines and these checks, without secrets
+    /// Also write a ZIP archive with diagnostics to send to somebody else: versions, settings,
+    /// specs, health, recent log lines and these checks, without secrets
     #[arg(long, value_name = "FILE.zip")]
     bundle: Option<PathBuf>,
 }
@@ -71,7 +71,7 @@ impl Doctor {
         Ok(())
     }
 
-    /// Lets the hub make the checks: the hub elsewhere, the running one, or one that this process
+    /// Lets the hub make the checks: the remote hub, the running one, or one that this process
     /// opens.
     async fn ask_hub(
         &self,
@@ -99,7 +99,10 @@ impl Doctor {
     ) -> Result<(DoctorReport, Option<DiagnosticsBundle>), Failure> {
         let mut checks = vec![DoctorCheck::failure(
             DoctorTopic::Hub,
-            format!("The hub cannot be asked: {failure}."),
+            format!(
+                "The hub cannot be asked: {}.",
+                failure.to_string().trim_end_matches('.')
+            ),
             "Do what the message says. If a hub hangs, end its process and start Drawbridge again.",
         )];
         checks.extend(check_machine(&context.data_dir, &BTreeSet::new()).await);

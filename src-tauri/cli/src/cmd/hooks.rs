@@ -1,4 +1,5 @@
-//! `drawbridge hooks`: manages the programs and webhooks that run on the events of servers and calls.
+//! `drawbridge hooks`: manages the programs and webhooks that run on the events of servers and
+//! calls.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ pub(crate) enum Hooks {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
         position: Option<u32>,
     },
-    /// Change a hook. What is not given stays as it is
+    /// Change a hook. Fields that are not given stay as they are
     Edit {
         /// The hook's name
         name: String,

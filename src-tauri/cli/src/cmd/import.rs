@@ -54,7 +54,7 @@ pub(crate) struct Import {
 
 #[derive(Subcommand)]
 enum ImportCommand {
-    /// Take back the latest import: remove its servers, and restore the clients' files
+    /// Undo the latest import: remove its servers, and restore the clients' files
     Undo,
 }
 
@@ -277,6 +277,6 @@ fn format_imported(imported: &ImportedView) -> String {
                 .map(|file| format!("  {}", escape(file))),
         );
     }
-    lines.push("To take all of it back, run `drawbridge import undo`.".to_owned());
+    lines.push("To undo all of it, run `drawbridge import undo`.".to_owned());
     lines.join("\n")
 }

@@ -33,8 +33,8 @@ pub(crate) struct Logs {
     /// Only lines that contain this text
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Only lines since this time: a day (2026-11-21), a local time (2026-11-21T03:18), a time with a
-    /// UTC offset (2026-11-21T03:18:46Z) or an age (2h)
+    /// Only lines since this time: a day (2026-11-21), a local time (2026-11-21T03:18), a time with
+    /// a UTC offset (2026-11-21T03:18:46Z) or an age (2h)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<Timestamp>,
     /// The maximum number of lines, at most 5000 [default: 500]
@@ -84,7 +84,7 @@ impl Logs {
     }
 }
 
-/// Returns the hub elsewhere, or the running one of the data folder, if there is one.
+/// Returns the remote hub, or the running one of the data folder, if there is one.
 fn running_hub(context: &Context) -> Result<Option<ApiClient>, Failure> {
     Ok(match context.remote_hub()? {
         Some(hub) => Some(hub),

@@ -1,4 +1,4 @@
-//! `drawbridge memory`: lists, searches, edits and exports what clients stored in the memory.
+//! `drawbridge memory`: lists, searches, edits and exports the entries of the memory.
 
 use std::{
     io::{self, BufWriter, Read, Write},
@@ -60,7 +60,7 @@ pub(crate) enum Memory {
         #[arg(long = "tag", value_name = "TAG")]
         tags: Vec<String>,
     },
-    /// Change an entry. What is not given stays as it is.
+    /// Change an entry. Fields that are not given stay as they are.
     #[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
     Edit {
         /// The entry's id, as shown by `memory list`

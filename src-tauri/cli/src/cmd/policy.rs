@@ -343,7 +343,7 @@ pub(crate) enum KindArg {
     Prompts,
     /// Reads of resources, subscriptions to them, and completions of their templates
     Resources,
-    /// Requests of servers for a message of the client's model
+    /// Requests of servers for a message from the client's model
     Sampling,
     /// Requests of servers for input of the user
     Elicitation,

@@ -44,7 +44,8 @@ impl Roots {
             }
         };
         output::print_answer(context.json, &roots, |roots| match roots.as_slice() {
-            [] => "No roots. Servers get the project folder of a client that works in one.".into(),
+            [] => "No roots. Servers get a folder only if the client works in a project folder."
+                .into(),
             roots => roots
                 .iter()
                 .map(|root| escape(root))
@@ -73,7 +74,7 @@ fn to_absolute(folder: &str) -> String {
     )
 }
 
-/// Returns the `file://` URL of a folder, which need not exist any more.
+/// Returns the `file://` URL of a folder, which may no longer exist.
 fn to_url(folder: &str) -> String {
     let absolute = to_absolute(folder);
     url::Url::from_file_path(&absolute).map_or(absolute, |url| url.to_string())

@@ -94,7 +94,7 @@ impl SetArgs {
 fn format_view(view: &SamplingView) -> String {
     let yes_or_no = |is: bool| if is { "yes" } else { "no" };
     let state = match (view.is_on, view.enabled) {
-        (true, _) => "on: answers if a client cannot",
+        (true, _) => "on: the provider answers if a client cannot",
         (false, true) => "not set up: needs a URL and a model",
         (false, false) => "off",
     };

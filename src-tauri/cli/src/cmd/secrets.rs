@@ -10,7 +10,7 @@ use crate::{context::Context, exit::Failure, table::Table, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Secrets {
-    /// List the secrets that servers refer to
+    /// List the secrets that servers and hooks refer to
     List,
     /// Set a secret, read from stdin or a hidden prompt
     Set {

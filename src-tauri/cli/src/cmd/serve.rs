@@ -23,8 +23,8 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(crate) struct Serve {
-    /// The address to listen on. Another one than 127.0.0.1 or ::1 lets other computers connect, and
-    /// requires an admin token of at least 32 characters
+    /// The address to listen on. Another one than 127.0.0.1 or ::1 lets other computers connect,
+    /// and requires an admin token of at least 32 characters
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into())]
     host: IpAddr,
     /// The port to listen on; 0 for any free port [default: the one of the settings, 8765]

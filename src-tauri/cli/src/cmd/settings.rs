@@ -24,11 +24,11 @@ pub(crate) enum Settings {
     Set {
         /// The setting's name
         setting: Setting,
-        /// A duration such as 50s, 5m or 90d; for port a number; for audit-retention also `forever`; for
-        /// oauth-client-metadata-url an https URL, or an empty text for none; for allowed-hosts names
-        /// such as hub.example:443, separated by commas, or an empty text for none; for otlp-endpoint
-        /// an http or https URL, or an empty text for none; for otlp-headers `NAME=VALUE` pairs with
-        /// a comma between them; for elicitation-forms and otlp-content on or off
+        /// The value. Times are durations such as 50s, 5m or 90d, and audit-retention may also be
+        /// `forever`. port is a number. elicitation-forms and otlp-content are `on` or `off`.
+        /// oauth-client-metadata-url and otlp-endpoint are URLs. allowed-hosts are names such as
+        /// hub.example:443, and otlp-headers are NAME=VALUE pairs, each separated by commas. An
+        /// empty text removes the URL, the hosts or the headers.
         value: String,
     },
 }
@@ -183,7 +183,7 @@ impl Setting {
                 change.elicitation_forms = Some(match value {
                     "on" => true,
                     "off" => false,
-                    _ => return Err(self.wrong_value("expected on or off")),
+                    _ => return Err(self.wrong_value("expected `on` or `off`")),
                 });
             }
             Self::OtlpEndpoint => change.otlp_endpoint = Some(value.to_owned()),

@@ -21,7 +21,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// the other was faster.
 const OTHER_HUB_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The variable with the token of the client, for a hub elsewhere. The hub of the data folder is
+/// The variable with the token of the client, for a remote hub. The hub of the data folder is
 /// reached over its local socket, which needs none.
 const CLIENT_TOKEN: &str = "DRAWBRIDGE_CLIENT_TOKEN";
 

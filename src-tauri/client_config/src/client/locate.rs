@@ -46,9 +46,9 @@ impl Client {
             || self.files(machine).iter().any(|file| file.path.exists())
     }
 
-    /// Returns the files in which the client looks for servers in any project: the global one first,
-    /// and one for each further profile. The client `standard`, which stands for any other client,
-    /// has none.
+    /// Returns the files in which the client looks for servers in any project: the global one
+    /// first, and one for each further profile. The client `standard`, which stands for any other
+    /// client, has none.
     pub fn files(&self, machine: &Machine) -> Vec<ConfigFile> {
         let moved = self
             .overrides

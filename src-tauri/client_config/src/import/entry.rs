@@ -460,8 +460,9 @@ impl Reader<'_> {
     }
 }
 
-/// Moves `-e NAME=SECRET` of `docker run` to the variables: every program can read the arguments. The
-/// container gets the variable from `-e NAME`. A variable without a value comes from the client.
+/// Moves `-e NAME=SECRET` of `docker run` to the variables: every program can read the arguments.
+/// The container gets the variable from `-e NAME`. A variable without a value comes from the
+/// client.
 fn move_container_secrets(args: &mut [String], env: &mut BTreeMap<String, String>) {
     let mut follows_option = false;
     for arg in args {

@@ -183,8 +183,7 @@ impl UniqueIds {
                 break name;
             }
         };
-        let note =
-            format!("Another server is named '{wanted}', so that this one is named '{name}'.");
+        let note = format!("Another server is named '{wanted}', so this one is named '{name}'.");
         (name, Some(note))
     }
 }

@@ -120,7 +120,8 @@ fn find_subject<'a>(command: &str, args: &'a [String]) -> Option<&'a str> {
     })
 }
 
-/// Returns the telling part of `@scope/server-name@1.2`, `host/owner/name-mcp:tag` or `path/name.js`.
+/// Returns the telling part of `@scope/server-name@1.2`, `host/owner/name-mcp:tag` or
+/// `path/name.js`.
 fn name_of_program(subject: &str) -> String {
     let mut parts = subject
         .split(['/', '\\'])

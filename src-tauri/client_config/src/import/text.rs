@@ -78,8 +78,8 @@ fn read_toml_members(first: &str, text: &str) -> Option<Document> {
         .filter(|document| !document.entries.is_empty())
 }
 
-/// Returns the text between the lines of a Markdown code block. The first line stays, but is empty, so
-/// that the positions of faults are right.
+/// Returns the text between the lines of a Markdown code block. The first line stays, but is empty,
+/// so that the positions of faults are right.
 fn without_fence(text: &str) -> &str {
     let Some(rest) = text.trim_start().strip_prefix("```") else {
         return text;

@@ -1,6 +1,6 @@
-//! The variables in the values of an entry. Each client has its own notation: `${VAR}`, `${VAR:-x}`,
-//! `${env:VAR}`, `{env:VAR}`, `$VAR`, `${input:id}`, `${workspaceFolder}`. A variable without a value
-//! becomes `${input:ID}`, which stands for a value that the person has to give.
+//! The variables in the values of an entry. Each client has its own notation: `${VAR}`,
+//! `${VAR:-x}`, `${env:VAR}`, `{env:VAR}`, `$VAR`, `${input:id}`, `${workspaceFolder}`. A variable
+//! without a value becomes `${input:ID}`, which stands for a value that the person has to give.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -99,8 +99,8 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Expands an argument, the command, the folder or the URL. Programs such as `mcp-remote` expand
-    /// `${NAME}` themselves if the entry sets the variable.
+    /// Expands an argument, the command, the folder or the URL. Programs such as `mcp-remote`
+    /// expand `${NAME}` themselves if the entry sets the variable.
     pub(super) fn expand_plain(&mut self, text: &str) -> String {
         self.expand_braces(text, |own, name| own.contains(name))
     }

@@ -65,9 +65,9 @@ pub enum UndoOutcome {
     Restored,
     /// The file did not exist before, and is removed.
     Removed,
-    /// Another program has changed the file since, so that only our own members were taken out.
+    /// Another program has changed the file since, so only our own members were removed.
     OwnMembersRemoved,
-    /// The file does not exist any more.
+    /// The file no longer exists.
     Gone,
 }
 

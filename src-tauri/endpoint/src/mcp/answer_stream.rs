@@ -1,5 +1,5 @@
-//! The event stream that answers a POST. Its events have ids. If the connection breaks, the call goes
-//! on for a while, and the client can resume with `Last-Event-ID`.
+//! The event stream that answers a POST. Its events have ids. If the connection breaks, the call
+//! goes on for a while, and the client can resume with `Last-Event-ID`.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -19,8 +19,8 @@ use crate::state::{ListenerState, ResumeRequest};
 const RESUME_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most bytes that are kept of messages that were sent, because they may have been lost.
 const MAX_SENT_BYTES: usize = 64 * 1024;
-/// The most bytes of messages that wait for a client that may resume. If there are more, the call is
-/// cancelled.
+/// The most bytes of messages that wait for a client that may resume. If there are more, the call
+/// is cancelled.
 const MAX_UNSENT_BYTES: usize = 1024 * 1024;
 
 /// The messages of an answer, each with the index of its event.
@@ -118,8 +118,8 @@ impl AnswerStream {
         events::message_event(message).id(format!("{}-{index}", self.number))
     }
 
-    /// Keeps the call going until the client resumes, the time is up, too much waits for the client,
-    /// or the session ends. In all cases but the first, the call is cancelled.
+    /// Keeps the call going until the client resumes, the time is up, too much waits for the
+    /// client, or the session ends. In all cases but the first, the call is cancelled.
     async fn wait_for_client(mut self, mut resumed: oneshot::Receiver<ResumeRequest>) {
         let deadline = Instant::now() + RESUME_TIMEOUT;
         let (ended, stopping) = (self.session.ended.clone(), self.state.stopping.clone());

@@ -3,8 +3,8 @@
 //! With the `Last-Event-ID` of an answer whose connection broke, the stream is the rest of that
 //! answer; see [`answer_stream`](super::answer_stream).
 //!
-//! A session has one stream of its own, and a new stream replaces the old one. Events have ids, and the
-//! last ones are kept, so that a client whose connection broke can resume after its
+//! A session has one stream of its own, and a new stream replaces the old one. Events have ids, and
+//! the last ones are kept, so that a client whose connection broke can resume after its
 //! `Last-Event-ID`.
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! `GET /config/client/{type}`: the configuration for a client, to paste or to download. It contains
-//! no secret: the client starts the bridge.
+//! `GET /config/client/{type}`: the configuration for a client, to paste or to download. It
+//! contains no secret: the client starts the bridge.
 
 use std::sync::Arc;
 

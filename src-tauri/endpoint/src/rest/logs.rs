@@ -1,4 +1,5 @@
-//! `GET /api/logs`: lines of the log, for scripts. The query has the fields of the verb `logs.list`.
+//! `GET /api/logs`: lines of the log, for scripts. The query has the fields of the verb
+//! `logs.list`.
 
 use axum::extract::State;
 use drawbridge_hub::api::logs::ListLogs;

@@ -1,5 +1,5 @@
-//! `GET /ws/progress`: the calls that run now, and their progress, over a WebSocket. Each message is
-//! a JSON text.
+//! `GET /ws/progress`: the calls that run now, and their progress, over a WebSocket. Each message
+//! is a JSON text.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

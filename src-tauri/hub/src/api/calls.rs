@@ -92,7 +92,7 @@ pub struct RunningCallView {
     pub call: Call,
     /// How long it has run, in milliseconds.
     pub running_ms: u32,
-    /// What its server reported last. Servers report progress only if the client asks for it.
+    /// The latest progress. Servers report progress only if the client asks for it.
     pub progress: Option<CallProgress>,
 }
 
@@ -109,7 +109,7 @@ pub struct CancelCall {
 #[serde(default, deny_unknown_fields)]
 pub struct ShowCallStats {
     pub period: StatsPeriod,
-    /// What the groups are.
+    /// How the calls are grouped.
     pub by: StatsGroup,
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,

@@ -75,14 +75,14 @@ pub struct AddClient {
     /// A token of the person's choice, with at least 32 characters; a random one if absent.
     #[serde(default)]
     pub token: Option<String>,
-    /// The user to whom the client belongs. If it is absent, this is the user of the revoked client of
-    /// this name, or else `default`.
+    /// The user to whom the client belongs. If it is absent, this is the user of the revoked client
+    /// of this name, or else `default`.
     #[serde(default)]
     pub user: Option<UserName>,
 }
 
-/// `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads its
-/// lists again, and nothing that was kept for it remains.
+/// `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads
+/// its lists again, and nothing that was kept for it remains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SetClientUser {

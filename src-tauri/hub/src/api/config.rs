@@ -75,7 +75,7 @@ pub struct ClientFileView {
     pub entry: Option<String>,
     /// How the entry differs from the one that Drawbridge writes, or why the file cannot be read.
     pub problems: Vec<String>,
-    /// How Drawbridge keeps the entry up to date, if a person connected the client by Drawbridge.
+    /// How Drawbridge keeps the entry up to date, if a person connected the client with Drawbridge.
     pub managed: Option<ManagedEntry>,
 }
 
@@ -194,9 +194,9 @@ pub enum FileOutcome {
     Restored,
     /// The file did not exist before, and is removed.
     Removed,
-    /// Another program has changed the file since, so that only Drawbridge's own part was taken back.
+    /// Another program has changed the file since, so only Drawbridge's own part was undone.
     OwnPartRemoved,
-    /// The file does not exist any more.
+    /// The file no longer exists.
     Gone,
 }
 
@@ -262,8 +262,8 @@ pub struct ApplyConfig {
     pub restores: bool,
 }
 
-/// `config.undo`: takes a change back, with the servers that it imported. Without `change`, the
-/// latest one of the kind of client, or the latest import if `kind` is absent too.
+/// `config.undo`: undoes a change, and removes the servers that it imported. Without `change`, this
+/// is the latest change of the kind of client, or the latest import if `kind` is absent too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -410,7 +410,8 @@ impl Verb for ApplyConfig {
     }
 }
 
-/// Makes the changes of a preview, with the token that is in the files, and records them in the audit.
+/// Makes the changes of a preview, with the token that is in the files, and records them in the
+/// audit.
 ///
 /// # Errors
 /// Returns an error if the token cannot be stored, or if the files cannot be changed. The files and

@@ -18,7 +18,7 @@ pub use bundle::{BundleFile, DiagnosticsBundle, MachineDiagnostics, bundle_machi
 use super::{ApiError, Verb};
 use crate::hub::Hub;
 
-/// What a check is about.
+/// The subject of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
@@ -55,9 +55,9 @@ pub enum CheckStatus {
 pub struct DoctorCheck {
     pub topic: DoctorTopic,
     pub status: CheckStatus,
-    /// What was found, as a sentence.
+    /// The finding, as a sentence.
     pub text: String,
-    /// What to do about it; empty if the status is `ok`.
+    /// The remedy; empty if the status is `ok`.
     pub remedy: String,
 }
 
@@ -76,9 +76,9 @@ pub struct DoctorReport {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RunDoctor {}
 
-/// `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions, settings,
-/// specs, health, recent log lines and the report of the doctor. Secrets, and values that may be
-/// secrets, are masked.
+/// `doctor.bundle`: collects what somebody else needs to find out what is wrong: versions,
+/// settings, specs, health, recent log lines and the report of the doctor. Secrets, and values that
+/// may be secrets, are masked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BundleDiagnostics {}

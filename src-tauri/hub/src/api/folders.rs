@@ -43,8 +43,8 @@ pub struct FolderView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListFolders {}
 
-/// `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder enables
-/// the server.
+/// `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder
+/// enables the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AddFolder {

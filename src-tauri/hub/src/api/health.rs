@@ -41,8 +41,8 @@ pub enum HealthStatus {
     Down,
 }
 
-/// Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search` and
-/// `tool_call` if a server is deferred.
+/// Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search`
+/// and `tool_call` if a server is deferred.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BuiltinTools {
@@ -91,7 +91,7 @@ pub struct HealthCheck {
     /// `database`, `listeners` or `registry`.
     pub name: String,
     pub ok: bool,
-    /// What does not work; empty if `ok`, and for anyone but an administrator.
+    /// The fault, in words; empty if `ok`, and for anyone but an administrator.
     pub error: String,
 }
 

@@ -1,5 +1,5 @@
-//! Hooks: programs and webhooks that run on the events of servers and calls. A person adds them;
-//! nothing that arrives in a file or from a client does.
+//! Hooks: programs and webhooks that run on the events of servers and calls. Only a person adds
+//! them; no file, server or client can.
 
 use std::collections::BTreeMap;
 
@@ -105,11 +105,11 @@ pub struct TryHook {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HookTrial {
-    /// What the hook got, as JSON text.
+    /// The input of the hook, as JSON text.
     pub input: String,
-    /// What it wrote, with secrets masked, up to 64 KiB.
+    /// Its output, with secrets masked, up to 64 KiB.
     pub output: String,
-    /// What it would do to a call.
+    /// The effect that it would have on a call.
     pub effect: HookEffect,
     /// Why it would deny the call, or why it failed; empty otherwise.
     pub reason: String,
@@ -324,7 +324,7 @@ fn with_references(
         if key.contains(['{', '}']) {
             return Err(ApiError::invalid(format!("'{key}' is not a name")));
         }
-        // Not the name of the hook, which may change, and be taken by another one then.
+        // The name has a random id, because a hook can be renamed, and another can get its name.
         let secret = format!("hook:{}.{key}", random::id());
         texts.insert(key, secrets::format_reference(&secret));
         named.push((secret, value));
@@ -339,8 +339,8 @@ async fn store_values(hub: &Hub, values: Vec<(String, String)>) -> Result<(), Ap
     Ok(())
 }
 
-/// Removes the secrets that Drawbridge stored for a hook and that no hook uses any more. A keyring
-/// that cannot be used keeps them.
+/// Removes the secrets that Drawbridge stored for a hook and that no hook uses now. If the
+/// keyring cannot be used, they stay there.
 async fn remove_unused_secrets(hub: &Hub, before: &Hook) {
     let used = hub.hooks.referenced_secrets();
     let values = before.target.values_with_references();

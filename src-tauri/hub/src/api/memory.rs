@@ -1,5 +1,5 @@
-//! The memory: what AI clients stored for their users. It is the users' data, so nothing is ever
-//! deleted without a person, and the audit has no entries about it.
+//! The memory: the entries that AI clients stored for their users. They are the users' data, so
+//! only a person deletes them, and the audit does not record their changes.
 
 use drawbridge_model::{
     event::Event,

@@ -1,5 +1,5 @@
-//! The text of `GET /metrics`: what [`crate::metrics`] has counted, and the state of the hub at this
-//! moment.
+//! The text of `GET /metrics`: what [`crate::metrics`] has counted, and the state of the hub at
+//! this moment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,7 +142,7 @@ fn add_servers(hub: &Hub, state: &Registry) {
     }
 }
 
-/// Adds about how many tokens the lists of tools cost.
+/// Adds the estimated tokens of the lists of tools.
 fn add_tool_lists(hub: &Hub, state: &Registry) {
     let servers = gauges(
         state,

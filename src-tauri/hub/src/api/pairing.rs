@@ -15,8 +15,8 @@ use crate::{hub::Hub, pairing::PairedClient};
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListPairings {}
 
-/// `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot ask
-/// again for ten minutes.
+/// `pairing.answer`: approves or denies the pairing of a client. A client that was denied cannot
+/// ask again for ten minutes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct AnswerPairing {
@@ -60,8 +60,8 @@ impl Verb for AnswerPairing {
     }
 }
 
-/// Adds the client that asks, and tells it its token. As long as a parameter is wrong, the request
-/// goes on waiting.
+/// Adds the client that asks, and sends it its token. If a parameter is wrong, the request keeps
+/// waiting.
 async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiError> {
     let AnswerPairing {
         id, name, profile, ..
@@ -98,12 +98,12 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     };
     hub.logs.add_secret(&Secret::new(token.clone()));
     hub.pairings.record_approval(&pairing.request, &name);
-    let is_told = pairing.approve(PairedClient {
+    let has_token = pairing.approve(PairedClient {
         name: name.clone(),
         token: (!has_own_token).then_some(token),
         url: hub.client_connection(&name, None).url,
     });
-    if is_told || has_own_token {
+    if has_token || has_own_token {
         return Ok(name);
     }
     // Nobody has the new token.

@@ -32,16 +32,16 @@ pub struct SamplingView {
     pub tools: bool,
     /// How long the provider may be silent, in seconds.
     pub timeout_s: u32,
-    /// Whether the keyring has a key; none if the keyring is not accessible.
+    /// Whether the keyring has a key; `None` if the keyring is not accessible.
     pub has_key: Option<bool>,
-    /// Whether all is set up and switched on.
+    /// Whether the provider is set up and enabled.
     pub is_on: bool,
     /// The limits of a day; 0 means no limit.
     pub requests_per_day: u32,
     pub tokens_per_day: u32,
     pub requests_today: u32,
     pub tokens_today: u32,
-    /// When the budget begins anew: the next midnight in UTC.
+    /// When the budget is reset: the next midnight in UTC.
     pub resets_at: Timestamp,
 }
 
@@ -50,8 +50,8 @@ pub struct SamplingView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowSampling {}
 
-/// `sampling.change`: changes what is present in the request. If the URL changes to another host, the
-/// key is removed, because it belongs to the old one.
+/// `sampling.change`: changes what is present in the request. If the URL changes to another host,
+/// the key is removed, because it belongs to the old one.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]
@@ -71,7 +71,7 @@ pub struct ChangeSampling {
     pub key: Option<String>,
 }
 
-/// `sampling.check`: sends a tiny request to the provider. It counts in the budget.
+/// `sampling.check`: sends a tiny request to the provider, which counts towards the budget.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct CheckSampling {}
@@ -128,7 +128,7 @@ impl Verb for ChangeSampling {
             Some("") => remove_key(hub).await?,
             Some(key) => {
                 store_secret(hub, KEY_NAME, Secret::new(key.to_owned())).await?;
-                hub.settings.change(has_key(true)).await?;
+                hub.settings.change(set_has_key(true)).await?;
             }
         }
         hub.events.publish(Event::SettingsChanged);
@@ -153,12 +153,12 @@ impl Verb for CheckSampling {
 async fn remove_key(hub: &Hub) -> Result<(), ApiError> {
     if hub.settings.get().sampling_has_key {
         remove_secret(hub, KEY_NAME).await?;
-        hub.settings.change(has_key(false)).await?;
+        hub.settings.change(set_has_key(false)).await?;
     }
     Ok(())
 }
 
-fn has_key(has_key: bool) -> SettingsChange {
+fn set_has_key(has_key: bool) -> SettingsChange {
     SettingsChange {
         sampling_has_key: Some(has_key),
         ..SettingsChange::default()

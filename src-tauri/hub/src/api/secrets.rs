@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{ApiError, Done, Verb};
 use crate::hub::Hub;
 
-/// A secret that some spec refers to as `${keyring:NAME}`.
+/// A secret that a spec or a hook refers to as `${keyring:NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SecretView {
@@ -25,7 +25,7 @@ pub struct SecretView {
     pub hooks: Vec<String>,
 }
 
-/// `secrets.list`: the names that specs refer to.
+/// `secrets.list`: the secrets that specs and hooks refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListSecrets {}

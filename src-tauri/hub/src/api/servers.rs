@@ -196,8 +196,8 @@ pub struct UpdateServer {
     /// Whether the server has to wait for acceptance if the new spec widens what it can do.
     #[serde(default)]
     pub pending: bool,
-    /// The secrets of other servers that the server may use from now on, in addition to those that a
-    /// person has granted to it before.
+    /// The secrets of other servers that the server may use from now on, in addition to those that
+    /// a person has granted to it before.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
 }
@@ -233,8 +233,8 @@ pub struct AcceptServer {
     pub id: ServerId,
     /// The identity that the person saw. A server with another identity is not accepted.
     pub identity: String,
-    /// The secrets of other servers that the server may use: all those in `foreign_secrets`, which a
-    /// person grants one by one.
+    /// The secrets of other servers that the server may use: all those in `foreign_secrets`, which
+    /// a person grants one by one.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
 }
@@ -310,7 +310,7 @@ pub struct ParsedSpec {
     pub problem: String,
     /// Names in `env` and `headers` whose literal values look like secrets.
     pub likely_secrets: Vec<String>,
-    /// What was changed, or not taken over.
+    /// Sentences about values that were changed or ignored.
     pub notes: Vec<String>,
 }
 
@@ -532,8 +532,8 @@ pub(super) async fn verify_entry(hub: &Hub, spec: ServerSpec) -> Result<Verified
 /// Starts a spec once, as a client would, and sends it one request.
 ///
 /// # Errors
-/// Returns an error if the spec is invalid, or if what it starts cannot be reached or does not answer
-/// in time.
+/// Returns an error if the spec is invalid, or if what it starts cannot be reached or does not
+/// answer in time.
 pub(super) async fn request_entry(
     hub: &Hub,
     spec: ServerSpec,

@@ -50,7 +50,7 @@ pub struct SettingsView {
     pub otlp_content: bool,
     /// The port that clients connect to, unless the hub was started with another one.
     pub port: u16,
-    /// The hosts, beside this computer's own, under which the endpoint answers: `NAME` (with the
+    /// The hosts, besides this computer's own, under which the endpoint answers: `NAME` (with the
     /// port of the listener) or `NAME:PORT`.
     pub allowed_hosts: Vec<AllowedHost>,
     /// The hosts that the hub was started with. They end with it.

@@ -100,7 +100,7 @@ pub enum ResultFormat {
     /// The result of `tools/call` as the server sent it.
     #[default]
     Mcp,
-    /// A `ToolExecutionResult`: the same shape for every server, also if the server answers with an
+    /// A `ToolExecutionResult`: the same shape for every server, even if the server answers with an
     /// error.
     Unified,
 }
@@ -122,7 +122,7 @@ impl Verb for CallTool {
     }
 }
 
-/// Returns the result of a call in the shape of scripts. An error of the server is a result, too.
+/// Returns the result of a call in the unified shape. An error of the server is a result too.
 fn unify(
     result: Result<serde_json::Value, ApiError>,
     took: Duration,

@@ -1,7 +1,7 @@
 //! The folders server: the files of folders that a person chose, as `file://` resources.
 //!
-//! The folders are read from the settings at each request, so that a change applies at once. [`tree`]
-//! opens the files, [`watch`] notices changes.
+//! The folders are read from the settings at each request, so that a change applies at once.
+//! [`tree`] opens the files, [`watch`] notices changes.
 
 mod private_names;
 mod tree;
@@ -170,8 +170,8 @@ fn locate(folders: &[SharedFolder], uri: &str) -> Result<(SharedFolder, PathBuf)
     Ok((folder.clone(), inner.to_owned()))
 }
 
-/// Returns the files of a folder. A folder in it that is shared by itself is not a part of it, because
-/// other files of that one may be private.
+/// Returns the files of a folder. A folder in it that is shared by itself is not a part of it,
+/// because other files of that one may be private.
 fn tree_of<'a>(
     folder: &'a SharedFolder,
     folders: &'a [SharedFolder],

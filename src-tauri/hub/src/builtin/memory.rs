@@ -1,7 +1,7 @@
 //! The memory server: AI clients store facts for their user, and search them later.
 //!
-//! Entries belong to the user of the client. The user is looked up at each call, so that a client that
-//! was given to another user sees that user's entries from then on.
+//! Entries belong to the user of the client. The user is looked up at each call, so that a client
+//! that was given to another user sees that user's entries from then on.
 
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@
 //! as trusted.
 //!
 //! Resources come and go all the time, so they are listed without acceptance. Only their names,
-//! titles and descriptions wait, because models read them. A name that the URI contains says nothing
-//! new.
+//! titles and descriptions wait, because models read them. A name that the URI contains says
+//! nothing new.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -89,8 +89,8 @@ impl Copies {
         self.0.insert(key, copy);
     }
 
-    /// Returns a copy to change it. Drawbridge's own copy is added if it is missing. A client's copy
-    /// is not, because the client may have been revoked.
+    /// Returns a copy to change it. Drawbridge's own copy is added if it is missing. A client's
+    /// copy is not, because the client may have been revoked.
     pub(super) fn get_mut(&mut self, key: &CopyKey) -> Option<&mut ServerCopy> {
         if key.client.is_none() {
             return Some(self.get_or_insert(key));
@@ -173,8 +173,8 @@ impl Copies {
         }
     }
 
-    /// Returns the versions of a server's tool that a client was given, or any client if `client` is
-    /// `None`. Returns Drawbridge's own version if no client has one.
+    /// Returns the versions of a server's tool that a client was given, or any client if `client`
+    /// is `None`. Returns Drawbridge's own version if no client has one.
     pub(super) fn tool_versions(
         &self,
         server: &ServerId,

@@ -30,8 +30,8 @@ use super::{
 
 /// The maximum length of a definition, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
-/// The steps and the time of a check of arguments on the thread of the calls, and of one on a thread
-/// of its own.
+/// The steps and the time of a check of arguments on the thread of the calls, and of one on a
+/// thread of its own.
 const SHORT_CHECK: (u32, Duration) = (10_000, Duration::from_millis(20));
 const LONG_CHECK: (u32, Duration) = (5_000_000, Duration::from_secs(1));
 
@@ -183,8 +183,8 @@ impl Definition {
         Self::parse(kind, text)
     }
 
-    /// Returns the name, the title and the description of a resource as a definition. Returns `None`
-    /// if they say nothing that its URI does not say.
+    /// Returns the name, the title and the description of a resource as a definition. Returns
+    /// `None` if they say nothing that its URI does not say.
     pub(super) fn resource_texts(&self) -> Option<Self> {
         let resource = RawObject::parse(&self.raw).ok()?;
         let uri = percent_decode_str(&self.name).decode_utf8_lossy();

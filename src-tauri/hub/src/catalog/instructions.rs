@@ -1,5 +1,5 @@
-//! What servers say about themselves as a whole: their instructions for models, and their extensions
-//! of the protocol.
+//! The instructions that servers send for models, and the extensions of the protocol that they
+//! declare.
 
 use std::fmt::Write;
 
@@ -46,9 +46,9 @@ fn quote(server: &ServerId, text: &str) -> String {
 }
 
 impl Catalog {
-    /// Returns the accepted instructions and the extensions of the servers that a client can see and
-    /// for which `may_speak` is true. The instructions of several servers are quoted; those of an
-    /// endpoint of one server are unchanged.
+    /// Returns the accepted instructions and the extensions of the servers that a client can see
+    /// and for which `may_speak` is true. The instructions of several servers are quoted; those of
+    /// an endpoint of one server are unchanged.
     pub fn introduce_servers(
         &self,
         client: &ClientName,

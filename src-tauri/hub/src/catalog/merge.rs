@@ -171,9 +171,9 @@ impl Snapshot {
         }))
     }
 
-    /// Returns the view for a client of an endpoint, filtered by the profiles that apply to it. A tool
-    /// of all servers has a name of at most `max_tool_name` bytes. The view of an unknown server is
-    /// empty.
+    /// Returns the view for a client of an endpoint, filtered by the profiles that apply to it. A
+    /// tool of all servers has a name of at most `max_tool_name` bytes. The view of an unknown
+    /// server is empty.
     pub fn client_view(
         &self,
         servers: &ServerScope,
@@ -264,8 +264,8 @@ impl CatalogView {
         }
     }
 
-    /// Returns the view with names of at most `max` bytes: a tool with a longer name is listed under
-    /// one with a hash, and still found by the longer one. If the name with a hash is another
+    /// Returns the view with names of at most `max` bytes: a tool with a longer name is listed
+    /// under one with a hash, and still found by the longer one. If the name with a hash is another
     /// tool's, the tool with the long name is excluded.
     fn shortened(&self, max: usize) -> Self {
         let (mut entries, mut too_long) = (Vec::new(), Vec::new());
@@ -376,9 +376,9 @@ impl CatalogView {
             .find(|tool| tool.definition.name == name)
     }
 
-    /// Returns the resource with this URI, or the template that the URI matches. Of several, returns
-    /// that of the server that was accepted first; of one server's, the resource, or else the most
-    /// literal template.
+    /// Returns the resource with this URI, or the template that the URI matches. Of several,
+    /// returns that of the server that was accepted first; of one server's, the resource, or else
+    /// the most literal template.
     pub fn find_resource(&self, uri: &str) -> Option<&Arc<CatalogEntry>> {
         let resource = self.find(CapabilityKind::Resources, uri);
         let resource = resource.map(|entry| (self.rank(&entry.server.id), None, entry));

@@ -32,8 +32,8 @@ struct ProfileTable {
     by_client: BTreeMap<ClientName, String>,
 }
 
-/// The profiles that apply to a client: its own, and that of the project folder. The client sees what
-/// all of them contain.
+/// The profiles that apply to a client: its own, and that of the project folder. The client sees
+/// what all of them contain.
 #[derive(Debug, Clone, Default)]
 pub struct AppliedProfiles(Vec<Arc<Profile>>);
 

@@ -198,7 +198,8 @@ fn accepts_any_object(schema: &Value) -> bool {
 }
 
 /// Checks arguments within a budget. Returns `None` if the budget is used up. Returns `Ok` if they
-/// cannot be parsed here, for example because a number is out of range; the server then checks them.
+/// cannot be parsed here, for example because a number is out of range; the server then checks
+/// them.
 ///
 /// # Errors
 /// Returns an error that lists the first violations in the arguments as the client sent them.

@@ -1,5 +1,5 @@
-//! The snapshots of the catalog: one for people and most clients, and one for each client with copies
-//! of private lists.
+//! The snapshots of the catalog: one for people and most clients, and one for each client with
+//! copies of private lists.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,8 +21,8 @@ pub struct KindChange {
 /// The current snapshots.
 #[derive(Default)]
 pub(super) struct Snapshots {
-    /// All lists as Drawbridge reads them for itself. People see these, and clients without copies of
-    /// private lists.
+    /// All lists as Drawbridge reads them for itself. People see these, and clients without copies
+    /// of private lists.
     pub(super) own: Arc<Snapshot>,
     /// The snapshot of each client that has copies of private lists.
     by_client: BTreeMap<ClientName, Arc<Snapshot>>,

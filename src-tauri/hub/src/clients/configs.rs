@@ -50,7 +50,7 @@ pub enum ConfigError {
     AlreadyUndone(String),
     #[error("Drawbridge has changed no file of '{0}' that it could restore")]
     NothingToUndo(String),
-    #[error("there is no import to take back")]
+    #[error("there is no import to undo")]
     NoImport,
     #[error("Drawbridge does not manage an entry in {0}")]
     NotManaged(String),
@@ -343,8 +343,8 @@ impl ClientConfigs {
         self.0.store.client_changes().await
     }
 
-    /// Returns the latest change of a kind of client that was not undone, or of any import if `kind`
-    /// is `None`.
+    /// Returns the latest change of a kind of client that was not undone, or of any import if
+    /// `kind` is `None`.
     ///
     /// # Errors
     /// Returns an error if there is none.

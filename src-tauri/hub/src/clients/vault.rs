@@ -1,4 +1,4 @@
-//! Copies of clients' files as they were before a change. They may contain secrets, so that they are
+//! Copies of clients' files as they were before a change. They may contain secrets, so they are
 //! encrypted, with a key in the keyring.
 
 use std::{
@@ -33,8 +33,8 @@ pub(super) struct Vault {
 }
 
 impl Vault {
-    /// Opens the folder. The key is made if there is none. On a machine without a keyring, the key is
-    /// a file in the folder.
+    /// Opens the folder. The key is made if there is none. On a machine without a keyring, the key
+    /// is a file in the folder.
     ///
     /// # Errors
     /// Returns an error if the key cannot be read or written, for example because the keyring is
@@ -81,7 +81,7 @@ impl Vault {
         })
     }
 
-    /// Removes a copy that is not needed any more.
+    /// Removes a copy that is no longer needed.
     pub(super) fn remove(&self, name: &str) {
         let path = self.folder.join(name);
         if let Err(error) = fs::remove_file(&path)

@@ -21,7 +21,7 @@ pub(super) enum ResultAnswer {
     Change { result: Json },
 }
 
-/// Why an answer is of no use.
+/// Why an answer is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AnswerError {
     #[error("it did not answer with UTF-8 text")]
@@ -87,8 +87,8 @@ pub(super) fn parse_result_answer(output: &[u8]) -> Result<ResultAnswer, AnswerE
     }
 }
 
-/// Returns the result of a hook with those members of the server's result that a hook need not know:
-/// all but the content and `isError`.
+/// Adds to a hook's result the members of the server's result that a hook need not know: all except
+/// the content, `isError` and `_meta`.
 pub(super) fn complete_result(of_hook: &Json, of_server: &Json) -> Json {
     const REPLACED: [&str; 4] = ["content", "structuredContent", "isError", "_meta"];
     let (Ok(mut result), Ok(original)) = (RawObject::parse(of_hook), RawObject::parse(of_server))
@@ -120,7 +120,7 @@ fn parse_object(text: &Json) -> Result<RawObject<'_>, AnswerError> {
     RawObject::parse(text).map_err(malformed)
 }
 
-/// Returns where the text is wrong, without the text itself, which may be anything.
+/// Returns the position of the fault, without the text, which may contain secrets.
 fn malformed(error: serde_json::Error) -> AnswerError {
     let (line, column) = (error.line(), error.column());
     AnswerError::Malformed(format!("line {line}, column {column}"))

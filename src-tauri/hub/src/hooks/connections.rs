@@ -1,5 +1,5 @@
-//! Tells hooks of connections: of a new one when the server's lists are read, so that their counts
-//! are right.
+//! Notifies hooks of new and ended connections. A new connection is reported after the server's
+//! lists are read, so that the counts in the payload are right.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,7 @@ impl Hooks {
     /// Follows the changes of connections until the hub ends.
     pub async fn follow_connections(self, catalog: Catalog) {
         let mut changes = self.shared.connection_changes.lock().await;
-        // For each server whose lists are being read: what came after its connection.
+        // The later changes of each server whose lists are being read.
         let mut later: BTreeMap<ServerId, VecDeque<ConnectionChange>> = BTreeMap::new();
         let mut reading: JoinSet<(ConnectionChange, ServerCopy)> = JoinSet::new();
         loop {
@@ -69,7 +69,7 @@ impl Hooks {
         }
     }
 
-    /// Tells the hooks of a connection that has ended. Has no effect for a new connection.
+    /// Notifies the hooks that a connection has ended. Does nothing for a new connection.
     pub(super) fn report_disconnected(&self, change: &ConnectionChange) {
         if !self.is_wanted(HookEvent::ServerDisconnected) {
             return;

@@ -1,5 +1,5 @@
-//! The queues of observing hooks: each hook has one, and runs its events one after another, so that a
-//! slow hook holds up nobody else, and gets its events in order.
+//! The queues of observing hooks: each hook has one, and runs its events one after another, so that
+//! a slow hook holds up nobody else, and gets its events in order.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const MAX_QUEUED: usize = 64;
 /// The most bytes of one hook's events that may wait.
 const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
 
-/// A hook with the queue of what it observes.
+/// A hook with the queue of its events.
 pub(super) struct LoadedHook {
     pub(super) prepared: Arc<PreparedHook>,
     runner: Arc<Runner>,
@@ -77,7 +77,7 @@ impl LoadedHook {
         }
         let name = &self.prepared.hook.name;
         let dropped = self.runner.count_dropped(name);
-        // A line for the first event, and then for ever more of them.
+        // Logged less and less often, so that a slow hook does not fill the log.
         if dropped.is_power_of_two() {
             tracing::warn!(
                 "hook {name}: it is too slow, and has missed {dropped} events since Drawbridge started"

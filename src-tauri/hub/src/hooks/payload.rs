@@ -1,4 +1,4 @@
-//! The payloads of the events, as seed 003 names them. docs/hooks.md has their JSON Schemas.
+//! The payloads of the events. docs/hooks.md has their JSON Schemas.
 
 use drawbridge_jsonrpc::json;
 use drawbridge_model::{
@@ -16,13 +16,13 @@ use crate::{catalog::ServerCopy, policy::GuardedRequest};
 /// The longest error message in a payload, in characters.
 const MAX_ERROR: usize = 2_000;
 
-/// What a hook gets: its event and who it is.
+/// The input of a hook: its name and mode, the event and its payload.
 #[derive(Serialize)]
 pub(super) struct Envelope<'a> {
     pub(super) hook: &'a str,
     pub(super) event: HookEvent,
     pub(super) mode: HookMode,
-    /// When the event happened.
+    /// The time of the event.
     pub(super) at: Timestamp,
     pub(super) payload: &'a RawValue,
 }

@@ -1,5 +1,5 @@
-//! Blocking hooks: what they may do to a call before it is decided, and to its result. Each sees what
-//! the hooks before it made of the call.
+//! Blocking hooks: what they may do to a call before it is decided, and to its result. Each sees
+//! what the hooks before it made of the call.
 
 use std::sync::Arc;
 
@@ -31,13 +31,13 @@ use crate::policy::{GuardedRequest, Permitted, PermittedRequest, Refusal};
 /// The error of a call that has no answer, because its client cancelled it.
 const CANCELLED: &str = "the call was cancelled";
 
-/// A hook denied a call, in words for the record and the model. Why a hook failed is only in its runs
-/// and in the log, because it may quote the hook's program.
+/// Why a hook denied a call, for the record and the model. The reason for a hook's failure is only
+/// in its runs and in the log, because it may quote the hook's program.
 #[derive(Debug, thiserror::Error)]
 pub enum Denial {
     #[error("the hook '{hook}' denied it{}", after_colon(.reason))]
     Denied { hook: String, reason: String },
-    #[error("the hook '{hook}' failed, and calls are denied then")]
+    #[error("the hook '{hook}' failed, and the user chose that calls are denied if it fails")]
     Failed { hook: String },
 }
 
@@ -63,12 +63,12 @@ impl Hooks {
         self.wants(HookEvent::ToolRequested, request)
     }
 
-    /// Lets the blocking hooks change or deny a call, and tells the observing ones of what became
-    /// of it.
+    /// Lets the blocking hooks change or deny a call, and notifies the observing hooks of the call
+    /// as changed.
     ///
     /// # Errors
-    /// Returns an error if a hook denies the call, or fails and the person wants calls to be denied
-    /// then.
+    /// Returns an error if a hook denies the call, or if a hook fails and the person chose that
+    /// calls are denied in this case.
     pub async fn review_request(&self, request: &mut GuardedRequest) -> Result<(), Denial> {
         let hooks = self.matching_request(HookEvent::ToolRequested, request);
         let occasion = Occasion::of_call(HookEvent::ToolRequested, request);
@@ -163,11 +163,12 @@ impl Hooks {
 }
 
 impl WatchedCall {
-    /// Lets the blocking hooks replace the answer of the server, and tells the observing ones of it.
-    /// An answer that is not final stays as it is.
+    /// Lets the blocking hooks replace the answer of the server, and notifies the observing hooks
+    /// of it. An answer that is not final stays as it is.
     ///
     /// # Errors
-    /// Returns an error if a hook fails and the person wants results to be withheld then.
+    /// Returns an error if a hook fails and the person chose that results are withheld in this
+    /// case.
     pub async fn review(mut self: Box<Self>, mut reply: Reply) -> Result<Reviewed, Refusal> {
         if let Reply::Result(result) = &reply
             && !is_final(result)
@@ -232,7 +233,7 @@ impl WatchedCall {
         })
     }
 
-    /// Tells the hooks that the server did not answer the call.
+    /// Notifies the hooks that the server did not answer the call.
     pub fn report_failure(mut self: Box<Self>, outcome: Outcome, error: &str) {
         self.report(outcome, error);
     }
@@ -262,12 +263,12 @@ impl WatchedCall {
         let hooks = self
             .hooks
             .matching_request(HookEvent::ToolExecuted, request);
-        // There is nothing to replace, so nobody waits for the blocking hooks either. They have seen
-        // a result that one of them withholds.
-        let is_told = |hook: &&Arc<LoadedHook>| {
+        // There is nothing to replace, so nobody waits for the blocking hooks either. If one of
+        // them withheld the result, they have already seen it.
+        let must_notify = |hook: &&Arc<LoadedHook>| {
             outcome != Outcome::Withheld || hook.prepared.hook.mode == HookMode::Observe
         };
-        for hook in hooks.iter().filter(is_told) {
+        for hook in hooks.iter().filter(must_notify) {
             hook.observe(&occasion, clock::now(), &payload);
         }
     }

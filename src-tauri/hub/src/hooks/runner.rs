@@ -37,12 +37,12 @@ use tokio::{
 
 use super::{answer::AnswerError, referenced_secrets};
 
-/// How often one hook runs at the same time.
+/// The most runs of one hook at the same time.
 const MAX_PARALLEL: usize = 8;
 /// How many runs of a hook are remembered.
 const MAX_RUNS: usize = 50;
 
-/// A hook with what its runs share.
+/// A hook, and the state that its runs share.
 pub(super) struct PreparedHook {
     pub(super) hook: Hook,
     slots: Semaphore,
@@ -123,7 +123,7 @@ impl Runner {
     /// effect that `describe` returns. If the future is dropped, the program is ended.
     ///
     /// # Errors
-    /// Returns an error if the run fails or its answer is of no use. The log has the reason.
+    /// Returns an error if the run fails or its answer is invalid. The log has the reason.
     pub(super) async fn run<T>(
         &self,
         hook: &PreparedHook,
@@ -238,7 +238,7 @@ impl Runner {
         runs
     }
 
-    /// Forgets the runs of hooks that are gone.
+    /// Deletes the runs of hooks that no longer exist.
     pub(super) fn retain(&self, exists: impl Fn(&str) -> bool) {
         self.history().retain(|name, _| exists(name));
     }

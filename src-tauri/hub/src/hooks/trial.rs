@@ -24,11 +24,11 @@ const MAX_SHOWN: usize = 64 * 1024;
 /// How a trial went.
 #[derive(Debug)]
 pub struct Trial {
-    /// What the hook got, as JSON.
+    /// The input of the hook, as JSON.
     pub input: String,
-    /// What it wrote, with secrets masked; empty if it failed.
+    /// Its output, with secrets masked; empty if it failed.
     pub output: String,
-    /// What the hook would do to a call.
+    /// The effect that it would have on a call.
     pub effect: HookEffect,
     /// The reason of a denial or of a failure; empty otherwise.
     pub reason: String,
@@ -39,7 +39,8 @@ impl Hooks {
     /// Runs a hook, which need not be saved, on an event. If `payload` is `None`, it gets a sample.
     ///
     /// # Errors
-    /// Returns an error if the hook is invalid. A failing hook is an answer.
+    /// Returns an error if the hook is invalid. The failure of a hook is a trial's result, not an
+    /// error.
     pub async fn run_trial(
         &self,
         hook: Hook,

@@ -50,7 +50,8 @@ struct Known {
 }
 
 impl Hub {
-    /// Keeps the entries in clients' files from now on. Writes nothing by itself unless `may_write`.
+    /// Keeps the entries in clients' files from now on. Writes nothing by itself unless
+    /// `may_write`.
     pub fn keep_client_files(self: &Arc<Self>, may_write: bool) {
         let task = keep(Arc::downgrade(self), may_write);
         self.background().tasks.spawn(task);

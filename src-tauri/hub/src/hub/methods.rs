@@ -1,5 +1,5 @@
-//! The methods of MCP that a client can use: one row each, for both eras. A request whose method has
-//! no row is refused.
+//! The methods of MCP that a client can use: one row each, for both eras. A request whose method
+//! has no row is refused.
 
 use std::sync::Arc;
 

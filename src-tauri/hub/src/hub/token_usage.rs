@@ -1,4 +1,4 @@
-//! Stores the tokens of calls now and then, so that the charts have them after a restart.
+//! Stores the tokens of calls regularly, so that the charts have them after a restart.
 
 use std::time::Duration;
 

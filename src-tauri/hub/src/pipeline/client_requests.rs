@@ -309,8 +309,8 @@ impl ClientRequests {
     /// answers `input_required`, and a modern client gets this answer.
     ///
     /// # Errors
-    /// Returns an error if one of the requests is denied, or if its decision cannot be recorded. The
-    /// client must not get the result then.
+    /// Returns an error if one of the requests is denied, or if its decision cannot be recorded.
+    /// The client must not get the result then.
     pub async fn admit_in_result(
         &self,
         server: &Arc<RegisteredServer>,

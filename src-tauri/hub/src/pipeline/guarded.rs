@@ -191,8 +191,8 @@ impl Pipeline {
         }
     }
 
-    /// Sends a permitted request. Returns `None` if all calls are paused meanwhile, which cancels the
-    /// request.
+    /// Sends a permitted request. Returns `None` if all calls are paused meanwhile, which cancels
+    /// the request.
     pub(super) async fn send_unless_paused(
         &self,
         permitted: &Permitted,

@@ -148,7 +148,8 @@ impl Pipeline {
     /// client fetches it: as the whole answer, or as a member of it in the modern era.
     ///
     /// # Errors
-    /// Returns an error if a hook fails and results are withheld then.
+    /// Returns an error if a hook fails and the person chose that results are withheld in this
+    /// case.
     async fn ask_task_hooks(
         &self,
         method: GuardedMethod,

@@ -37,7 +37,7 @@ impl Drawbridge {
 
     /// Waits until all calls are paused. Returns at once if they are paused already.
     pub async fn wait_until_paused(&self) {
-        // An error means that the sender is gone, so calls cannot be paused any more.
+        // An error means that the sender is gone, so calls can no longer be paused.
         if self
             .is_paused
             .subscribe()

@@ -44,8 +44,8 @@ impl PolicyEditor {
     /// Returns an error if a condition is invalid, or if the calls cannot be read.
     pub async fn dry_run(&self, spec: &RuleSpec) -> Result<DryRun, PolicyError> {
         check_rule(spec)?;
-        // The conditions are compiled first, so that an invalid rule is rejected even if there are no
-        // past calls.
+        // The conditions are compiled first, so that an invalid rule is rejected even if there are
+        // no past calls.
         let conditions = Conditions::compile(&spec.conditions).map_err(RuleError::from)?;
         let scope = &spec.scope;
         let filter = PastCallFilter {

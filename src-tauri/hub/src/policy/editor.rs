@@ -217,10 +217,10 @@ impl PolicyEditor {
         })
     }
 
-    /// Binds rules to the definitions of tools that a person has accepted, given by name and digest.
-    /// Allow rules that were suspended by the change match again. A rule stays as it is if its
-    /// client still gets the definition to which the rule is bound, or does not get the accepted
-    /// one.
+    /// Binds rules to the definitions of tools that a person has accepted, given by name and
+    /// digest. Allow rules that were suspended by the change match again. A rule stays as it is if
+    /// its client still gets the definition to which the rule is bound, or does not get the
+    /// accepted one.
     ///
     /// # Errors
     /// Returns an error if the store fails.

@@ -47,8 +47,8 @@ use super::{
 const MAX_SHOWN: usize = 1024 * 1024;
 /// The time for the call itself: a person has this much less than the client waits.
 const CALL_TIME: Duration = Duration::from_secs(30);
-/// How long a person has to fill in a form, if the client learns meanwhile that its request goes on.
-/// A server's request waits 300 s at most.
+/// How long a person has to fill in a form, if the client gets progress notifications meanwhile. A
+/// server's request waits 300 s at most.
 const FORM_TIME: Duration = Duration::from_secs(280);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
@@ -136,18 +136,18 @@ impl Gate {
         self.drawbridge.is_paused()
     }
 
-    /// Begins the record of a request that is not put to the gate yet. If the record is dropped
+    /// Begins the record of a request that the gate has not decided yet. If the record is dropped
     /// before it is discarded, the request is recorded as abandoned.
     pub fn record_if_abandoned(&self, request: &GuardedRequest) -> PendingRecord {
         PendingRecord::new(&self.recorder, request)
     }
 
-    /// Decides a request by a rule or by asking a person, and records the decision. A person may edit
-    /// the arguments of a call. The permitted call then has the edited ones.
+    /// Decides a request by a rule or by asking a person, and records the decision. A person may
+    /// edit the arguments of a call. The permitted call then has the edited ones.
     ///
     /// # Errors
-    /// Returns an error if the request is denied, if nobody decides in time, or if the decision cannot
-    /// be recorded.
+    /// Returns an error if the request is denied, if nobody decides in time, or if the decision
+    /// cannot be recorded.
     pub async fn admit(
         &self,
         request: GuardedRequest,
@@ -242,7 +242,7 @@ impl Gate {
     /// Returns the ruling of the rules. Some requests are never allowed without a person: an allow
     /// becomes an ask, and no call is counted. These are calls of a tool that has changed since a
     /// person accepted it, and requests that a person fills in. A request to the sampling provider
-    /// costs the user something, so that only a rule allows it, and not the default.
+    /// may cost the user money, so only a rule allows it, and not the default.
     fn ruling(&self, request: &GuardedRequest) -> Ruling {
         let is_changed = request.kind == RequestKind::Tools
             && request
@@ -305,8 +305,8 @@ impl Gate {
             record,
             answer,
         }));
-        // The client may disconnect from here on. The request then leaves the queue undecided, and is
-        // recorded as abandoned.
+        // The client may disconnect from here on. The request then leaves the queue undecided, and
+        // is recorded as abandoned.
         let unanswered = match self.queue.enqueue(approval, about, timeout, subject) {
             Ok(ticket) => match self.wait_for_answer(&ticket, answered, waiting).await {
                 Ok(answer) => {
@@ -375,11 +375,11 @@ impl Gate {
         }
     }
 
-    /// Decides a waiting request with a person's verdict, and saves the rule that the verdict makes.
-    /// Returns the call as it is recorded. The first decision wins.
+    /// Decides a waiting request with a person's verdict, and saves the rule that the verdict
+    /// makes. Returns the call as it is recorded. The first decision wins.
     ///
     /// # Errors
-    /// Returns an error if the request does not wait any more, if it is not the one with this
+    /// Returns an error if the request no longer waits, if it is not the one with this
     /// digest, if the verdict cannot be applied to it (it keeps waiting), or if the decision cannot
     /// be recorded (the call is denied).
     pub async fn decide(
@@ -396,7 +396,7 @@ impl Gate {
     /// Returns the rule that a verdict on a waiting request would make, if any. Decides nothing.
     ///
     /// # Errors
-    /// Returns an error if the request does not wait any more, or if the verdict cannot be applied
+    /// Returns an error if the request no longer waits, or if the verdict cannot be applied
     /// to it.
     pub fn preview(&self, id: &CallId, verdict: &Verdict) -> Result<Option<RuleSpec>, DecideError> {
         let waiting = self.queue.view(id)?;
@@ -650,8 +650,8 @@ impl Gate {
         }
     }
 
-    /// Returns the server's error as the answer to a permitted request. The rules for results apply to
-    /// it, because its message and data are text of the server too.
+    /// Returns the server's error as the answer to a permitted request. The rules for results apply
+    /// to it, because its message and data are text of the server too.
     ///
     /// # Errors
     /// Returns an error if the server's error was held and is withheld.

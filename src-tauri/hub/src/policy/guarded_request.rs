@@ -49,7 +49,7 @@ pub struct GuardedRequest {
     pub params: Box<RawValue>,
     /// The client's progress token, if it asks for progress notifications.
     pub progress_token: Option<ProgressToken>,
-    /// What hooks made of the arguments, if they changed them.
+    /// The change that hooks made to the arguments, if there is one.
     pub hooked: Option<HookedArguments>,
     /// Who answers a server's request in place of the client. `None` if the client does.
     pub stand_in: Option<StandIn>,
@@ -189,8 +189,8 @@ impl GuardedRequest {
         std::mem::replace(&mut self.arguments, arguments)
     }
 
-    /// Takes the values that a person has entered. Returns the names of their fields as the reason for
-    /// the record.
+    /// Takes the values that a person has entered. Returns the names of their fields as the reason
+    /// for the record.
     ///
     /// # Errors
     /// Returns an error if the values do not fit. The request is unchanged then.

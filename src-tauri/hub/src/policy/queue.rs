@@ -156,7 +156,7 @@ impl Queue {
     /// Returns a waiting request with what it is about.
     ///
     /// # Errors
-    /// Returns an error if the request does not wait any more.
+    /// Returns an error if the request no longer waits.
     pub(super) fn view(&self, id: &CallId) -> Result<WaitingView, QueueError> {
         let mut inner = self.lock();
         let waiting = inner.waiting.get_mut(id);
@@ -182,7 +182,7 @@ impl Queue {
     /// Allows an identical retry of a missed call. Returns for how many whole seconds.
     ///
     /// # Errors
-    /// Returns an error if the call is not remembered any more, or is not the one that was shown.
+    /// Returns an error if the call is no longer remembered, or is not the one that was shown.
     pub fn allow_retry(&self, id: &CallId, digest: &str) -> Result<u64, QueueError> {
         let mut inner = self.lock();
         inner.remove_expired();
@@ -219,7 +219,7 @@ impl Queue {
     /// Takes a request out of the queue. From now on only the caller can decide it.
     ///
     /// # Errors
-    /// Returns an error if the request does not wait any more, or is not the one that was shown.
+    /// Returns an error if the request no longer waits, or is not the one that was shown.
     pub(crate) fn take(&self, id: &CallId, digest: &str) -> Result<TakenRequest, QueueError> {
         let mut inner = self.lock();
         let Entry::Occupied(found) = inner.waiting.entry(id.clone()) else {
@@ -239,8 +239,8 @@ impl Queue {
         })
     }
 
-    /// Adds a request to the queue. The request leaves the queue when it is decided or the ticket is
-    /// dropped.
+    /// Adds a request to the queue. The request leaves the queue when it is decided or the ticket
+    /// is dropped.
     ///
     /// # Errors
     /// Returns an error, and the subject, if too many calls of the client wait, or if its last ones

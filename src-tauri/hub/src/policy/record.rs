@@ -39,8 +39,8 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Writes a request with its decision. An automatic decision on anything but a call of a tool is
-    /// written in the background.
+    /// Writes a request with its decision. An automatic decision on anything but a call of a tool
+    /// is written in the background.
     async fn record(&self, row: &Arc<CallRow>) -> Result<(), JournalError> {
         let may_wait = row.call.method != GuardedMethod::CallTool
             && row.call.decided_by != DecidedBy::Person
@@ -83,7 +83,7 @@ pub struct PendingRecord {
     started: Instant,
     /// The sampling provider, if it answers the request.
     answered_by: Option<String>,
-    /// Whether the request was put to a person.
+    /// Whether a person was asked about the request.
     was_asked: bool,
     row: Option<CallRow>,
 }
@@ -143,7 +143,7 @@ impl PendingRecord {
         self.row = None;
     }
 
-    /// Notes that the request is put to a person.
+    /// Records that a person is asked about the request.
     pub(super) fn mark_asked(&mut self) {
         self.was_asked = true;
         let call = &self.row.as_ref().expect(ROW_PRESENT).call;

@@ -261,8 +261,8 @@ impl Rules {
     /// removed rules are added.
     ///
     /// # Errors
-    /// Returns an error if a condition is invalid or the store fails. The previous policy then stays
-    /// in force until the rules are read again.
+    /// Returns an error if a condition is invalid or the store fails. The previous policy then
+    /// stays in force until the rules are read again.
     pub async fn replace_all(
         &self,
         rules: Vec<Rule>,
@@ -466,8 +466,8 @@ pub(super) struct RuleWriter<'a> {
 }
 
 impl RuleWriter<'_> {
-    /// Returns a rule as it is to be stored, with the rules that it replaces: those that have ended,
-    /// and for a plain rule the plain rule of the same scope.
+    /// Returns a rule as it is to be stored, with the rules that it replaces: those that have
+    /// ended, and for a plain rule the plain rule of the same scope.
     pub(super) fn prepare(&self, rule: &Rule) -> NewRule {
         let now = clock::now();
         let is_replaced = |known: &Rule| {

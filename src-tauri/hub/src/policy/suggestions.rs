@@ -66,7 +66,8 @@ pub struct Suggestion {
 }
 
 impl PolicyEditor {
-    /// Returns stats about the calls of the last days (at most 90), and the rules that they suggest.
+    /// Returns stats about the calls of the last days (at most 90), and the rules that they
+    /// suggest.
     ///
     /// # Errors
     /// Returns an error if the calls cannot be read.
@@ -139,7 +140,8 @@ impl PolicyEditor {
             let when = arguments
                 .map(|all| common_conditions(&all))
                 .unwrap_or_default();
-            // A tool that is not marked read-only is suggested only with a condition on its arguments.
+            // A tool that is not marked read-only is suggested only with a condition on its
+            // arguments.
             if when.is_empty() && !self.is_read_only(client, server, tool) {
                 continue;
             }

@@ -66,7 +66,8 @@ pub enum VerdictError {
 /// Checks whether a verdict can be applied to a waiting request.
 ///
 /// # Errors
-/// Returns an error if the verdict is out of range, does not fit the request, or contradicts a rule.
+/// Returns an error if the verdict is out of range, does not fit the request, or contradicts a
+/// rule.
 pub(super) fn check(
     rules: &Rules,
     waiting: &WaitingView,
@@ -206,8 +207,8 @@ pub(super) fn rule_from(request: &ApprovalRequest, verdict: &Verdict) -> Option<
     })
 }
 
-/// Returns the condition that the params name the same prompt or resource as this request, or `None`
-/// if the request names neither.
+/// Returns the condition that the params name the same prompt or resource as this request, or
+/// `None` if the request names neither.
 fn name_condition(request: &ApprovalRequest) -> Option<Condition> {
     let pointer = match request.method {
         GuardedMethod::GetPrompt => "/name",

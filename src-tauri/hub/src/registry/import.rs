@@ -17,7 +17,7 @@ pub struct ImportedServer {
     pub spec: Result<ServerSpec, EntryError>,
     /// Names in `env` and `headers` whose values are likely to be secrets, or have to be given.
     pub likely_secrets: Vec<String>,
-    /// What was changed, or not taken over.
+    /// Sentences about values that were changed or ignored.
     pub notes: Vec<String>,
 }
 
@@ -141,8 +141,8 @@ fn to_imported(found: FoundServer) -> ImportedServer {
     }
 }
 
-/// Returns the spec with empty values for inputs, which the form asks for. The form can ask for whole
-/// values of variables and headers only.
+/// Returns the spec with empty values for inputs, which the form asks for. The form can ask for
+/// whole values of variables and headers only.
 fn blank_inputs(found: FoundServer) -> Result<ServerSpec, EntryError> {
     let mut spec = found.spec?;
     for input in found.inputs {

@@ -4,8 +4,8 @@ use drawbridge_model::invisible_chars::is_hidden;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// Returns whether two names can be taken for each other: they differ at most in case, width, spaces
-/// and hyphens, hidden characters, or letters that look the same.
+/// Returns whether two names can be taken for each other: they differ at most in case, width,
+/// spaces and hyphens, hidden characters, or letters that look the same.
 pub(super) fn look_alike(one: &str, other: &str) -> bool {
     let (one, other) = (fold(one), fold(other));
     lowercase_skeleton(&one) == lowercase_skeleton(&other)

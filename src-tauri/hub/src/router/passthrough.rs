@@ -172,7 +172,7 @@ impl Router {
     /// Sends a permitted request to its server, once.
     ///
     /// # Errors
-    /// Returns an error if the server, or the prompt, is not the permitted one any more, or if the
+    /// Returns an error if the server, or the prompt, is no longer the permitted one, or if the
     /// server does not answer.
     pub async fn send(
         &self,
@@ -185,8 +185,8 @@ impl Router {
         self.send_with(permitted, handle, None, send).await
     }
 
-    /// Sends a permitted request with the function `send`, which decides which method of the server's
-    /// session is used. `timeout` replaces the timeout of the server's spec.
+    /// Sends a permitted request with the function `send`, which decides which method of the
+    /// server's session is used. `timeout` replaces the timeout of the server's spec.
     pub(super) async fn send_with(
         &self,
         permitted: &Permitted,

@@ -81,8 +81,8 @@ impl Subscriptions {
         has_subscribers
     }
 
-    /// Returns the subscriptions of a session that has ended, and forgets that the session has them.
-    /// The caller then has to `remove` each of them.
+    /// Takes the list of subscriptions of a session that has ended. The caller then has to `remove`
+    /// each of them.
     pub(super) fn take_session(&self, session: &ClientSession) -> HashSet<SubscriptionKey> {
         self.lock()
             .by_session

@@ -99,7 +99,7 @@ impl Completion {
     /// send nothing.
     ///
     /// # Errors
-    /// Returns an error if the status is none of success, and if the body is malformed, too long, or
+    /// Returns an error if the status is not a success, or if the body is malformed, too long or
     /// ends early.
     pub(super) async fn read(
         mut response: HttpResponse,
@@ -155,7 +155,7 @@ impl Completion {
         completion.finish(false)
     }
 
-    /// Returns the answer that these pieces of a stream make.
+    /// Returns the answer that these pieces of a stream form.
     #[cfg(test)]
     pub(super) fn from_pieces<'a>(
         mut pieces: impl Iterator<Item = &'a [u8]>,
@@ -196,8 +196,8 @@ impl Completion {
             .try_for_each(|call| self.add_tool_call(call))
     }
 
-    /// Adds a tool call, or the continuation of one. A piece without an index continues the last call
-    /// if it has no id of its own.
+    /// Adds a tool call, or the continuation of one. A piece without an index continues the last
+    /// call if it has no id of its own.
     fn add_tool_call(&mut self, piece: ToolCallPiece) -> Result<(), SamplingError> {
         let position = match (piece.index, &piece.id) {
             (Some(index), _) => self

@@ -1,8 +1,8 @@
 //! Converts sampling requests to chat completions, and completions to results.
 //!
-//! Content that the provider cannot get becomes a text in brackets: images if the model does not see
-//! them, audio, and resources. Not passed on are `includeContext`, the priorities among the model
-//! preferences, and `metadata`.
+//! Content that the provider cannot get becomes a text in brackets: images if the model does not
+//! see them, audio, and resources. Not passed on are `includeContext`, the priorities among the
+//! model preferences, and `metadata`.
 
 use std::collections::BTreeMap;
 
@@ -434,7 +434,8 @@ impl ChatRequest {
     /// Converts the provider's answer to the result of the sampling request.
     ///
     /// # Errors
-    /// Returns an error if a tool call is required and there is none, and if a tool call is unusable.
+    /// Returns an error if a tool call is required and there is none, and if a tool call is
+    /// unusable.
     pub(super) fn to_result(&self, completion: Completion) -> Result<Json, SamplingError> {
         let Completion {
             model,

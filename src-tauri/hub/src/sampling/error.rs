@@ -15,7 +15,7 @@ use super::SamplingBudget;
 pub enum SamplingError {
     #[error("no sampling provider is set up")]
     NotSetUp,
-    #[error("its params cannot be read: {0}")]
+    #[error("the params of the request cannot be read: {0}")]
     Params(#[from] serde_json::Error),
     #[error("'toolChoice' is 'required', but the request has no tools")]
     NoTools,
@@ -23,7 +23,7 @@ pub enum SamplingError {
     ToolsOff,
     #[error("the request to the sampling provider would have more than {0} bytes")]
     RequestTooLarge(usize),
-    #[error("the sampling budget of today is spent ({}); it begins anew at midnight UTC", describe(.0))]
+    #[error("the sampling budget of today is spent ({}); it is reset at midnight UTC", describe(.0))]
     BudgetSpent(SamplingBudget),
     #[error("the key of the sampling provider cannot be read: {0}")]
     Secret(#[from] SecretError),

@@ -103,8 +103,8 @@ impl ClientCapabilities {
         &self.extensions
     }
 
-    /// Returns the client's capabilities together with those of Drawbridge, as JSON. A member of the
-    /// client stays as it is, unless Drawbridge adds to it.
+    /// Returns the client's capabilities together with those of Drawbridge, as JSON. A member of
+    /// the client stays as it is, unless Drawbridge adds to it.
     pub fn with_own(&self, own: OwnCapabilities) -> Box<RawValue> {
         if own == OwnCapabilities::default() {
             return self.raw.clone();
@@ -188,8 +188,8 @@ pub(super) fn declared_to_servers(extensions: &Extensions) -> serde_json::Value 
     all
 }
 
-/// Returns the capabilities that Drawbridge declares to clients of a revision, with the extensions of
-/// its servers.
+/// Returns the capabilities that Drawbridge declares to clients of a revision, with the extensions
+/// of its servers.
 pub(super) fn declared_to_clients(revision: &str, extensions: &Extensions) -> serde_json::Value {
     let mut all = serde_json::json!({
         "tools": { "listChanged": true },

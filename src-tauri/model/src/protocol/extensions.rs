@@ -1,6 +1,6 @@
 //! Extensions of the protocol that clients and servers declare in their capabilities, such as
-//! `io.modelcontextprotocol/ui`. Drawbridge passes the entries on between the eras, and acts on none
-//! of them but the one for tasks.
+//! `io.modelcontextprotocol/ui`. Drawbridge passes the entries on between the eras, and acts on
+//! none of them but the one for tasks.
 
 use std::collections::BTreeMap;
 

@@ -112,18 +112,18 @@ impl GuardedMethod {
             | Self::CancelTask
             | Self::GetTaskResult
             | Self::ListTasks => format!("{client} {wants} to follow a task of {name} of {server}"),
-            Self::CreateMessage => format!("{server} {wants} a message of {client}'s model"),
+            Self::CreateMessage => format!("{server} {wants} a message from {client}'s model"),
             Self::Elicit => format!("{server} {wants} to ask you for input in {client}"),
             Self::ListRoots => format!("{server} {wants} to know the folders of {client}"),
         }
     }
 
-    /// Returns a sentence like [`Self::sentence`] for a request of a server that Drawbridge answers in
-    /// the client's place: `answered_by` is the model and the provider.
+    /// Returns a sentence like [`Self::sentence`] for a request of a server that Drawbridge answers
+    /// in the client's place: `answered_by` is the model and the provider.
     pub fn bridged_sentence(self, client: &str, server: &str, answered_by: &str) -> String {
         match self {
             Self::CreateMessage => {
-                format!("{server} wants a message of {answered_by}, for {client}")
+                format!("{server} wants a message from {answered_by}, for {client}")
             }
             Self::Elicit => format!("{server} asks you for input, for {client}"),
             Self::CallTool

@@ -51,8 +51,8 @@ pub fn read_initialize(params: Option<&RawValue>) -> Result<ClientHello, RpcErro
     })
 }
 
-/// What the servers that a client can see say about themselves, for Drawbridge's introduction to the
-/// client.
+/// The instructions and extensions of the servers that a client can see, for Drawbridge's
+/// introduction to the client.
 #[derive(Debug, Clone, Default)]
 pub struct ServersIntroduction {
     /// Instructions for a model.

@@ -131,8 +131,8 @@ fn requires_url(method: &str, error: &RpcError) -> bool {
     error.code == URL_ELICITATION_REQUIRED && supports_input_required(method)
 }
 
-/// Returns the URLs that a person has to visit before a server of the legacy era processes a request,
-/// or `None` if the error is another one.
+/// Returns the URLs that a person has to visit before a server of the legacy era processes a
+/// request, or `None` if the error is another one.
 pub fn required_urls(method: &str, error: &RpcError) -> Option<InputRequired> {
     let result = requires_url(method, error).then(|| url_input_required(error))?;
     InputRequired::read(&result?)
@@ -207,8 +207,8 @@ pub fn translate_result(client: Era, server: Era, method: &str, result: Json) ->
 }
 
 /// Returns the input that a modern server requires from a legacy client, or `None` if the result
-/// can be passed on. A legacy client does not understand `input_required`, so the hub has to send it
-/// requests instead.
+/// can be passed on. A legacy client does not understand `input_required`, so the hub has to send
+/// it requests instead.
 pub fn needs_client_input(client: Era, server: Era, result: &Json) -> Option<InputRequired> {
     let may_be = client == Era::Legacy
         && server == Era::Modern

@@ -14,7 +14,7 @@ pub struct SpecChange {
     /// The accepted value; null if the field was not set.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
     pub before: Option<Value>,
-    /// The value in the file now; null if the field is not set any more.
+    /// The value in the file now; null if the field is no longer set.
     #[cfg_attr(feature = "bindings", ts(type = "unknown"))]
     pub after: Option<Value>,
 }

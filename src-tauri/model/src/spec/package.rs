@@ -413,8 +413,8 @@ impl Package<'_> {
         Some(format!("{name}{separator}{version}"))
     }
 
-    /// Returns the spec's arguments with `pinned` instead of this package. Several packages have to be
-    /// replaced in their order.
+    /// Returns the spec's arguments with `pinned` instead of this package. Several packages have to
+    /// be replaced in their order.
     pub fn replace_in(&self, args: &[String], pinned: &str) -> Vec<String> {
         let mut args = args.to_vec();
         let arg = &mut args[self.arg];

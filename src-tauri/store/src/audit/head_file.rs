@@ -1,5 +1,6 @@
 //! The head file: the end of the chain, also kept outside the database. The file shows if the
-//! database was replaced by an older copy, or lost the commits that were only in its write-ahead log.
+//! database was replaced by an older copy, or lost the commits that were only in its write-ahead
+//! log.
 //!
 //! The file may lag behind the database and is never ahead of it: it is written only after the
 //! commits that it names are on the disk.

@@ -209,7 +209,7 @@ pub(super) fn read_server_lines(folder: &Path, server: &ServerId, max_bytes: u64
     read_tail(&files, max_bytes)
 }
 
-/// Deletes the files of servers that have no spec any more, if nothing was written to them lately.
+/// Deletes the files of servers that no longer have a spec, if nothing was written to them lately.
 pub(super) fn remove_stale_servers(folder: &Path, has_spec: impl Fn(&ServerId) -> bool) {
     for server in list_servers(folder).iter().filter(|id| !has_spec(id)) {
         for extension in [EXTENSION, OLD_EXTENSION] {

@@ -1,4 +1,5 @@
-//! `call`: every call, and every other guarded request, with its decision and its outcome. Only the journal writes it.
+//! `call`: every call, and every other guarded request, with its decision and its outcome. Only the
+//! journal writes it.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
@@ -21,8 +22,8 @@ use crate::{
     audit::{Chain, DecisionColumns, OutcomeColumns, Sealed},
 };
 
-/// Declares the columns of a row once, for the journal, which writes them with rusqlite, and for the
-/// readers, which use sqlx.
+/// Declares the columns of a row once, for the journal, which writes them with rusqlite, and for
+/// the readers, which use sqlx.
 macro_rules! columns {
     ($(#[$comment:meta])* struct $name:ident<$lifetime:lifetime> { $($column:ident: $type:ty,)+ }) => {
         $(#[$comment])*
@@ -110,7 +111,7 @@ pub struct CallRow {
     pub is_counted: bool,
     /// The arguments as stored: JSON text without secrets, or `None` if they are long.
     pub arguments: Option<String>,
-    /// The params beside the name and the arguments, in the same form.
+    /// The params besides the name and the arguments, in the same form.
     pub extra: Option<String>,
     /// The client's arguments if a person changed them, in the same form.
     pub original_arguments: Option<String>,
@@ -123,7 +124,7 @@ pub struct CallRow {
 pub struct CallFilter {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
-    /// Only calls that were put to a person, also if nobody decided.
+    /// Only calls about which a person was asked, including those that nobody decided.
     pub asked: bool,
     /// Only calls with this text in their method, tool, exposed name, reason, error, arguments or
     /// other params. ASCII letters match in any case.
@@ -143,7 +144,7 @@ pub struct PastCallFilter {
     pub client: Option<ClientName>,
     pub server: Option<ServerId>,
     pub tool: Option<String>,
-    /// Only calls that were put to a person, also if nobody decided.
+    /// Only calls about which a person was asked, including those that nobody decided.
     pub asked: bool,
     pub since: Option<Timestamp>,
     pub limit: u32,
@@ -156,8 +157,8 @@ pub struct AbandonedCalls {
     pub longest_wait_ms: u32,
 }
 
-/// The calls that were put to a person, also if nobody decided. Drawbridge answers others itself, such
-/// as calls of unknown tools.
+/// The calls about which a person was asked, including those that nobody decided. Drawbridge
+/// answers others itself, such as calls of unknown tools.
 pub(super) const WAS_ASKED: &str =
     "(decided_by = 'person' OR decision IN ('timed_out', 'no_screen', 'queue_full', 'abandoned'))";
 

@@ -29,7 +29,7 @@ pub struct CallStatsFilter {
     pub tool: Option<String>,
 }
 
-/// What the stats are grouped by.
+/// How the stats are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallGroup {
     /// No groups: the stats of all calls, under an empty key.

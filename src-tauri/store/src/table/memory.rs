@@ -1,4 +1,5 @@
-//! `memory` and `memory_index`: what clients stored for a user, and its full-text index.
+//! `memory` and `memory_index`: the entries that clients stored for a user, and their full-text
+//! index.
 
 mod text_search;
 
@@ -124,8 +125,8 @@ impl Store {
             .context("cannot read the memory")
     }
 
-    /// Replaces the content and the labels of an entry. Returns the entry as it is now, or `None` if
-    /// it does not exist.
+    /// Replaces the content and the labels of an entry. Returns the entry as it is now, or `None`
+    /// if it does not exist.
     pub async fn update_memory(
         &self,
         id: u32,

@@ -94,8 +94,8 @@ impl Journal {
             .await
     }
 
-    /// Replaces all rules, and writes these settings, together with an entry in the audit. `note` is
-    /// its body, a JSON object.
+    /// Replaces all rules, and writes these settings, together with an entry in the audit. `note`
+    /// is its body, a JSON object.
     ///
     /// # Errors
     /// Returns an error if the rules cannot be written. Nothing is changed then.

@@ -153,7 +153,7 @@ fn read(row: &SqliteRow) -> Result<ServerRow, sqlx::Error> {
         ttl_ms: row.try_get("ttl_ms")?,
         offers_resources: row.try_get("offers_resources")?,
         has_private_lists: row.try_get("has_private_lists")?,
-        // This value is only shown. If it cannot be read, the next sync writes it anew.
+        // This value is only shown. If it cannot be read, the next sync writes it again.
         excluded: row
             .try_get::<Option<String>, _>("excluded_entries")?
             .and_then(|json| serde_json::from_str(&json).ok())

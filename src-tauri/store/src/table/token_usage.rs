@@ -22,7 +22,8 @@ pub struct TokenUsageRow {
 }
 
 impl Store {
-    /// Adds tokens to the step that contains `at`, and deletes steps that no chart shows any more.
+    /// Adds tokens to the step that contains `at`, and deletes steps that are too old for every
+    /// chart.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written. Nothing is added then.

@@ -1,4 +1,5 @@
-//! Tests of complete, chunked, too long and truncated answers, and of refused connections, on this machine.
+//! Tests of complete, chunked, too long and truncated answers, and of refused connections, on this
+//! machine.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

@@ -1,4 +1,4 @@
-//! The tokens of one server: read from the keyring once, renewed by one task at a time, and
+//! The tokens of one server: read from the keyring once, refreshed by one task at a time, and
 //! deleted.
 
 use std::{
@@ -25,8 +25,8 @@ use super::{
 /// A server and a client. Servers with the same URL and the same client share one account.
 pub(super) struct Account {
     pub(super) key: AccountKey,
-    /// The client that a person registered, as in the accepted spec, and the secrets that the spec's
-    /// server may use.
+    /// The client that a person registered, as in the accepted spec, and the secrets that the
+    /// spec's server may use.
     spec_client: Mutex<Option<(OauthClient, SecretScope)>>,
     challenge: Mutex<Option<Challenge>>,
     /// As in the [`Grant`].
@@ -150,18 +150,19 @@ impl Account {
         reason(&std::mem::replace(&mut *lock(&self.challenge), challenge)) != new_reason
     }
 
-    /// Returns a token that is not due for renewal, if that is known without I/O. The inner `None`
-    /// means that nobody has signed in.
+    /// Returns a token that is not due for a refresh, if that is known without I/O. The inner
+    /// `None` means that nobody has signed in.
     pub(super) fn cached_token(&self) -> Option<Option<Secret>> {
         let state = self.state.try_lock().ok().filter(|state| state.is_loaded)?;
         let Some(grant) = &state.grant else {
             return Some(None);
         };
-        (!grant.is_renewal_due(clock::now())).then(|| grant.token())
+        (!grant.is_refresh_due(clock::now())).then(|| grant.token())
     }
 
     /// Returns a token that has not expired, or `None` if nobody has signed in. The future must not
-    /// be dropped before it completes: a renewed token would be lost, and the old one may be void.
+    /// be dropped before it completes: a refreshed token would be lost, and the old one may be
+    /// void.
     pub(super) async fn token(
         &self,
         authorizer: &Authorizer,
@@ -171,24 +172,24 @@ impl Account {
             return Ok(None);
         };
         let now = clock::now();
-        if !grant.is_renewal_due(now) {
+        if !grant.is_refresh_due(now) {
             return Ok(grant.token());
         }
         let valid_token = grant.token().filter(|_| !grant.has_expired(now));
         match state.refresh(self, authorizer).await {
-            // The renewal failed, but the old token is still valid.
+            // The refresh failed, but the old token is still valid.
             Err(error) if valid_token.is_some() => {
                 tracing::warn!(
-                    "The token for {} could not be renewed yet: {error}",
+                    "The token for {} could not be refreshed yet: {error}",
                     self.key.server
                 );
                 Ok(valid_token)
             }
-            renewed => renewed,
+            refreshed => refreshed,
         }
     }
 
-    /// Returns another token than the one that the server refused: a newer one, or a renewed one.
+    /// Returns another token than the one that the server refused: a newer one, or a refreshed one.
     /// Returns `None` if there is none.
     pub(super) async fn replace_token(
         &self,
@@ -261,8 +262,8 @@ impl Account {
 }
 
 impl AccountState {
-    /// Returns the grant, and reads it from the keyring at the first call. If the keyring does not
-    /// hold it any more, its record is removed too.
+    /// Returns the grant, and reads it from the keyring at the first call. If the keyring no
+    /// longer holds it, its record is removed too.
     async fn load_grant(
         &mut self,
         account: &Account,
@@ -287,9 +288,9 @@ impl AccountState {
         Ok(self.grant.as_ref())
     }
 
-    /// Renews the token. Deletes the tokens and returns `None` if the authorization server refuses
-    /// to renew, if there is no refresh token, or if the server has another authorization server
-    /// now.
+    /// Refreshes the token. Deletes the tokens and returns `None` if the authorization server
+    /// refuses to refresh it, if there is no refresh token, or if the server has another
+    /// authorization server now.
     async fn refresh(
         &mut self,
         account: &Account,
@@ -302,7 +303,7 @@ impl AccountState {
             self.delete_tokens(
                 account,
                 authorizer,
-                "the token expired and cannot be renewed",
+                "the token expired and cannot be refreshed",
             )
             .await?;
             return Ok(None);
@@ -332,7 +333,7 @@ impl AccountState {
         manager
             .configure_client(client_config(&client))
             .map_err(TokenError::protocol)?;
-        match renew(manager, grant).await {
+        match refresh_credentials(manager, grant).await {
             Ok((credentials, manager)) => {
                 let grant = Grant {
                     credentials,
@@ -352,13 +353,13 @@ impl AccountState {
             }
             Err(AuthError::TokenRefreshRejected(why)) => {
                 tracing::warn!(
-                    "The authorization server refuses to renew the token for {}: {why}",
+                    "The authorization server refuses to refresh the token for {}: {why}",
                     account.key.server
                 );
                 self.delete_tokens(
                     account,
                     authorizer,
-                    "the authorization server refused to renew the token",
+                    "the authorization server refused to refresh the token",
                 )
                 .await?;
                 Ok(None)
@@ -407,7 +408,7 @@ async fn discover_manager(
     Ok((issuer == grant.issuer).then_some(manager))
 }
 
-async fn renew(
+async fn refresh_credentials(
     mut manager: AuthorizationManager,
     grant: &Grant,
 ) -> Result<(StoredCredentials, AuthorizationManager), AuthError> {

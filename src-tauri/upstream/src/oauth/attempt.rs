@@ -404,8 +404,8 @@ async fn redeem(
     Ok((grant, manager))
 }
 
-/// Deletes a registration, because the authorization server may not know the client any more. The
-/// next attempt registers anew.
+/// Deletes a registration, because the authorization server may no longer know the client. The
+/// next attempt registers again.
 fn delete_registration(authorizer: &Authorizer, registration_issuer: Option<String>) {
     let Some(issuer) = registration_issuer else {
         return;

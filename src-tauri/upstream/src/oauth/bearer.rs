@@ -24,8 +24,8 @@ use crate::http::{HttpClient, HttpError, HttpRequest, HttpResponse};
 /// The number of scopes of one challenge that are recorded. Further ones are ignored.
 const MAX_SCOPES: usize = 100;
 
-/// The reason why a request has no usable answer. Except after [`BearerError::Http`], the server has not
-/// carried it out.
+/// The reason why a request has no usable answer. Except after [`BearerError::Http`], the server
+/// has not carried it out.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum BearerError {
     #[error(transparent)]
@@ -45,11 +45,11 @@ pub enum BearerError {
 pub enum TokenError {
     #[error("The server's token cannot be read: {0}")]
     Secret(#[from] SecretError),
-    #[error("The server's token has expired and cannot be renewed now: {0}")]
+    #[error("The server's token has expired and cannot be refreshed now: {0}")]
     Discovery(#[from] DiscoveryError),
-    #[error("The server's token has expired and cannot be renewed now: {source}")]
+    #[error("The server's token has expired and cannot be refreshed now: {source}")]
     Protocol { source: Cause },
-    #[error("The task that renews the server's token failed: {source}")]
+    #[error("The task that refreshes the server's token failed: {source}")]
     Aborted { source: Cause },
 }
 
@@ -147,18 +147,19 @@ impl Bearer {
     }
 
     /// Sends a request with the server's token, if there is one. If the server refuses the token,
-    /// it is renewed and the request is sent once more. This is safe, because a server answers 401
-    /// before it carries out a request.
+    /// it is refreshed and the request is sent once more. This is safe, because a server answers
+    /// 401 before it carries out a request.
     ///
     /// # Errors
     /// Returns an error if the HTTP exchange fails, and if the request was not carried out because
-    /// the token cannot be read or renewed, or because the server demands a sign-in or more scopes.
+    /// the token cannot be read or refreshed, or because the server demands a sign-in or more
+    /// scopes.
     pub async fn send(
         &self,
         http: &HttpClient,
         request: HttpRequest,
     ) -> Result<HttpResponse, BearerError> {
-        // Boxed, because the future of a renewal is large and rarely needed.
+        // Boxed, because the future of a refresh is large and rarely needed.
         let token = match self.account.cached_token() {
             Some(token) => token,
             None => Box::pin(self.token()).await?,
@@ -252,11 +253,11 @@ impl Bearer {
     }
 }
 
-/// Runs the future in a task of its own, so that a renewal completes even if the caller is dropped.
+/// Runs the future in a task of its own, so that a refresh completes even if the caller is dropped.
 async fn run_to_completion(
-    renewal: impl Future<Output = Result<Option<Secret>, TokenError>> + Send + 'static,
+    refresh: impl Future<Output = Result<Option<Secret>, TokenError>> + Send + 'static,
 ) -> Result<Option<Secret>, TokenError> {
-    tokio::spawn(renewal).await.unwrap_or_else(|error| {
+    tokio::spawn(refresh).await.unwrap_or_else(|error| {
         Err(TokenError::Aborted {
             source: Cause::new(error),
         })

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::AccountKey;
 
-/// Tokens are renewed this many milliseconds before they expire, and short-lived ones after half of
-/// their lifetime.
-const RENEWAL_MARGIN_MS: i64 = 30_000;
+/// Tokens are refreshed this many milliseconds before they expire, and short-lived ones after half
+/// of their lifetime.
+const REFRESH_MARGIN_MS: i64 = 30_000;
 
 /// The tokens that an authorization server issued for one server.
 #[derive(Serialize, Deserialize)]
@@ -93,8 +93,8 @@ impl Grant {
         received_at.checked_add(lifetime_ms).map(Timestamp)
     }
 
-    /// Returns true if it is time to renew the token.
-    pub(super) fn is_renewal_due(&self, now: Timestamp) -> bool {
+    /// Returns true if it is time to refresh the token.
+    pub(super) fn is_refresh_due(&self, now: Timestamp) -> bool {
         let (Some(expires_at), Some(received_at)) =
             (self.expires_at(), self.credentials.token_received_at)
         else {
@@ -107,7 +107,7 @@ impl Grant {
         now.0
             >= expires_at
                 .0
-                .saturating_sub(RENEWAL_MARGIN_MS.min(lifetime_ms / 2))
+                .saturating_sub(REFRESH_MARGIN_MS.min(lifetime_ms / 2))
     }
 
     pub(super) fn has_expired(&self, now: Timestamp) -> bool {
@@ -207,19 +207,19 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_renewed_before_it_runs_out() {
+    fn a_token_is_refreshed_before_it_expires() {
         let hour = grant("i", Some(3600));
         let at = |seconds: i64| Timestamp((1000 + seconds) * 1000);
         assert!(
-            !hour.is_renewal_due(at(3569))
-                && hour.is_renewal_due(at(3570))
+            !hour.is_refresh_due(at(3569))
+                && hour.is_refresh_due(at(3570))
                 && !hour.has_expired(at(3599))
         );
         assert!(hour.has_expired(at(3600)));
         let short = grant("i", Some(10));
-        assert!(!short.is_renewal_due(at(4)) && short.is_renewal_due(at(5)));
+        assert!(!short.is_refresh_due(at(4)) && short.is_refresh_due(at(5)));
         let endless = grant("i", None);
-        assert!(!endless.is_renewal_due(at(i64::from(i32::MAX))) && !endless.has_expired(at(1)));
+        assert!(!endless.is_refresh_due(at(i64::from(i32::MAX))) && !endless.has_expired(at(1)));
         assert!(
             grant("i", Some(u64::MAX)).expires_at().is_none(),
             "a lifetime that overflows counts as unknown"

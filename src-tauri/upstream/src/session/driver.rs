@@ -267,8 +267,8 @@ impl ServerSession {
         self.begin_pause(effect);
     }
 
-    /// Ends a connection whose server should be told of more extensions, unless it is in use. The next
-    /// request makes a new one.
+    /// Ends a connection whose server should be told of more extensions, unless it is in use. The
+    /// next request makes a new one.
     pub(super) async fn end_outdated_connection(self: &Arc<Self>) {
         let Some(connection) = self
             .live_connection()

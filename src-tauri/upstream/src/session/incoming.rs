@@ -64,7 +64,7 @@ impl AnswerTasks {
 }
 
 /// A future that another task can drop at once. An aborted task drops its future only when it runs
-/// next. The client must be notified that its answer is not needed any more before it receives the
+/// next. The client must be notified that its answer is no longer needed before it receives the
 /// answer to its own request.
 #[derive(Clone)]
 struct DroppableFuture(Arc<Mutex<Option<BoxFuture<'static, ()>>>>);

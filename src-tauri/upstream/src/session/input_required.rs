@@ -49,8 +49,8 @@ pub(super) fn retry_params(
 }
 
 impl ServerSession {
-    /// Returns the input that a result requires and that the client does not give by itself. A modern
-    /// client reads the result of a modern server, unless Drawbridge answers a part of it.
+    /// Returns the input that a result requires and that the client does not give by itself. A
+    /// modern client reads the result of a modern server, unless Drawbridge answers a part of it.
     pub(super) fn find_required_input(
         &self,
         client: Era,
@@ -70,8 +70,8 @@ impl ServerSession {
         })
     }
 
-    /// Shows the person the URLs that a server of the legacy era requires, in place of a client that
-    /// cannot. Returns whether the person agreed to all of them.
+    /// Shows the person the URLs that a server of the legacy era requires, in place of a client
+    /// that cannot. Returns whether the person agreed to all of them.
     pub(super) async fn visit_required_urls(
         &self,
         error: &RpcError,

@@ -36,8 +36,8 @@ pub struct InMemoryTransport {
 }
 
 impl InMemoryTransport {
-    /// Starts a built-in server: `serve` gets the server's end of the pipe, and returns a future that
-    /// ends when the pipe is closed.
+    /// Starts a built-in server: `serve` gets the server's end of the pipe, and returns a future
+    /// that ends when the pipe is closed.
     pub fn start(
         server: ServerId,
         serve: impl FnOnce(DuplexStream) -> BoxFuture<'static, ()>,

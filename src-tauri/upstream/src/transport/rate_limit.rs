@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep_until};
 const LOG_LINE_COST: usize = 128;
 /// The cost of a message that is acted on, in addition to its bytes.
 const MESSAGE_COST: usize = 2 * 1024;
-/// The cost that may be spent within one [`WINDOW`]: some 40 short messages, or 80 KiB of a long one
-/// (40 MiB a second).
+/// The cost that may be spent within one [`WINDOW`]: some 40 short messages, or 80 KiB of a long
+/// one (40 MiB a second).
 const BUDGET: usize = 80 * 1024;
 /// The time for which a budget lasts. The time is short, so that a server that spends its whole
 /// budget at once delays nobody.

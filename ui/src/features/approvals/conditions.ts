@@ -120,8 +120,8 @@ function listFolderChoices(path: string): Choice[] {
 }
 
 /**
- * Lists the condition on the URL's host, or nothing if `text` is not an http(s) URL or parsers could
- * disagree on its host.
+ * Lists the condition on the URL's host, or nothing if `text` is not an http(s) URL or parsers
+ * could disagree on its host.
  */
 function listHostChoices(text: string): Choice[] {
   if (!/^https?:\/\//i.test(text) || /[\\@\s]/.test(text) || !URL.canParse(text)) return [];

@@ -6,7 +6,7 @@ export interface PastedServer {
   name: string;
   /** The reason why the entry is no server; else empty. */
   problem: string;
-  /** What was changed, or not taken over. */
+  /** Sentences about values that were changed or ignored. */
   notes: string[];
   base: Partial<ServerSpec>;
   /** Null if the entry is no server. */

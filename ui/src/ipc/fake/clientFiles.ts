@@ -111,7 +111,7 @@ export class FakeClientFiles {
     is_error: false,
     duration_ms: 1500,
   });
-  /** What the test of an entry finds, if anything. */
+  /** The problem that the test of an entry finds, if there is one. */
   testProblem: string | null = null;
   private readonly previews = new Map<string, PreviewConfig>();
   private previewCount = 0;
@@ -163,7 +163,7 @@ export class FakeClientFiles {
     },
     "config.apply": ({ id, restores }) => {
       const params = this.previews.get(id);
-      if (!params) throw new IpcError("not_found", "There is no such preview any more.");
+      if (!params) throw new IpcError("not_found", "This preview no longer exists.");
       this.previews.delete(id);
       const { kind, file } = this.target(params);
       const isConnect = params.action === "connect";

@@ -1,4 +1,4 @@
-/** What the doctor of the fake hub finds. */
+/** The findings of the doctor of the fake hub. */
 
 import type { CheckStatus, DiagnosticsBundle, DoctorReport, DoctorTopic } from "..";
 

@@ -121,7 +121,7 @@ export class FakeHub implements Ipc {
   private readonly connections = new Set<(connected: boolean) => void>();
   private readonly deadlines = new Map<string, number>();
   private readonly recorded: Map<string, string>;
-  /** The params beside the arguments, and the arguments before an edit, by the id of the call. */
+  /** The params besides the arguments, and the arguments before an edit, by the id of the call. */
   private readonly sent = new Map<string, Pick<Call, "extra" | "original_arguments">>();
 
   constructor(private readonly empty = false) {

@@ -30,7 +30,7 @@ function toSentences(wants: Phrase): Record<GuardedMethod, Sentence> {
     "tasks/result": followTask,
     "tasks/list": followTask,
     "sampling/createMessage": (client, server) =>
-      phrase`${server} ${wants} a message of ${client}'s model`,
+      phrase`${server} ${wants} a message from ${client}'s model`,
     "elicitation/create": (client, server) =>
       phrase`${server} ${wants} to ask you for input in ${client}`,
     "roots/list": (client, server) => phrase`${server} ${wants} to know the folders of ${client}`,
@@ -94,9 +94,9 @@ export const approvals = {
     "The client has no model for this. If you approve it, your sampling provider gets the messages below and answers, and the server gets the answer.",
   answeredBy: "Answered by",
   bridgedSampling: (answeredBy: string, client: string, server: Phrase) =>
-    phrase`${server} wants a message of ${answeredBy}, for ${client}`,
+    phrase`${server} wants a message from ${answeredBy}, for ${client}`,
   missedSampling: (answeredBy: string, client: string, server: Phrase) =>
-    phrase`${server} wanted a message of ${answeredBy}, for ${client}`,
+    phrase`${server} wanted a message from ${answeredBy}, for ${client}`,
   form: {
     sentence: (client: string, server: Phrase) =>
       phrase`${server} asks you for input, for ${client}`,
@@ -108,16 +108,17 @@ export const approvals = {
     noChoice: "No choice",
     host: "Site",
     url: "URL",
-    noHost: "This address cannot be opened.",
+    noHost: "This URL cannot be opened.",
     urlHint:
       "Open it only if you expect this and know the site. The server learns that you agreed.",
-    unreadable: "This form cannot be shown. Decline it, or answer it with drawbridge approvals.",
+    unreadable:
+      "This form cannot be shown. Decline it, or answer it with `drawbridge approvals fill-in`.",
     decisionLabel: "Answer to the server",
     decline: "Decline",
     dismiss: "Dismiss",
     submit: "Send to the server",
     open: "Open in browser",
-    expired: "The time is over. The server was told that you did not answer.",
+    expired: "You did not answer in time. The server was told so.",
     required: "Enter a value.",
     number: "Enter a number.",
     integer: "Enter a whole number.",
@@ -209,7 +210,7 @@ export const approvals = {
       resources: (client: string, server: Phrase) =>
         phrase`Approve this request, and later requests of ${client} for any resource of ${server},`,
       sampling: (client: string, server: Phrase) =>
-        phrase`Approve this request, and later requests of ${server} for messages of ${client}'s model,`,
+        phrase`Approve this request, and later requests of ${server} for messages from ${client}'s model,`,
       elicitation: (client: string, server: Phrase) =>
         phrase`Approve this request, and later requests of ${server} for your input in ${client},`,
       roots: (client: string, server: Phrase) =>

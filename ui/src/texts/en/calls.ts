@@ -36,7 +36,7 @@ export const calls = {
     latency: (p50: string, p95: string) => `Latency: half within ${p50}, 95 % within ${p95}`,
     p50: "p50",
     p95: "p95",
-    approvals: (count: string) => `Approvals: asked ${count} times`,
+    approvals: (count: string) => `Approvals: ${count} asked`,
     asked: "Asked",
     approved: "Approved",
     denied: "Denied",
@@ -47,7 +47,8 @@ export const calls = {
     callsColumn: "Calls",
     tokensColumn: "Tokens",
     tableOf: (group: string) => `Calls by ${group.toLowerCase()}`,
-    omitted: (count: number) => `${plural(count, "row")} with fewer calls not shown.`,
+    omitted: (count: number) =>
+      `${plural(count, "row")} with fewer calls ${count === 1 ? "is" : "are"} not shown.`,
     none: "–",
   },
 

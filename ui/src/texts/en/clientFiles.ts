@@ -34,8 +34,8 @@ const outcomes: Record<FileOutcome, string> = {
   restored: "The file has the same content as before.",
   removed: "The file did not exist before, and is removed.",
   own_part_removed:
-    "Another program has changed the file since. Only Drawbridge's own part was taken back.",
-  gone: "The file does not exist any more.",
+    "Another program has changed the file since. Only Drawbridge's own part was undone.",
+  gone: "The file no longer exists.",
 };
 
 export const clientFiles = {
@@ -53,11 +53,11 @@ export const clientFiles = {
   states,
   fileOf: (client: string) => `Files of ${client}`,
   asksOnce: "asks once",
-  askOnceHint: "Drawbridge asks, and the client does not ask as well.",
+  askOnceHint: "Drawbridge asks before a call, and the client does not.",
   attention: (count: number) =>
     count === 1
-      ? "Another program has changed a client's file, so that the client cannot use Drawbridge as you set it up."
-      : `Other programs have changed ${count} clients' files, so that these clients cannot use Drawbridge as you set them up.`,
+      ? "Another program has changed a client's file, so the client cannot use Drawbridge as you set it up."
+      : `Other programs have changed ${count} clients' files, so these clients cannot use Drawbridge as you set them up.`,
 
   connect: "Connect…",
   connectClient: (client: string) => `Connect ${client}`,
@@ -74,7 +74,7 @@ export const clientFiles = {
   restore: "Restore the entry if another program changes it",
 
   unused: (client: string) =>
-    `It has not connected since then. Restart ${client}, or let it load its MCP servers again.`,
+    `It has not connected since then. Restart ${client}, or have it load its MCP servers again.`,
 
   testing: "Starting it as the client would…",
   testOk: (tools: number, ms: number) => `It works: ${plural(tools, "tool")} in ${ms} ms.`,
@@ -95,11 +95,11 @@ export const clientFiles = {
   overBridge: "By starting drawbridge stdio",
   overBridgeHint: "The file contains no token.",
   overHttp: "By URL",
-  overHttpHint: "The file contains a token of its own. Undoing this revokes the token.",
+  overHttpHint: "The file contains a token for this client. Undoing the change revokes the token.",
   askOnce: "Let only Drawbridge ask",
   askOnceWrites: (changes: string[]) => `Also written: ${changes.join("; ")}.`,
   askOnceImpossible:
-    "This client has no setting that leaves approval to Drawbridge. It may ask before each call as well.",
+    "This client has no setting that leaves approval to Drawbridge, so it may ask before each call too.",
   newFile: "new file",
   changedFile: "changed",
   nothingToChange: "Nothing has to change: the client is connected.",
@@ -110,12 +110,12 @@ export const clientFiles = {
   confirmRepair: "Repair",
   confirmDisconnect: "Disconnect",
   notReady: "The changes are not shown yet.",
-  diffOf: (path: string) => `Changes of ${path}`,
+  diffOf: (path: string) => `Changes to ${path}`,
   goodToKnow: "Good to know",
 
   connectedTitle: (client: string) => `${client} is connected`,
   connectedHint: (client: string) =>
-    `Restart ${client}, or let it load its MCP servers again, so that it reads the file.`,
+    `Restart ${client}, or have it load its MCP servers again, so that it reads the file.`,
   disconnectedTitle: (client: string) => `${client} is disconnected`,
   disconnectedHint: (client: string) =>
     `Restart ${client}. Until then it may still use Drawbridge.`,
@@ -129,10 +129,10 @@ export const clientFiles = {
   copyConfiguration: "Copy the configuration",
   loading: "Reading…",
 
-  changesTitle: "Changes of clients' files",
+  changesTitle: "Changes to clients' files",
   changesLead:
-    "Each change can be taken back. The files then have the same bytes as before, unless another program has changed them since.",
-  changesCaption: "Changes of clients' files, the latest first",
+    "You can undo each change. The files then have the same bytes as before, unless another program has changed them since.",
+  changesCaption: "Changes to clients' files, the latest first",
   change: "Change",
   changedAt: "When",
   files: "Files",
@@ -144,7 +144,7 @@ export const clientFiles = {
   undoChange: (change: string) => `Undo: ${change}`,
   undoTitle: "Undo this change?",
   undoHint: (files: number) =>
-    `${plural(files, "file")} will be as before the change. A backup exists; nothing else is affected.`,
+    `${plural(files, "file")} will be as before the change. Nothing else is affected.`,
   undoServersHint: (count: number) =>
     `${plural(count, "server")} that this change added will be removed.`,
 };

@@ -26,7 +26,7 @@ const statuses: Record<CheckStatus, string> = {
 
 export const doctor = {
   title: "Doctor",
-  hint: "Checks everything that Drawbridge needs, and says what to do about problems.",
+  hint: "Checks everything that Drawbridge needs, and says how to solve problems.",
   run: "Run checks",
   running: "Running the checks. This takes a few seconds…",
   columns: { status: "Status", topic: "About", finding: "Finding and remedy" },
@@ -38,7 +38,7 @@ export const doctor = {
   bundle: {
     open: "Create diagnostics bundle…",
     title: "Diagnostics bundle",
-    lead: "A ZIP archive to send to somebody who helps you. Secrets, and values that may be secrets, are masked. Read the files before you send them: they name your servers, clients and folders. `drawbridge doctor --bundle FILE.zip` writes the same archive.",
+    lead: "A ZIP archive that you can send to somebody who helps you. Secrets, and values that may be secrets, are masked. Read the files before you send them: they name your servers, clients and folders. `drawbridge doctor --bundle FILE.zip` writes the same archive.",
     collecting: "Collecting diagnostics. This takes a few seconds…",
     columns: { file: "File", bytes: "Bytes", content: "Content" },
     download: "Download bundle",

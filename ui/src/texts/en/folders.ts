@@ -6,7 +6,7 @@ export const folders = {
   pathHint: "The absolute path of a folder on the computer that runs Drawbridge.",
   placeholder: "/home/me/notes",
   allFiles: "Also share hidden files and likely secrets",
-  allFilesHint: "Such as .env, .ssh and id_rsa. They are left out by default.",
+  allFilesHint: "These are files such as .env, .ssh and id_rsa. By default, they are not shared.",
   add: "Share folder",
   everything: "all files",
   withoutHidden: "without hidden files and likely secrets",

@@ -31,7 +31,7 @@ export const guide = {
     added: (count: number) => `${plural(count, "server")} added.`,
     waiting: (count: number) =>
       `${plural(count, "server")} ${count === 1 ? "waits" : "wait"} for you to accept what ${count === 1 ? "it starts" : "they start"}.`,
-    look: "Look at it",
+    look: "Open Servers",
   },
   clients: {
     title: "Connect a client",
@@ -47,9 +47,9 @@ export const guide = {
       `Ask ${client} to use the tool ${tool}, or press “Try it”. The call waits here until you have read it and decided.`,
     askPlain:
       "Ask your client to use a tool. The call waits here until you have read it and decided.",
-    needsServer: "First a server has to run and offer a tool.",
+    needsServer: "First, add a server that has a tool.",
     waitForTools: (server: string) => `Waiting for the tools of ${server}…`,
-    look: "Look at it",
+    look: "Open the server",
     needsClient: "“Try it” needs a connected client.",
     tool: "Tool",
     arguments: "Arguments (JSON)",

@@ -9,7 +9,7 @@ export const clientImport = {
 
   choose: {
     title: "Choose servers",
-    lead: "Drawbridge looks for servers in the files of your clients. Nothing changes before you have seen the changes and agreed.",
+    lead: "Drawbridge looks for servers in the files of your clients. It changes nothing until you have seen the changes and agreed.",
     finding: "Reading the files of your clients…",
     found: (servers: number, importable: number) =>
       `${plural(servers, "server")} found. ${importable} can be imported.`,
@@ -49,7 +49,7 @@ export const clientImport = {
       "Equal servers in several files become one server, and all clients share one copy of it.",
       "Values that look like secrets move to the keyring. The server's spec only refers to them.",
       "Each client gets one entry that starts Drawbridge instead of its own entries. Everything else in its file stays as it is.",
-      "Calls then pass Drawbridge: its policy decides them, and it asks you if needed.",
+      "Calls then pass through Drawbridge: its policy decides them, and it asks you if needed.",
       "You can undo the whole import later. The files are then as before, unless another program has changed them since.",
     ],
   },
@@ -80,7 +80,7 @@ export const clientImport = {
   preview: {
     title: "Check the changes",
     lead: "Nothing has changed yet.",
-    loading: "Working out the changes…",
+    loading: "Preparing the changes…",
     added: (count: number) => `${plural(count, "server")} to add`,
     noneAdded: "No server is added.",
     keyring: (count: number) => `${plural(count, "value")} to move to the keyring`,
@@ -130,7 +130,7 @@ export const clientImport = {
     title: "Import undone",
     removed: (count: number) => `${plural(count, "imported server")} removed.`,
     allRestored: "The clients' files are as they were before.",
-    takenBack: "Drawbridge's changes of the clients' files were taken back.",
+    takenBack: "Drawbridge's changes to the clients' files were undone.",
     someFailed: (count: number) =>
       count === 1 ? "1 file could not be restored." : `${count} files could not be restored.`,
     failedHint:
@@ -139,7 +139,7 @@ export const clientImport = {
     outcomes: {
       restored: "restored exactly",
       removed: "removed, because it did not exist before",
-      own_part_removed: "only Drawbridge's part was taken back, because the file changed since",
+      own_part_removed: "only Drawbridge's part was undone, because the file has changed since",
       gone: "no longer exists",
     },
     again: "Import again",

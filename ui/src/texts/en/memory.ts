@@ -4,7 +4,7 @@ import { plural } from "../plural";
 
 export const memory = {
   title: "Memory",
-  lead: "What AI clients remembered for you with the tools of the built-in memory server.",
+  lead: "The facts that AI clients stored for you with the tools of the built-in memory server.",
   add: "Add entry",
   export: "Export",
   loading: "Reading the memory…",
@@ -23,8 +23,8 @@ export const memory = {
   showMore: "Show more",
 
   empty: {
-    title: "Nothing remembered yet.",
-    text: "A client stores an entry with the tool store_memory, after you approve the call. You can add entries yourself, too.",
+    title: "No entries yet.",
+    text: "A client stores an entry with the tool store_memory, after you approve the call. You can also add entries yourself.",
   },
   noMatch: "No entry matches. Change the search or the filters.",
 
@@ -43,7 +43,7 @@ export const memory = {
   confirmDelete: {
     title: "Delete this entry?",
     action: "Delete entry",
-    text: "Clients cannot find it any more. You cannot undo this.",
+    text: "Clients can no longer find it. You cannot undo this.",
   },
 
   dialog: {

@@ -37,7 +37,7 @@ export const policy = {
       prompts: "A client gets a prompt of a server, or completions for its arguments.",
       resources:
         "A client reads or watches a resource of a server, or gets completions for its URI.",
-      sampling: "A server asks for a message of the client's model.",
+      sampling: "A server asks for a message from the client's model.",
       elicitation: "A server asks you for input, in the client.",
       roots: "A server asks for the client's folders.",
     } satisfies Record<RequestKind, string>,
@@ -109,7 +109,7 @@ export const policy = {
     covers: "Covers",
     coversHints: {
       everything: "All requests of every kind. Only a deny can cover everything.",
-      sampling: "Requests of the server for messages of the client's model.",
+      sampling: "Requests of the server for messages from the client's model.",
       elicitation: "Requests of the server for your input, in the client.",
       roots: "Requests of the server for the client's folders.",
     },

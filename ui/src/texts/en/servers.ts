@@ -199,7 +199,7 @@ export const servers = {
     signOut: "Sign out",
     with: "with",
     expiresIn: (minutes: number) => `; the token expires in ${minutes} min`,
-    expired: "; the token has expired, and the next call renews it",
+    expired: "; the token has expired, and the next call refreshes it",
   },
 
   verified: {

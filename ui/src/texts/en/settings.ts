@@ -39,7 +39,7 @@ export const settings = {
     hint: "Names under which clients and browsers elsewhere reach this Drawbridge, such as hub.example:443. Without a port, the port of Drawbridge counts. Requests under other names are refused.",
     placeholder: "hub.example, 192.168.1.7",
     startedWith: (hosts: string[]) =>
-      `Also allowed until Drawbridge ends, because it was started so: ${hosts.join(", ")}.`,
+      `Also allowed until Drawbridge ends, because it was started with them: ${hosts.join(", ")}.`,
   },
   notListening: {
     title: "No client can connect over HTTP.",

@@ -47,7 +47,7 @@ export const shell = {
   close: {
     title: "Close the window?",
     noTray:
-      "Your desktop shows no tray icons, so that you could not open Drawbridge again from there.",
+      "Your desktop shows no tray icons, so you could not open Drawbridge again from the tray.",
     choices: (endsHub: boolean) =>
       endsHub
         ? "Minimize the window to keep Drawbridge running. If you quit, clients can no longer use your servers."

@@ -1,5 +1,5 @@
-//! `drawbridge approvals fill-in`: answers a server's request for input. The values come from stdin,
-//! never from arguments, which the shell's history keeps and other programs can read.
+//! `drawbridge approvals fill-in`: answers a server's request for input. The values come from
+//! stdin, never from arguments, which the shell's history keeps and other programs can read.
 
 use std::io::{self, IsTerminal, Read, Write};
 

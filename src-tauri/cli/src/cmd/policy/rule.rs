@@ -21,8 +21,8 @@ pub(crate) struct RuleArgs {
     /// Only requests of this client
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
-    /// Only requests of this kind [default: calls of tools; a deny covers all kinds]. Conditions then
-    /// apply to the params of the request.
+    /// Only requests of this kind [default: calls of tools; a deny covers all kinds]. Conditions
+    /// then apply to the params of the request.
     #[arg(long, value_name = "KIND", value_enum)]
     kind: Option<KindArg>,
     /// Only calls whose arguments meet this condition: 'POINTER is JSON', 'POINTER one-of

@@ -89,8 +89,8 @@ pub(super) fn format_unaccepted(server: &ServerView) -> String {
     )
 }
 
-/// Lists the versions of a definition, newest first, each with its differences from the version accepted
-/// before.
+/// Lists the versions of a definition, newest first, each with its differences from the version
+/// accepted before.
 pub(super) fn format_history(versions: &[DefinitionVersion]) -> String {
     let mut lines = String::new();
     for version in versions {

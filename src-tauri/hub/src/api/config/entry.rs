@@ -62,8 +62,8 @@ pub struct TestConfig {
     pub environment: Environment,
 }
 
-/// `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool. The
-/// policy applies as for any call of this client.
+/// `config.try_tool`: starts the entry in a client's file as the client would, and calls a tool.
+/// The policy applies as for any call of this client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct TryTool {

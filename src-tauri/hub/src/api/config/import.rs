@@ -1,4 +1,5 @@
-//! Moves servers from the configuration files of clients into Drawbridge, and connects these clients.
+//! Moves servers from the configuration files of clients into Drawbridge, and connects these
+//! clients.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

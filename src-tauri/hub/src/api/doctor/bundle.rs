@@ -32,8 +32,8 @@ use crate::{
 /// The most lines of each source.
 const MAX_LOG_LINES: usize = 1_000;
 
-/// How long the keyring may take to tell the secrets that are to be masked. The log masks those that
-/// were used since the start anyway.
+/// How long the keyring may take to return the secrets that are to be masked. The log masks those
+/// that were used since the start in any case.
 const KEYRING_TIMEOUT: Duration = Duration::from_secs(10);
 
 const INTRODUCTION: &str = "Diagnostics of Drawbridge. Secrets, the values of variables and headers, and other values that may \
@@ -44,7 +44,7 @@ be secrets are masked. Read the files before you send them: they name your serve
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct BundleFile {
     pub name: String,
-    /// What the file holds.
+    /// The content of the file, in words.
     pub content: String,
     pub bytes: u32,
 }
@@ -151,13 +151,13 @@ impl Files {
     }
 }
 
-/// What is known without a hub, because none can be opened.
+/// The diagnostics that need no hub, because none can be opened.
 pub struct MachineDiagnostics<'a> {
     pub report: &'a DoctorReport,
     pub data_dir: &'a Path,
 }
 
-/// Packs what is known without a hub. The log was masked when it was written.
+/// Packs the diagnostics that need no hub. The log was masked when it was written.
 ///
 /// # Errors
 /// Returns an error if the archive cannot be made.

@@ -26,7 +26,8 @@ use crate::{
     hub::Hub,
 };
 
-/// How far the newest record may be in the future before the clock counts as wrong, in milliseconds.
+/// How far the newest record may be in the future before the clock counts as wrong, in
+/// milliseconds.
 const CLOCK_TOLERANCE_MS: i64 = 60_000;
 
 pub(super) async fn check_all(hub: &Hub) -> Vec<DoctorCheck> {

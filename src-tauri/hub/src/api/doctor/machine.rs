@@ -98,7 +98,7 @@ fn check_data_folder(data_dir: &Path) -> Vec<DoctorCheck> {
             format!("{shown} does not exist yet; the first start creates it."),
         )];
     }
-    let is_writable = tempfile_in(data_dir).is_ok();
+    let is_writable = write_probe_file(data_dir).is_ok();
     let mut checks = vec![if is_writable {
         DoctorCheck::ok(TOPIC, format!("{shown} can be written to."))
     } else {
@@ -120,7 +120,7 @@ fn check_data_folder(data_dir: &Path) -> Vec<DoctorCheck> {
 }
 
 /// Creates and removes a file, which is the only sure test of permissions and disk.
-fn tempfile_in(data_dir: &Path) -> std::io::Result<()> {
+fn write_probe_file(data_dir: &Path) -> std::io::Result<()> {
     let probe = data_dir.join(format!(".doctor-{}", std::process::id()));
     fs::write(&probe, b"x")?;
     fs::remove_file(&probe)

@@ -1,4 +1,4 @@
-//! Masks a spec for a bundle that leaves this computer. It masks rather too much than too little:
+//! Masks a spec for a bundle that leaves this computer. If in doubt, a value is masked:
 //! nobody has to see the value of a variable to find out why a server does not start.
 
 use std::collections::BTreeMap;

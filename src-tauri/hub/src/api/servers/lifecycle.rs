@@ -43,8 +43,8 @@ use crate::{
 
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Stores the secrets in the keyring and writes the spec that refers to them. If `granted_secrets` is
-/// given, the spec is accepted with these secrets of other servers. Returns the saved server.
+/// Stores the secrets in the keyring and writes the spec that refers to them. If `granted_secrets`
+/// is given, the spec is accepted with these secrets of other servers. Returns the saved server.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the keyring or the spec file cannot be written.
@@ -155,8 +155,8 @@ pub(super) fn sync_in_background(hub: &Hub, server: &Arc<RegisteredServer>) {
 /// accepted still waits for acceptance.
 ///
 /// # Errors
-/// Returns an error if no package floats, if a version in use cannot be found, or if the spec cannot
-/// be written.
+/// Returns an error if no package floats, if a version in use cannot be found, or if the spec
+/// cannot be written.
 pub(super) async fn pin(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer>, ApiError> {
     let server = hub.registry.get(id)?;
     let mut spec = server.spec.clone();
@@ -297,8 +297,8 @@ impl Acceptances for Verification {
 }
 
 /// Verifies a spec that is not saved, or that replaces the spec of the server `edited`. The secrets
-/// are masked in the log and passed on to the server only. The spec may use the keyring's secrets of
-/// this server, and those in `granted_secrets`.
+/// are masked in the log and passed on to the server only. The spec may use the keyring's secrets
+/// of this server, and those in `granted_secrets`.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the server cannot be reached or read.
@@ -316,8 +316,8 @@ pub(super) async fn verify_spec(
 /// Starts a spec that is not saved, sends it one request, and ends the connection.
 ///
 /// # Errors
-/// Returns an error if the spec is invalid, or if the server cannot be reached or does not answer in
-/// time.
+/// Returns an error if the spec is invalid, or if the server cannot be reached or does not answer
+/// in time.
 pub(super) async fn request_once(
     hub: &Hub,
     spec: ServerSpec,
@@ -395,8 +395,8 @@ pub(super) async fn verify_server(
     verify_with(hub, hub.pool.connector(), server).await
 }
 
-/// Connects in a separate session. Incoming messages are discarded by the task, because a full inbox
-/// would block the server.
+/// Connects in a separate session. Incoming messages are discarded by the task, because a full
+/// inbox would block the server.
 async fn connect_once(
     connector: &Connector,
     server: &RegisteredServer,

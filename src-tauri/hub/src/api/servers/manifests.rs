@@ -208,8 +208,8 @@ impl From<FilledSpec> for FilledManifest {
     }
 }
 
-/// Reads the registration of a source at a tools provider, whose values are in the text. Returns `None`
-/// if the text is something else.
+/// Reads the registration of a source at a tools provider, whose values are in the text. Returns
+/// `None` if the text is something else.
 ///
 /// # Errors
 /// Returns an error if the registration or the manifest that it names cannot be read, or if a value

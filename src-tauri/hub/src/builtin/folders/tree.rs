@@ -31,8 +31,8 @@ const MAX_FOLDER_ENTRIES: usize = 1_000;
 /// The files of a shared folder.
 pub(super) struct Tree<'a> {
     folder: &'a SharedFolder,
-    /// Folders that are not shared as a part of this one: Drawbridge's own data folder, and folders that
-    /// are shared by themselves.
+    /// Folders that are not shared as a part of this one: Drawbridge's own data folder, and folders
+    /// that are shared by themselves.
     excluded: Vec<&'a Path>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct ListedFile {
     pub(super) size: u64,
 }
 
-/// What a path leads to.
+/// The contents at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Contents {
     File(Vec<u8>),
@@ -107,8 +107,8 @@ impl<'a> Tree<'a> {
         read_file(&parent, &name)
     }
 
-    /// Adds the files of the folder to a list, sorted, until it has `limit` entries. Returns false if
-    /// there are more.
+    /// Adds the files of the folder to a list, sorted, until it has `limit` entries. Returns false
+    /// if there are more.
     pub(super) fn list(
         &self,
         limit: usize,
@@ -205,8 +205,8 @@ struct Walk<'a, 'b> {
 }
 
 impl Walk<'_, '_> {
-    /// Adds the files below a folder. A folder that cannot be read has none. Returns false if a limit
-    /// was reached.
+    /// Adds the files below a folder. A folder that cannot be read has none. Returns false if a
+    /// limit was reached.
     fn add_folder(&mut self, folder: &Dir, path: &Path, depth: usize) -> bool {
         let Ok(entries) = folder.entries() else {
             return true;
@@ -245,8 +245,8 @@ impl Walk<'_, '_> {
         true
     }
 
-    /// Adds a link if it leads to a shared file. Links to folders are not followed, because they may
-    /// form a circle.
+    /// Adds a link if it leads to a shared file. Links to folders are not followed, because they
+    /// may form a circle.
     fn add_link(&mut self, path: PathBuf) {
         let Ok(target) = self.tree.resolve(self.root, &path) else {
             return;
@@ -300,8 +300,8 @@ fn open_root(path: &Path) -> io::Result<Dir> {
         .try_fold(top, |folder, name| folder.open_dir_nofollow(name))
 }
 
-/// Opens the folder of a path without links, and returns it with the last name. The path of the shared
-/// folder itself is empty, and has no name.
+/// Opens the folder of a path without links, and returns it with the last name. The path of the
+/// shared folder itself is empty, and has no name.
 fn open_parent(root: &Dir, path: &Path) -> Result<(Dir, Option<OsString>), ReadError> {
     let mut names: Vec<_> = path.components().map(Component::as_os_str).collect();
     let last = names.pop().map(ToOwned::to_owned);
@@ -348,7 +348,8 @@ fn from_io(error: io::Error) -> ReadError {
     }
 }
 
-/// Returns the error for a name without links that could not be opened: something else is there now.
+/// Returns the error for a name without links that could not be opened: something else is there
+/// now.
 fn from_swap(error: io::Error) -> ReadError {
     let kind = error.kind();
     if kind == io::ErrorKind::NotFound {

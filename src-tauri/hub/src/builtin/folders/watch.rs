@@ -24,7 +24,7 @@ const DEBOUNCE: Duration = Duration::from_millis(200);
 /// The most batches of changes that may wait. Further ones are dropped.
 const MAX_BATCHES: usize = 64;
 
-/// What has changed.
+/// The changes in the shared folders.
 #[derive(Debug, Default)]
 struct Batch {
     /// The files whose contents may have changed.

@@ -152,8 +152,8 @@ fn children<'a>(
         })
 }
 
-/// Returns the schema with [`KEYWORD`] in every subschema, or `None` if a reference leads to a value
-/// that is not a subschema, where nothing would count its steps.
+/// Returns the schema with [`KEYWORD`] in every subschema, or `None` if a reference leads to a
+/// value that is not a subschema, where nothing would count its steps.
 pub(super) fn count_in(schema: &Value) -> Option<Value> {
     let mut counted = schema.clone();
     add_to(&mut counted).then_some(counted)
@@ -218,8 +218,8 @@ fn leads_to_subschema(pointer: &str) -> bool {
     true
 }
 
-/// Rejects a schema whose parts, counted as often as they are referred to, are too many. A reference
-/// to a part that contains it counts once: the depth of the arguments limits it.
+/// Rejects a schema whose parts, counted as often as they are referred to, are too many. A
+/// reference to a part that contains it counts once: the depth of the arguments limits it.
 pub(crate) fn check_complexity(schema: &Value) -> Result<(), TooComplex> {
     let mut counter = PartCounter {
         root: schema,

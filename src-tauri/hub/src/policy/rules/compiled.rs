@@ -155,8 +155,8 @@ pub(super) struct RuleSet {
 }
 
 impl RuleSet {
-    /// Compiles the rules and takes over the counts of `previous`. If a rule cannot be compiled
-    /// any more, it denies everything in its scope.
+    /// Compiles the rules and takes over the counts of `previous`. If a rule can no longer be
+    /// compiled, it denies everything in its scope.
     pub(super) fn new(rules: Vec<Rule>, defaults: DefaultEffects, previous: Option<&Self>) -> Self {
         let counts: HashMap<&RuleId, &Arc<AtomicU32>> = previous
             .iter()

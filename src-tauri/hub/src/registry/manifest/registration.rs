@@ -1,5 +1,5 @@
-//! The registration of an MCP source at a tools provider: a plugin on this computer, with the folder
-//! of its manifest, or a remote server. It also has the values that a manifest asks for.
+//! The registration of an MCP source at a tools provider: a plugin on this computer, with the
+//! folder of its manifest, or a remote server. It also has the values that a manifest asks for.
 //!
 //! ```json
 //! {"name": "GitHub", "url": "mcp://github", "source_type": "mcp", "mcp_plugin_dir": "/opt/plugins/github",
@@ -157,8 +157,8 @@ impl Registration {
         }
     }
 
-    /// Returns the choices of a `server.json` that the registration means: those with its runtime, if
-    /// any has it, and with its own command and arguments.
+    /// Returns the choices of a `server.json` that the registration means: those with its runtime,
+    /// if any has it, and with its own command and arguments.
     fn override_choices(&self, choices: Vec<Choice>) -> Vec<Choice> {
         let runtime = self
             .mcp_runtime_hint
@@ -262,8 +262,8 @@ impl Choice {
         self.add_words(args);
     }
 
-    /// Gives a value to an environment variable, or to a header of a remote server. Nobody is asked
-    /// for it any more. The value is kept secret if the manifest says so, or if it looks like a
+    /// Gives a value to an environment variable, or to a header of a remote server. Nobody is then
+    /// asked for it. The value is kept secret if the manifest says so, or if it looks like a
     /// secret.
     fn give(&mut self, name: &str, value: &str) {
         let (kind, members) = if self.is_local() {

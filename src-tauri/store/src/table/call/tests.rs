@@ -118,7 +118,7 @@ async fn calls_are_filtered_and_paged() {
     assert_eq!(
         found(asked).await,
         [6, 5],
-        "a call that Drawbridge denied by itself was put to nobody"
+        "nobody was asked about a call that Drawbridge denied by itself"
     );
     let before = Some(rows[2].call.id.clone());
     assert_eq!(

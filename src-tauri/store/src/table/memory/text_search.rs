@@ -1,8 +1,8 @@
 //! The words of texts and queries, for SQLite's full-text search.
 //!
 //! The index splits texts at everything that is neither a letter nor a digit. Chinese and Japanese
-//! have no spaces between words, so each of their characters becomes a word of its own, and a run of
-//! them in a query becomes a phrase.
+//! have no spaces between words, so each of their characters becomes a word of its own, and a run
+//! of them in a query becomes a phrase.
 
 /// The most words of a query that count.
 const MAX_WORDS: usize = 32;

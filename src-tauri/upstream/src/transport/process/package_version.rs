@@ -113,8 +113,8 @@ impl Runner {
         Ok(output.trim().to_owned())
     }
 
-    /// Looks where npx looks: in the packages of the server's folder, in the global ones, and in the
-    /// cache of npx. For a package with a range or tag, looks only in the cache.
+    /// Looks where npx looks: in the packages of the server's folder, in the global ones, and in
+    /// the cache of npx. For a package with a range or tag, looks only in the cache.
     async fn find_npm_version(&self, package: &Package<'_>) -> Result<String, PackageVersionError> {
         if package.text == package.name {
             for place in [&["root"][..], &["root", "--global"]] {
@@ -130,7 +130,8 @@ impl Runner {
             .ok_or_else(|| not_downloaded(package))
     }
 
-    /// Asks uv, which runs a Python program in the environment of the package, and downloads nothing.
+    /// Asks uv, which runs a Python program in the environment of the package, and downloads
+    /// nothing.
     async fn find_uv_version(&self, package: &Package<'_>) -> Result<String, PackageVersionError> {
         let code = format!(
             "import importlib.metadata as m; print(m.version({:?}))",

@@ -17,8 +17,8 @@ use drawbridge_model::{
 
 use super::{find_program, home_dir, login_path::login_path};
 
-/// Programs that run packages, images or scripts. A system upgrade replaces them, so that only their
-/// path counts.
+/// Programs that run packages, images or scripts. A system upgrade replaces them, so only
+/// their path counts.
 const RUNTIMES: &[&str] = &[
     // Packages and images, which the arguments name.
     "npx",
@@ -129,8 +129,8 @@ pub async fn identify(spec: &ServerSpec) -> Option<Program> {
     )
 }
 
-/// Returns the files whose content counts: the program, unless it is a runtime, and the scripts among
-/// the arguments.
+/// Returns the files whose content counts: the program, unless it is a runtime, and the scripts
+/// among the arguments.
 fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut files = Vec::new();
@@ -181,8 +181,8 @@ fn is_runtime(program: &Path) -> bool {
     RUNTIMES.contains(&name)
 }
 
-/// Returns the digest of a file, from memory if the file has not changed; an empty text if it cannot
-/// be read.
+/// Returns the digest of a file, from memory if the file has not changed; an empty text if it
+/// cannot be read.
 fn digest_of(file: &Path) -> String {
     let Ok(metadata) = fs::metadata(file) else {
         return String::new();

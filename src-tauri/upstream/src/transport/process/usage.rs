@@ -33,8 +33,8 @@ impl UsageMeter {
             .unwrap_or_default()
     }
 
-    /// Returns, for each of these command lines, how many copies of it run outside this process, with
-    /// the memory of their trees. An empty command line has no copies.
+    /// Returns, for each of these command lines, how many copies of it run outside this process,
+    /// with the memory of their trees. An empty command line has no copies.
     pub async fn find_copies(&self, commands: Vec<Vec<String>>) -> Vec<Usage> {
         let nothing = vec![Usage::default(); commands.len()];
         tokio::task::spawn_blocking(move || find_copies_blocking(&commands))

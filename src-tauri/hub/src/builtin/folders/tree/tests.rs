@@ -197,7 +197,7 @@ fn ten_thousand_races_with_swapped_links_read_nothing_outside() {
     fs::write(fixture.file("dir/secret"), "inside").expect("a file");
     fs::write(fixture.file("file"), "inside").expect("a file");
     let is_done = AtomicBool::new(false);
-    /// Ends the other thread, also if an assertion fails.
+    /// Ends the other thread, even if an assertion fails.
     struct EndOnDrop<'a>(&'a AtomicBool);
     impl Drop for EndOnDrop<'_> {
         fn drop(&mut self) {
