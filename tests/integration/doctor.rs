@@ -115,7 +115,7 @@ fn without_a_hub_the_doctor_checks_the_folder_and_the_port() {
     let report = Report::make(&home);
     report.expect("hub", "warning", "No hub runs");
     report.expect("listeners", "failure", &port);
-    report.expect("keyring", "warning", "No server needs a secret now");
+    report.expect("keyring", "warning", "Nothing needs a secret now");
     report.expect("servers", "warning", "no servers yet");
     report.expect("clients", "warning", "No client is connected");
     assert_eq!(report.exit_code, 1);
@@ -336,7 +336,7 @@ fn the_bundle_lists_what_it_contains_and_has_no_secret_from_any_place() {
         "servers/remote.json",
         "servers/sealed.json",
         "logs/hub.log",
-        "logs/local.log",
+        "logs/servers/local.log",
     ] {
         assert!(names.contains(&name), "{name} is in {names:?}");
         assert!(listed.contains(name), "{name} is listed first: {listed}");
@@ -346,9 +346,9 @@ fn the_bundle_lists_what_it_contains_and_has_no_secret_from_any_place() {
         file.map_or_else(|| panic!("{name} is missing"), |(_, text)| text.as_str())
     };
     assert!(
-        text("logs/local.log").contains("I start with"),
+        text("logs/servers/local.log").contains("I start with"),
         "{}",
-        text("logs/local.log")
+        text("logs/servers/local.log")
     );
     assert!(
         text("servers/local.json").contains("--api-key"),

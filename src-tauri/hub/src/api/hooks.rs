@@ -155,12 +155,11 @@ impl Verb for AddHook {
         let (hook, values) = with_references(self.hook, self.secret_values)?;
         let note = audit_note("added", &hook);
         let position = self.position.and_then(|at| usize::try_from(at).ok());
-        let name = hook.name.clone();
-        hub.hooks.add(hook, position).await?;
-        if let Err(error) = store_values(hub, values).await {
-            // Without its secrets, the hook would only fail.
-            hub.hooks.remove(&name).await?;
-            return Err(error);
+        let added = hook.clone();
+        store_values(hub, &added, values).await?;
+        if let Err(error) = hub.hooks.add(hook, position).await {
+            remove_unused_secrets(hub, &added).await;
+            return Err(error.into());
         }
         hub.store.append_audit(AuditKind::HookChanged, &note);
         Ok(Done {})
@@ -177,8 +176,12 @@ impl Verb for EditHook {
         if hook.name != before.name {
             note["before"] = before.name.clone().into();
         }
-        hub.hooks.replace(&self.name, hook).await?;
-        store_values(hub, values).await?;
+        let edited = hook.clone();
+        store_values(hub, &edited, values).await?;
+        if let Err(error) = hub.hooks.replace(&self.name, hook).await {
+            remove_unused_secrets(hub, &edited).await;
+            return Err(error.into());
+        }
         hub.store.append_audit(AuditKind::HookChanged, &note);
         remove_unused_secrets(hub, &before).await;
         Ok(Done {})
@@ -332,18 +335,26 @@ fn with_references(
     Ok((hook, named))
 }
 
-async fn store_values(hub: &Hub, values: Vec<(String, String)>) -> Result<(), ApiError> {
+/// Stores the values that a hook refers to: all of them, or none.
+async fn store_values(
+    hub: &Hub,
+    hook: &Hook,
+    values: Vec<(String, String)>,
+) -> Result<(), ApiError> {
     for (name, value) in values {
-        secret_verbs::store_secret(hub, &name, Secret::new(value)).await?;
+        if let Err(error) = secret_verbs::store_secret(hub, &name, Secret::new(value)).await {
+            remove_unused_secrets(hub, hook).await;
+            return Err(error.into());
+        }
     }
     Ok(())
 }
 
 /// Removes the secrets that Drawbridge stored for a hook and that no hook uses now. If the
 /// keyring cannot be used, they stay there.
-async fn remove_unused_secrets(hub: &Hub, before: &Hook) {
+async fn remove_unused_secrets(hub: &Hub, hook: &Hook) {
     let used = hub.hooks.referenced_secrets();
-    let values = before.target.values_with_references();
+    let values = hook.target.values_with_references();
     let own = values
         .values()
         .flat_map(|text| secrets::referenced_names(text))

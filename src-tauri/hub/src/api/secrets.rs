@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{ApiError, Done, Verb};
 use crate::hub::Hub;
 
-/// A secret that a spec or a hook refers to as `${keyring:NAME}`.
+/// A secret that something refers to as `${keyring:NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SecretView {
@@ -23,9 +23,43 @@ pub struct SecretView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
     pub hooks: Vec<String>,
+    /// Whether a header for the collector of traces refers to the secret.
+    #[serde(default)]
+    pub traces: bool,
 }
 
-/// `secrets.list`: the secrets that specs and hooks refer to.
+/// What refers to a secret.
+#[derive(Debug, Default)]
+pub(super) struct SecretUses {
+    servers: Vec<ServerId>,
+    hooks: Vec<String>,
+    traces: bool,
+}
+
+/// Returns the secrets that something refers to, by their names. The key of the sampling provider is
+/// not among them, because it is not stored by reference.
+pub(super) fn list_uses(hub: &Hub) -> BTreeMap<String, SecretUses> {
+    let mut uses: BTreeMap<String, SecretUses> = BTreeMap::new();
+    for server in hub.registry.specs().servers.values() {
+        let texts = server.spec.values_with_references();
+        for name in texts.flat_map(|text| secrets::referenced_names(text)) {
+            uses.entry(name).or_default().servers.push(server.id.clone());
+        }
+    }
+    for (name, hook) in hub.hooks.referenced_secrets() {
+        uses.entry(name).or_default().hooks.push(hook);
+    }
+    let headers = hub.settings.get().otlp_headers;
+    for name in headers
+        .values()
+        .flat_map(|text| secrets::referenced_names(text))
+    {
+        uses.entry(name).or_default().traces = true;
+    }
+    uses
+}
+
+/// `secrets.list`: the secrets that specs, hooks and the headers for traces refer to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListSecrets {}
@@ -49,21 +83,9 @@ impl Verb for ListSecrets {
     type Answer = Vec<SecretView>;
 
     async fn run(self, hub: &Hub) -> Result<Vec<SecretView>, ApiError> {
-        let mut names: BTreeMap<String, (Vec<ServerId>, Vec<String>)> = BTreeMap::new();
-        for server in hub.registry.specs().servers.values() {
-            for name in server
-                .spec
-                .values_with_references()
-                .flat_map(|text| secrets::referenced_names(text))
-            {
-                names.entry(name).or_default().0.push(server.id.clone());
-            }
-        }
-        for (name, hook) in hub.hooks.referenced_secrets() {
-            names.entry(name).or_default().1.push(hook);
-        }
-        let mut views = Vec::with_capacity(names.len());
-        for (name, (servers, hooks)) in names {
+        let uses = list_uses(hub);
+        let mut views = Vec::with_capacity(uses.len());
+        for (name, uses) in uses {
             let present = hub
                 .secrets
                 .get(&name)
@@ -73,8 +95,9 @@ impl Verb for ListSecrets {
             views.push(SecretView {
                 name,
                 present,
-                servers,
-                hooks,
+                servers: uses.servers,
+                hooks: uses.hooks,
+                traces: uses.traces,
             });
         }
         Ok(views)

@@ -326,7 +326,9 @@ impl Verb for ImportServers {
             }),
             Err(error) => {
                 for id in &added {
-                    servers::remove(hub, id).await?;
+                    if let Err(failure) = servers::remove(hub, id).await {
+                        tracing::error!("the server '{id}' of a failed import stays: {failure}");
+                    }
                 }
                 Err(error)
             }

@@ -25,8 +25,12 @@ use super::{
     masking::{self, MASK, MaskedSpec},
 };
 use crate::{
-    api::{ApiError, Verb, clients::ListClients, health::ShowHealth, settings::ShowSettings},
+    api::{
+        ApiError, Verb, clients::ListClients, health::ShowHealth, secrets::list_uses,
+        settings::ShowSettings,
+    },
     hub::Hub,
+    sampling,
 };
 
 /// The most lines of each source.
@@ -181,6 +185,11 @@ pub(super) async fn bundle_hub(hub: &Hub) -> Result<DiagnosticsBundle, ApiError>
         "" => String::new(),
         url => masking::mask_url(url),
     };
+    for value in settings.otlp_headers.values_mut() {
+        if referenced_names(value).is_empty() {
+            *value = MASK.into();
+        }
+    }
     let health = ShowHealth {}.run(hub).await?;
     let clients = ListClients {}.run(hub).await?;
     let specs = hub.registry.specs();
@@ -216,7 +225,7 @@ pub(super) async fn bundle_hub(hub: &Hub) -> Result<DiagnosticsBundle, ApiError>
     for (id, _) in &masked {
         let lines = read_log(hub, Some(id.clone())).await;
         if !lines.is_empty() {
-            files.add_log(format!("logs/{id}.log"), &lines);
+            files.add_log(format!("logs/servers/{id}.log"), &lines);
         }
     }
     files.pack(report)
@@ -242,14 +251,10 @@ async fn read_log(hub: &Hub, server: Option<ServerId>) -> Vec<LogLine> {
     lines
 }
 
-/// Returns the secrets that specs refer to, so that they are masked wherever they turn up.
+/// Returns all secrets that Drawbridge may use, so that they are masked wherever they turn up.
 async fn read_secrets(hub: &Hub) -> Vec<Secret> {
-    let specs = hub.registry.specs();
-    let names = specs
-        .servers
-        .values()
-        .flat_map(|server| server.spec.values_with_references())
-        .flat_map(|text| referenced_names(text));
+    let names = list_uses(hub).into_keys();
+    let names = names.chain([sampling::KEY_NAME.to_owned()]);
     let mut secrets = Vec::new();
     let read = async {
         for name in names {

@@ -14,13 +14,14 @@ use drawbridge_model::{
     server::ServerState,
     spec::{RegisteredServer, ServerSpec},
 };
-use drawbridge_store::secrets::{KeyringFailure, SecretError, referenced_names};
+use drawbridge_store::secrets::{KeyringFailure, SecretError};
 
 use super::{DoctorCheck, DoctorTopic, machine};
 use crate::{
     api::{
         Verb,
         config::{ClientFileView, ListConfigs},
+        secrets::list_uses,
         servers,
     },
     hub::Hub,
@@ -89,19 +90,16 @@ async fn check_keyring(hub: &Hub) -> DoctorCheck {
             SecretError::Unavailable(KeyringFailure::Absent).remedy(),
         ),
     };
-    let specs = hub.registry.specs();
-    let names: BTreeSet<String> = specs
-        .servers
-        .values()
-        .flat_map(|server| server.spec.values_with_references())
-        .flat_map(|text| referenced_names(text))
-        .collect();
+    let mut names: Vec<String> = list_uses(hub).into_keys().collect();
+    if hub.settings.get().sampling_has_key {
+        names.push("the key of the sampling provider".into());
+    }
     if names.is_empty() {
-        let text = format!("{text}. No server needs a secret now.");
+        let text = format!("{text}. Nothing needs a secret now.");
         DoctorCheck::warning(TOPIC, text, remedy)
     } else {
-        let names = Vec::from_iter(names).join(", ");
-        let text = format!("{text}, and servers need secrets from it: {names}.");
+        let names = names.join(", ");
+        let text = format!("{text}, and these secrets are needed from it: {names}.");
         DoctorCheck::failure(TOPIC, text, remedy)
     }
 }

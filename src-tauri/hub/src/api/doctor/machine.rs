@@ -133,6 +133,8 @@ fn list_open_places(data_dir: &Path) -> Vec<(PathBuf, u32)> {
     let names = [
         "",
         "drawbridge.db",
+        "audit.key",
+        "audit.head",
         "logs",
         "logs/servers",
         "client-backups",
