@@ -26,6 +26,7 @@ const features = [
   "calls",
   "logs",
   "settings",
+  "secrets",
   "folders",
   "policy",
   "profiles",

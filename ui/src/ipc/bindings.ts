@@ -1865,7 +1865,7 @@ export type ListProfiles = Record<symbol, never>;
 export type ListRunningCalls = Record<symbol, never>;
 
 /**
- * `secrets.list`: the secrets that specs and hooks refer to.
+ * `secrets.list`: the secrets that specs, hooks and the headers for traces refer to.
  */
 export type ListSecrets = Record<symbol, never>;
 
@@ -2650,7 +2650,7 @@ export type SecretValues = { env: { [key in string]: string }, headers: { [key i
 oauth_client?: string | null, };
 
 /**
- * A secret that a spec or a hook refers to as `${keyring:NAME}`.
+ * A secret that something refers to as `${keyring:NAME}`.
  */
 export type SecretView = { name: string, 
 /**
@@ -2664,7 +2664,11 @@ servers: Array<ServerId>,
 /**
  * The hooks that refer to the secret.
  */
-hooks?: Array<string>, };
+hooks?: Array<string>, 
+/**
+ * Whether a header for the collector of traces refers to the secret.
+ */
+traces: boolean, };
 
 /**
  * The state of a server.

@@ -22,6 +22,7 @@ import { Policy } from "./policy.svelte";
 import { Profiles } from "./profiles.svelte";
 import { Sampling } from "./sampling.svelte";
 import { RunningCalls } from "./runningCalls.svelte";
+import { Secrets } from "./secrets.svelte";
 import { Servers } from "./servers.svelte";
 import { Settings } from "./settings.svelte";
 import { Usage } from "./usage.svelte";
@@ -51,6 +52,7 @@ export class Stores {
   readonly folders: Folders;
   readonly doctor: Doctor;
   readonly sampling: Sampling;
+  readonly secrets: Secrets;
   readonly usage: Usage;
   readonly audit: Audit;
   readonly memory: Memory;
@@ -75,6 +77,7 @@ export class Stores {
     this.folders = new Folders(ipc);
     this.doctor = new Doctor(ipc);
     this.sampling = new Sampling(ipc);
+    this.secrets = new Secrets(ipc);
     this.usage = new Usage(ipc);
     this.audit = new Audit(ipc);
     this.memory = new Memory(ipc);
@@ -99,6 +102,7 @@ export class Stores {
       this.settings,
       this.folders,
       this.sampling,
+      this.secrets,
     ];
     const stop = feed(this.ipc, this.connection, () => [...stores, ...this.feeds, this.memory]);
     return () => {

@@ -19,6 +19,7 @@ import { pairing } from "./en/pairing";
 import { policy } from "./en/policy";
 import { profiles } from "./en/profiles";
 import { sampling } from "./en/sampling";
+import { secrets } from "./en/secrets";
 import { servers } from "./en/servers";
 import { settings } from "./en/settings";
 import { shell } from "./en/shell";
@@ -41,6 +42,7 @@ export const en = {
   policy,
   profiles,
   sampling,
+  secrets,
   servers,
   folders,
   settings,

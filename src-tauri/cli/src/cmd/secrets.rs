@@ -10,7 +10,7 @@ use crate::{context::Context, exit::Failure, table::Table, text::escape};
 
 #[derive(Subcommand)]
 pub(crate) enum Secrets {
-    /// List the secrets that servers and hooks refer to
+    /// List the secrets that servers, hooks and traces refer to
     List,
     /// Set a secret, read from stdin or a hidden prompt
     Set {
@@ -67,20 +67,18 @@ pub(super) fn read_value(name: &str) -> Result<String, Failure> {
 }
 
 fn format_secrets(secrets: &[SecretView]) -> String {
-    let mut table = Table::new(["NAME", "IN KEYRING", "SERVERS"]);
+    let mut table = Table::new(["NAME", "IN KEYRING", "USED BY"]);
     for secret in secrets {
         let present = match secret.present {
             Some(true) => "yes",
             Some(false) => "no",
             None => "unknown",
         };
-        let servers = secret
-            .servers
-            .iter()
-            .map(ServerId::as_str)
-            .collect::<Vec<_>>()
-            .join(", ");
-        table.add_row([&secret.name, present, &servers]);
+        let servers = secret.servers.iter().map(ServerId::to_string);
+        let hooks = secret.hooks.iter().map(|hook| format!("hook {hook}"));
+        let traces = secret.traces.then(|| "traces".to_owned());
+        let users: Vec<_> = servers.chain(hooks).chain(traces).collect();
+        table.add_row([&secret.name, present, &users.join(", ")]);
     }
-    table.format_or("No server refers to a secret.")
+    table.format_or("Nothing refers to a secret.")
 }

@@ -30,6 +30,7 @@ import { FakeClientFiles } from "./clientFiles";
 import { advanceCalls, callVerbs, longCalls, startCall } from "./calls";
 import { FakeImport } from "./clientImport";
 import { FakeFolders } from "./folders";
+import { FakeSecrets } from "./secrets";
 import * as data from "./data";
 import { listInstructionsVersions, listVersions } from "./definitions";
 import { addMemory, editMemory, listMemory, listMemoryCategories, memoryEntries } from "./memory";
@@ -89,6 +90,7 @@ export class FakeHub implements Ipc {
   brokenAudit: AuditBreak | null = null;
   defaults = { ...policy.DEFAULT_EFFECTS };
   readonly folders = new FakeFolders();
+  readonly secrets = new FakeSecrets();
   settings: SettingsView = {
     default_policy: "ask",
     approval_timeout_s: 50,
@@ -128,6 +130,7 @@ export class FakeHub implements Ipc {
     if (empty) {
       this.clientFiles.kinds = [];
       this.folders.clear();
+      this.secrets.clear();
     }
     this.servers = empty ? [] : data.servers();
     this.clients = empty ? [] : data.clients();
@@ -602,9 +605,9 @@ export class FakeHub implements Ipc {
         );
       }),
     "screens.open": () => ({ url: "http://127.0.0.1:8765/#login=4f1c" }),
-    "secrets.list": () => [{ name: "github/Authorization", present: true, servers: ["github"] }],
-    "secrets.remove": () => ({}),
-    "secrets.set": () => ({}),
+    "secrets.list": () => this.secrets.list(),
+    "secrets.remove": ({ name }) => this.secrets.set(name, false),
+    "secrets.set": ({ name }) => this.secrets.set(name, true),
     "servers.accept": ({ id }) => this.start(this.server(id), { acceptance: "accepted" }),
     "servers.accept_definitions": ({ id, definitions }) => {
       const view = this.server(id);

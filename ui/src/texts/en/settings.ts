@@ -12,6 +12,7 @@ export const settings = {
     sampling: "Sampling",
     roots: "Roots",
     runtimes: "Runtimes",
+    secrets: "Secrets",
     doctor: "Doctor",
     about: "About this Drawbridge",
   },

@@ -1,0 +1,38 @@
+/** The secrets that servers, hooks and traces refer to. Values are never read. */
+
+import type { Event, Ipc, SecretView } from "../ipc";
+import { Reloader } from "./reloader";
+
+export class Secrets {
+  list = $state.raw<SecretView[] | null>(null);
+  private readonly reloader = new Reloader(() => this.read());
+
+  constructor(private readonly ipc: Ipc) {}
+
+  load(): Promise<void> {
+    return this.reloader.run();
+  }
+
+  /** Follows changes once the list has been read. */
+  on(event: Event): void {
+    const isOurs =
+      event.kind === "settings_changed" ||
+      event.kind === "server_changed" ||
+      event.kind === "hooks_changed";
+    if (isOurs && this.list) void this.load().catch(() => undefined);
+  }
+
+  async set(name: string, value: string): Promise<void> {
+    await this.ipc.call("secrets.set", { name, value });
+    await this.load();
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.ipc.call("secrets.remove", { name });
+    await this.load();
+  }
+
+  private async read(): Promise<void> {
+    this.list = await this.ipc.call("secrets.list", {});
+  }
+}

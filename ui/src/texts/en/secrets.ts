@@ -1,0 +1,27 @@
+export const secrets = {
+  hint: "Values in the keyring that servers, hooks and traces refer to. Drawbridge never shows a value.",
+  loading: "Reading the keyring…",
+  empty: "Nothing refers to a secret.",
+  caption: "Secrets",
+  columns: { name: "Name", usedBy: "Used by", state: "State", actions: "Actions" },
+  present: "In the keyring",
+  missing: "Missing",
+  unknown: "Unknown",
+  server: (id: string) => `server ${id}`,
+  hook: (name: string) => `hook ${name}`,
+  traces: "traces",
+  set: "Set…",
+  replace: "Replace…",
+  setNamed: (name: string) => `Set the value of ${name}`,
+  remove: "Remove…",
+  removeNamed: (name: string) => `Remove ${name}`,
+  removeTitle: (name: string) => `Remove the secret ${name}?`,
+  removeHint: (users: string) =>
+    `Its value is deleted from the keyring. It is used by ${users}, which cannot start or run without it.`,
+  confirmRemove: "Remove secret",
+  dialogTitle: (name: string) => `Value of ${name}`,
+  value: "Value",
+  valueHint:
+    "Stored in the keyring of the computer that runs Drawbridge. A server gets the new value at its next start.",
+  save: "Save",
+};
