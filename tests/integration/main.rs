@@ -10,6 +10,7 @@ mod catalog;
 mod client_files;
 mod concurrency;
 mod decisions;
+mod docling;
 mod doctor;
 mod elicitation;
 mod endpoint_access;

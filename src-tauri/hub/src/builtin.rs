@@ -4,6 +4,7 @@
 //! A new one is a variant of [`BuiltIn`], a file here with its [`ServerHandler`] and its
 //! [`Description`], and a setting in `drawbridge_store::settings` that turns it on and off.
 
+mod docling;
 mod folders;
 mod memory;
 
@@ -29,19 +30,35 @@ struct Description {
     name: &'static str,
     /// Whether each client gets a server of its own, which knows its client.
     isolation: Isolation,
+    /// The timeout of a call, if it is longer than usual.
+    call_ms: Option<u32>,
 }
 
 fn describe(built_in: BuiltIn) -> Description {
     match built_in {
         BuiltIn::Memory => memory::DESCRIPTION,
         BuiltIn::Folders => folders::DESCRIPTION,
+        BuiltIn::Docling => docling::DESCRIPTION,
     }
 }
 
 /// Returns the spec of a built-in server. Its tools have their own names without a prefix, which no
 /// other server can have. Its definitions are part of Drawbridge, so nobody has to accept them.
 pub(crate) fn spec(built_in: BuiltIn, enabled: bool) -> ServerSpec {
-    let Description { name, isolation } = describe(built_in);
+    let Description {
+        name,
+        isolation,
+        call_ms,
+    } = describe(built_in);
+    let mut timeouts = Timeouts {
+        // A server in this process cannot be out of reach.
+        ping_ms: 0,
+        ..Timeouts::default()
+    };
+    if let Some(call_ms) = call_ms {
+        timeouts.call_ms = call_ms;
+        timeouts.total_ms = call_ms;
+    }
     ServerSpec {
         name: name.into(),
         builtin: Some(built_in),
@@ -52,15 +69,14 @@ pub(crate) fn spec(built_in: BuiltIn, enabled: bool) -> ServerSpec {
         validate: Validate::Strict,
         // Drawbridge translates for clients of the other era.
         protocol_version: Some(NEWEST_LEGACY.into()),
-        timeouts: Timeouts {
-            // A server in this process cannot be out of reach.
-            ping_ms: 0,
-            ..Timeouts::default()
-        },
+        timeouts,
         ..ServerSpec::default()
     }
 }
 
+pub(crate) use docling::{
+    DoclingError, DocumentConverter, DocumentOutput, TIME_LIMIT as DOCLING_TIME_LIMIT,
+};
 pub(crate) use folders::{FolderProblem, check_folder};
 
 /// Starts built-in servers.
@@ -70,6 +86,7 @@ pub(crate) struct BuiltInServers {
     pub(crate) access: Arc<Access>,
     pub(crate) settings: Settings,
     pub(crate) data_dir: PathBuf,
+    pub(crate) converter: Arc<dyn DocumentConverter>,
 }
 
 impl BuiltIns for BuiltInServers {
@@ -92,6 +109,10 @@ impl BuiltIns for BuiltInServers {
             BuiltIn::Folders => {
                 let server =
                     folders::FoldersServer::new(self.settings.clone(), self.data_dir.clone());
+                serve_handler(server, stream)
+            }
+            BuiltIn::Docling => {
+                let server = docling::DoclingServer::new(self.converter.clone(), client);
                 serve_handler(server, stream)
             }
         }

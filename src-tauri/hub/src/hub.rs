@@ -2,6 +2,7 @@
 //! also uses the methods of this file.
 
 mod client_files;
+mod docling;
 pub mod methods;
 mod pairing;
 mod refusals;
@@ -75,6 +76,7 @@ use crate::{
     traces::Tracer,
 };
 
+use docling::Docling;
 use refusals::Refusals;
 use spec_record::{ChangedBy, SpecRecord};
 
@@ -114,6 +116,7 @@ pub struct Hub {
     /// The hosts that the endpoint was started with, besides those of the settings.
     started_with_hosts: OnceLock<Vec<AllowedHost>>,
     spec_record: SpecRecord,
+    pub(crate) docling: Arc<Docling>,
     /// The clients whose tokens were refused within the last minute.
     recently_refused: Mutex<BTreeMap<ClientName, Instant>>,
     unknown_tokens: Refusals,
@@ -286,6 +289,7 @@ impl Hub {
         let admin_token = options.admin_token.as_deref();
         let access = Access::load(store.clone(), events.clone(), admin_token).await?;
         let access = Arc::new(access);
+        let docling = Arc::new(Docling::new(data_dir.docling_dir()));
         let built_ins = BuiltInServers {
             store: store.clone(),
             events: events.clone(),
@@ -296,6 +300,7 @@ impl Hub {
                 .path()
                 .canonicalize()
                 .unwrap_or_else(|_| data_dir.path().to_owned()),
+            converter: docling.clone(),
         };
         let connector = Connector::new(
             Arc::new(registry.clone()),
@@ -365,6 +370,7 @@ impl Hub {
             listeners: Mutex::default(),
             started_with_hosts: OnceLock::new(),
             spec_record: SpecRecord::load(store.clone()).await?,
+            docling: docling.clone(),
             recently_refused: Mutex::default(),
             unknown_tokens: Refusals::new(store.clone(), AuditKind::TokenRefused),
             refused_codes: Refusals::new(store.clone(), AuditKind::BrowserRefused),
@@ -394,6 +400,8 @@ impl Hub {
             started_at: clock::now(),
             guard,
         });
+        docling.attach(&hub);
+        docling.keep_up_to_date().await;
         let specs = hub.registry.specs();
         hub.logs.remove_stale_servers(|id| {
             let has_broken = specs
@@ -485,12 +493,23 @@ impl Hub {
         spec: &ServerSpec,
         granted_secrets: Option<BTreeSet<String>>,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
+        self.write_spec_for(ChangedBy::Person, id, spec, granted_secrets)
+            .await
+    }
+
+    async fn write_spec_for(
+        &self,
+        by: ChangedBy,
+        id: &ServerId,
+        spec: &ServerSpec,
+        granted_secrets: Option<BTreeSet<String>>,
+    ) -> Result<Arc<RegisteredServer>, RegistryError> {
         let writer = self.spec_record.writer().await;
         let server = match granted_secrets {
             Some(granted) => self.registry.write_accepted(id, spec, granted).await?,
             None => self.registry.write(id, spec)?,
         };
-        writer.record_change(id, &self.registry.specs()).await;
+        writer.record_change(id, &self.registry.specs(), by).await;
         Ok(server)
     }
 
@@ -503,6 +522,10 @@ impl Hub {
         built_in: BuiltIn,
         enabled: bool,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
+        match built_in {
+            BuiltIn::Docling => self.docling.switch_server(enabled).await?,
+            BuiltIn::Memory | BuiltIn::Folders => {}
+        }
         let (has_changed, server) = self.registry.enable_built_in(built_in, enabled).await?;
         if has_changed {
             let note = json!({
@@ -523,7 +546,9 @@ impl Hub {
     pub(crate) async fn remove_spec(&self, id: &ServerId) -> Result<(), RegistryError> {
         let writer = self.spec_record.writer().await;
         self.registry.remove(id)?;
-        writer.record_change(id, &self.registry.specs()).await;
+        writer
+            .record_change(id, &self.registry.specs(), ChangedBy::Person)
+            .await;
         Ok(())
     }
 

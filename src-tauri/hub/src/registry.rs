@@ -4,6 +4,7 @@
 //! accepted its spec.
 
 mod accepted;
+pub mod docling_spec;
 mod import;
 mod look_alike;
 pub mod manifest;

@@ -12,10 +12,12 @@ pub enum BuiltIn {
     Memory,
     /// Shares the files of chosen folders.
     Folders,
+    /// Converts documents with the server `docling`.
+    Docling,
 }
 
 impl BuiltIn {
-    pub const ALL: [Self; 2] = [Self::Memory, Self::Folders];
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Folders, Self::Docling];
 
     /// Returns whether the server is enabled until a person decides otherwise.
     pub fn is_on_by_default(self) -> bool {
@@ -23,6 +25,8 @@ impl BuiltIn {
             Self::Memory => true,
             // Sharing the first folder enables it.
             Self::Folders => false,
+            // It installs a large package.
+            Self::Docling => false,
         }
     }
 
@@ -31,6 +35,8 @@ impl BuiltIn {
         ServerId::new(match self {
             Self::Memory => "memory",
             Self::Folders => "folders",
+            // The server that it converts with is `docling`, which has a spec file.
+            Self::Docling => "docling-tools",
         })
     }
 

@@ -86,6 +86,11 @@ impl DataDir {
         self.path.join("client-backups")
     }
 
+    /// Documents while they are converted, and the models that convert them.
+    pub fn docling_dir(&self) -> PathBuf {
+        self.path.join("docling")
+    }
+
     pub fn database_file(&self) -> PathBuf {
         self.path.join("drawbridge.db")
     }

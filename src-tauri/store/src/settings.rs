@@ -178,6 +178,8 @@ settings! {
     memory_enabled: Option<bool> = None, stored as "memory_enabled";
     /// The same for the built-in server that shares folders.
     folders_enabled: Option<bool> = None, stored as "folders_enabled";
+    /// The same for the built-in server that converts documents.
+    docling_enabled: Option<bool> = None, stored as "docling_enabled";
     /// The folders that the built-in server shares.
     shared_folders: Vec<SharedFolder> = Vec::new(), stored as "shared_folders";
     /// Whether the sampling provider answers in place of clients, if one is set up.
@@ -211,6 +213,7 @@ impl SettingsValues {
         match built_in {
             BuiltIn::Memory => self.memory_enabled,
             BuiltIn::Folders => self.folders_enabled,
+            BuiltIn::Docling => self.docling_enabled,
         }
     }
 
@@ -270,6 +273,7 @@ impl SettingsChange {
         match built_in {
             BuiltIn::Memory => change.memory_enabled = Some(Some(enabled)),
             BuiltIn::Folders => change.folders_enabled = Some(Some(enabled)),
+            BuiltIn::Docling => change.docling_enabled = Some(Some(enabled)),
         }
         change
     }

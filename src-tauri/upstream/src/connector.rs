@@ -394,7 +394,12 @@ impl Connector {
         Ok(Transport::Http(transport))
     }
 
-    async fn prepare_launch(
+    /// Returns what to start for a local server, with its secrets resolved, after a check that its
+    /// program is the accepted one.
+    ///
+    /// # Errors
+    /// Returns an error if another program would start, or if a secret or a variable is missing.
+    pub async fn prepare_launch(
         &self,
         server: &RegisteredServer,
         command: &str,

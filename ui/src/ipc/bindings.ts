@@ -426,7 +426,7 @@ line: number, column: number, message: string, };
 /**
  * A server that is built into Drawbridge.
  */
-export type BuiltIn = "memory" | "folders";
+export type BuiltIn = "memory" | "folders" | "docling";
 
 /**
  * Drawbridge's own tools that clients can see: those of its built-in servers, and `tool_search`

@@ -8,6 +8,7 @@ import { calls } from "./en/calls";
 import { clientFiles } from "./en/clientFiles";
 import { clientImport } from "./en/import";
 import { clients } from "./en/clients";
+import { docling } from "./en/docling";
 import { folders } from "./en/folders";
 import { doctor } from "./en/doctor";
 import { guide } from "./en/guide";
@@ -32,6 +33,7 @@ export const en = {
   clientFiles,
   clientImport,
   clients,
+  docling,
   doctor,
   guide,
   hooks,

@@ -35,6 +35,7 @@ use tree::{Contents, ListedFile, Tree};
 pub(super) const DESCRIPTION: Description = Description {
     name: "Shared folders",
     isolation: Isolation::Shared,
+    call_ms: None,
 };
 
 /// The most files that are listed, in all folders together.

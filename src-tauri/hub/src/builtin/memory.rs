@@ -36,6 +36,7 @@ use crate::access::Access;
 pub(super) const DESCRIPTION: Description = Description {
     name: "Memory",
     isolation: Isolation::PerClient,
+    call_ms: None,
 };
 
 const INSTRUCTIONS: &str = "Use store_memory for facts and preferences that will matter in later conversations, one fact per \

@@ -28,6 +28,8 @@ pub(crate) enum ChangedBy {
     Person,
     /// Another program wrote the spec file.
     File,
+    /// Drawbridge raised the version of a package in a spec that it keeps up to date.
+    Drawbridge,
 }
 
 /// The digests of the members of a spec, by their names.
@@ -71,9 +73,9 @@ impl SpecRecord {
 }
 
 impl SpecWriter<'_> {
-    /// Records the change that a person made to this server's spec.
-    pub(crate) async fn record_change(mut self, id: &ServerId, specs: &Specs) {
-        if self.record(id, specs, ChangedBy::Person) {
+    /// Records the change that a person or Drawbridge made to this server's spec.
+    pub(crate) async fn record_change(mut self, id: &ServerId, specs: &Specs, by: ChangedBy) {
+        if self.record(id, specs, by) {
             self.save().await;
         }
     }

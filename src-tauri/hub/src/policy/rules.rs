@@ -48,6 +48,21 @@ pub struct MatchInput<'a> {
 }
 
 impl<'a> MatchInput<'a> {
+    /// Returns an input for a call of a tool that Drawbridge makes for a client. Rules that depend on the
+    /// session, the project or the tool's definition do not match it.
+    pub fn of_tool(
+        client: &'a ClientName,
+        server: &'a RegisteredServer,
+        tool: &'a str,
+        arguments: &'a RawValue,
+    ) -> Self {
+        Self {
+            tool,
+            arguments: Some(arguments),
+            ..Self::of_kind(RequestKind::Tools, client, server)
+        }
+    }
+
     /// Returns an input for any request of this kind between this client and this server. Rules
     /// that depend on the tool, the session or the arguments do not match it.
     fn of_kind(kind: RequestKind, client: &'a ClientName, server: &'a RegisteredServer) -> Self {

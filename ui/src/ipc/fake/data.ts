@@ -145,6 +145,24 @@ export function memoryServer(): ServerView {
   });
 }
 
+/** The built-in server that converts documents. */
+export function doclingServer(): ServerView {
+  return server("docling-tools", {
+    name: "Docling tools",
+    spec: spec({
+      name: "Docling tools",
+      builtin: "docling",
+      enabled: false,
+      prefix: "",
+      isolation: "per_client",
+    }),
+    file: "",
+    state: "disabled",
+    remedy: "Enable it to use its tools.",
+    tools: [],
+  });
+}
+
 export function servers(): ServerView[] {
   return [
     server("browser", {

@@ -72,6 +72,7 @@ export const audit = {
   authors: {
     person: "by you",
     file: "by another program",
+    drawbridge: "by Drawbridge",
     trust: "because the spec says so",
     first_sync: "at the first reading of the server",
   },

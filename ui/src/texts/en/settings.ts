@@ -9,6 +9,7 @@ export const settings = {
     history: "History and traces",
     appearance: "Appearance",
     folders: "Shared folders",
+    docling: "Documents",
     sampling: "Sampling",
     roots: "Roots",
     runtimes: "Runtimes",

@@ -3,6 +3,7 @@
 use drawbridge_client_config::SkippedEntry;
 use drawbridge_model::{
     acceptance::AcceptanceState,
+    builtin::BuiltIn,
     clock,
     server::ServerState,
     spec::{RegisteredServer, Visibility, package},
@@ -12,6 +13,7 @@ use drawbridge_upstream::{SIGN_IN_REMEDY, Status, UpstreamError, state::State};
 use super::{BrokenSpec, ParsedSpec, ServerView, UnacceptedDefinition};
 use crate::{
     api::tools::{self, ToolView},
+    builtin::DoclingError,
     hub::Hub,
     registry::{self, BrokenFile, ImportedServer, Registry},
 };
@@ -90,10 +92,16 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
     match hub.registry.acceptance(server) {
         AcceptanceState::Accepted => match hub.authorizer.sign_in_reason(&server.spec) {
             Some(reason) => status(ServerState::NeedsSignIn, &reason, SIGN_IN_REMEDY),
-            None => hub
-                .pool
-                .status(&server.id)
-                .map_or_else(|| status(ServerState::Idle, "", ""), session_state),
+            None => {
+                let of_session = hub
+                    .pool
+                    .status(&server.id)
+                    .map_or_else(|| status(ServerState::Idle, "", ""), session_state);
+                match server.spec.builtin {
+                    Some(BuiltIn::Docling) => docling_state(hub, of_session),
+                    Some(BuiltIn::Memory | BuiltIn::Folders) | None => of_session,
+                }
+            }
         },
         AcceptanceState::New => status(
             ServerState::NeedsAcceptance,
@@ -109,6 +117,21 @@ pub(super) fn server_state(hub: &Hub, server: &RegisteredServer) -> (ServerState
             "Check what it would start now, then accept it.",
         ),
     }
+}
+
+/// Returns the state of the Docling tools, which need another server and its models.
+fn docling_state(
+    hub: &Hub,
+    of_session: (ServerState, String, String),
+) -> (ServerState, String, String) {
+    if let Some(problem) = hub.docling.find_problem(hub) {
+        return (ServerState::Error, problem.to_string(), problem.remedy());
+    }
+    if hub.docling.lacks_models(hub) {
+        let problem = DoclingError::NoModels;
+        return (of_session.0, problem.to_string(), problem.remedy());
+    }
+    of_session
 }
 
 fn session_state(status: Status) -> (ServerState, String, String) {

@@ -1,0 +1,169 @@
+//! Why a document was not converted, with what to do about it.
+
+use std::{io, time::Duration};
+
+use drawbridge_upstream::{
+    UnreachableReason, UpstreamError,
+    transport::process::{SpawnError, run::RunError},
+};
+
+use super::document::{FORMATS, MAX_MIB};
+
+/// The reason why a call of a Docling tool failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DoclingError {
+    #[error("the arguments are invalid: {0}")]
+    Arguments(#[from] serde_json::Error),
+    #[error("'content' is not base64: {0}")]
+    NotBase64(#[from] base64::DecodeError),
+    #[error("'content' is empty")]
+    Empty,
+    #[error("the document has {size} bytes, and at most {MAX_MIB} MiB are converted")]
+    TooLarge { size: usize },
+    #[error("'file_name' must be the name of a file such as report.pdf, without folders")]
+    FileName,
+    #[error("Docling does not convert files that end with '.{0}'")]
+    Format(String),
+    #[error("Drawbridge does not know which client calls")]
+    NoClient,
+    #[error("the document cannot be written to the data folder: {0}")]
+    Io(#[source] io::Error),
+    #[error("Drawbridge is ending")]
+    HubEnds,
+    #[error("there is no server 'docling', which converts documents")]
+    NotAdded,
+    #[error("the spec file of the server 'docling', which converts documents, cannot be read: {0}")]
+    Broken(String),
+    #[error("the server 'docling', which converts documents, waits for acceptance")]
+    NotAccepted,
+    #[error("the server 'docling', which converts documents, is disabled")]
+    Disabled,
+    #[error("a rule denies this client '{tool}' of the server 'docling': {rule}")]
+    Denied { tool: &'static str, rule: String },
+    #[error("the tool '{0}' of the server 'docling' has changed and waits for acceptance")]
+    Withheld(&'static str),
+    #[error("the server 'docling', which converts documents, cannot be used: {0}")]
+    Server(#[from] UpstreamError),
+    #[error("Docling did not convert the document: {reason}")]
+    Conversion { reason: String },
+    #[error("the server 'docling' answered something unexpected: {0}")]
+    UnexpectedAnswer(String),
+    #[error("the models with which Docling reads PDF files and images are not on the disk")]
+    NoModels,
+    #[error(
+        "the server 'docling' converts with a Docling Serve instance, which has models of its own"
+    )]
+    RemoteModels,
+    #[error(
+        "the command of the server 'docling' does not start docling-mcp-server, so Drawbridge does not know how \
+             to start docling-tools"
+    )]
+    NoTools,
+    #[error("another download of the models is in progress")]
+    Downloading,
+    #[error("docling-tools did not download the models: {0}")]
+    Download(#[from] RunError),
+    #[error("it took more than {} minutes", .0.as_secs() / 60)]
+    TimedOut(Duration),
+    #[error("the call was cancelled")]
+    Cancelled,
+}
+
+impl DoclingError {
+    /// Returns what a person or a model can do.
+    pub(crate) fn remedy(&self) -> String {
+        match self {
+            Self::Arguments(_) | Self::FileName | Self::NoClient | Self::HubEnds | Self::Cancelled => {
+                String::new()
+            }
+            Self::NotBase64(_) | Self::Empty => {
+                "Send the bytes of the document as base64 in 'content'.".into()
+            }
+            Self::TooLarge { .. } => "Split the document, or make it smaller.".into(),
+            Self::Format(_) => format!("These can be converted: {}.", FORMATS.join(", ")),
+            Self::Io(_) => "Check the free space and the permissions of Drawbridge's data folder.".into(),
+            Self::NotAdded => "Disable docling-tools and enable it again: Drawbridge then adds the server.".into(),
+            Self::Broken(_) => "Repair or delete servers/docling.json in Drawbridge's data folder.".into(),
+            Self::NotAccepted => {
+                "Check what it would start, then accept it: `drawbridge servers accept docling`.".into()
+            }
+            Self::Disabled => "Enable it: `drawbridge servers enable docling`.".into(),
+            Self::Denied { .. } => "The person who uses Drawbridge can change the rule.".into(),
+            Self::Withheld(_) => "Accept the change on the screen of the server 'docling'.".into(),
+            Self::Server(error) => server_remedy(error),
+            Self::Conversion { reason } => conversion_remedy(reason).into(),
+            Self::UnexpectedAnswer(_) => {
+                "Check that its command starts docling-mcp, and see its log: `drawbridge logs --server docling`.".into()
+            }
+            Self::NoModels => "Call sync_docling_models, which downloads them (about 1 GB).".into(),
+            Self::RemoteModels => "There is nothing to download.".into(),
+            Self::NoTools => "Run `docling-tools models download` yourself.".into(),
+            Self::Downloading => "Wait until it has ended.".into(),
+            Self::Download(RunError::Spawn(error)) => spawn_remedy(error).into(),
+            Self::Download(_) => {
+                "Check the network, the free space and the package of the server 'docling', then try again.".into()
+            }
+            Self::TimedOut(_) => "Try a smaller document, or try again later.".into(),
+        }
+    }
+
+    /// Returns the error and its remedy as sentences.
+    pub(crate) fn describe_with_remedy(&self) -> String {
+        let text = self.to_string();
+        let text = text.trim_end_matches('.');
+        match self.remedy() {
+            remedy if remedy.is_empty() => text.to_owned(),
+            remedy => format!("{text}. {remedy}"),
+        }
+    }
+}
+
+fn server_remedy(error: &UpstreamError) -> String {
+    find_spawn_error(error).map_or_else(|| error.remedy(), |error| spawn_remedy(error).into())
+}
+
+/// Returns why the server's program cannot be started, if that is the reason.
+fn find_spawn_error(error: &UpstreamError) -> Option<&SpawnError> {
+    let UpstreamError::Unreachable(reason) = error else {
+        return None;
+    };
+    if let UnreachableReason::Spawn(error) = reason {
+        return Some(error);
+    }
+    if let UnreachableReason::StartFailed(inner)
+    | UnreachableReason::CrashedOften {
+        last_error: inner, ..
+    } = reason
+    {
+        return find_spawn_error(inner);
+    }
+    None
+}
+
+fn spawn_remedy(error: &SpawnError) -> &'static str {
+    if let SpawnError::CommandNotFound { command, .. } = error
+        && command == "uvx"
+    {
+        return "Install uv, which brings uvx: https://docs.astral.sh/uv/. It installs docling-mcp at the first start.";
+    }
+    "Install the program, or change the command of the server 'docling'."
+}
+
+/// Returns what to do if Docling gave this reason. docling-mcp has no codes for its errors, so the
+/// remedy depends on its words; it changes nothing else.
+fn conversion_remedy(reason: &str) -> &'static str {
+    let has = |words: &str| reason.contains(words);
+    if has("DOCLING_MCP_SERVICE_URL") {
+        "In the environment of the server 'docling', set DOCLING_MCP_SERVICE_URL to a Docling Serve instance, or \
+         DOCLING_MCP_CONVERSION_MODE to local."
+    } else if has("docling-mcp[local]") || has("No module named") {
+        "Its package lacks the local converter. Install docling-mcp[local], as in the command that Drawbridge writes, \
+         or set DOCLING_MCP_CONVERSION_MODE to remote and DOCLING_MCP_SERVICE_URL to a Docling Serve instance."
+    } else if has("artifacts_path") || has("safetensors") || has("No such file or directory") {
+        "If it misses models, call sync_docling_models, which downloads them."
+    } else if has("not allowed") || has("format") {
+        "Check that the content is of the type that 'file_name' says."
+    } else {
+        "See the log of the server: `drawbridge logs --server docling`."
+    }
+}

@@ -1,0 +1,460 @@
+//! The server `docling` behind the Docling tools: keeps its spec up to date, converts documents with
+//! it, and downloads its models.
+
+mod conversion_log;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
+
+use drawbridge_jsonrpc::{json, rpc::Reply};
+use drawbridge_model::{
+    acceptance::AcceptanceState,
+    builtin::BuiltIn,
+    clock,
+    ids::{ClientName, Timestamp},
+    spec::{RegisteredServer, ServerSpec},
+};
+use drawbridge_store::logs::LogFilter;
+use drawbridge_upstream::{
+    ServerRequest, ServerSession,
+    transport::process::run::{RunLimits, run_program},
+};
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::{sync::Semaphore, time::sleep};
+
+use super::{Hub, spec_record::ChangedBy};
+use crate::{
+    builtin::{DOCLING_TIME_LIMIT, DoclingError, DocumentConverter, DocumentOutput},
+    policy::MatchInput,
+    registry::{BrokenFile, RegistryError, docling_spec},
+};
+
+const CONVERT: &str = "convert_document_into_docling_document";
+const EXPORT: &str = "export_docling_document_to_markdown";
+const REMOVE: &str = "remove_document_from_local_cache";
+
+/// The file in the models' folder while they are downloaded.
+const INCOMPLETE: &str = ".incomplete";
+/// The most that `docling-tools` may print, in bytes.
+const MAX_TOOLS_OUTPUT: usize = 1024 * 1024;
+/// How long to wait for the log of a failed conversion, which another thread reads.
+const LOG_WAIT: Duration = Duration::from_secs(1);
+const LOG_INTERVAL: Duration = Duration::from_millis(50);
+const MAX_LOG_LINES: usize = 500;
+
+/// The server `docling` and its folder.
+pub(crate) struct Docling {
+    folder: PathBuf,
+    hub: OnceLock<Weak<Hub>>,
+    /// A conversion takes much memory, so the next one waits.
+    conversions: Semaphore,
+    downloads: Semaphore,
+}
+
+/// The result of a tool of docling-mcp.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult {
+    #[serde(default)]
+    content: Vec<ContentText>,
+    #[serde(default)]
+    structured_content: Option<Value>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+#[derive(Deserialize)]
+struct ContentText {
+    #[serde(default)]
+    text: String,
+}
+
+impl Docling {
+    /// `folder` is private to Drawbridge.
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            hub: OnceLock::new(),
+            conversions: Semaphore::new(1),
+            downloads: Semaphore::new(1),
+        }
+    }
+
+    /// Gives the hub, of which this is a part.
+    pub(super) fn attach(&self, hub: &Arc<Hub>) {
+        let _ = self.hub.set(Arc::downgrade(hub));
+    }
+
+    fn hub(&self) -> Result<Arc<Hub>, DoclingError> {
+        let hub = self.hub.get().and_then(Weak::upgrade);
+        hub.ok_or(DoclingError::HubEnds)
+    }
+
+    fn own_models(&self) -> PathBuf {
+        self.folder.join("models")
+    }
+
+    /// Removes the documents that a crash left behind. If the Docling tools are enabled, adds the server
+    /// if it is missing, and raises the version of its package.
+    pub(super) async fn keep_up_to_date(&self) {
+        if let Err(error) = fs::remove_dir_all(self.inbox())
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!("cannot remove earlier documents of Docling: {error}");
+        }
+        let Ok(hub) = self.hub() else { return };
+        let tools = hub.registry.get_runnable(&BuiltIn::Docling.id());
+        if tools.is_ok()
+            && let Err(error) = self.update_spec(&hub, ChangedBy::Drawbridge).await
+        {
+            tracing::warn!("cannot keep the server 'docling' up to date: {error}");
+        }
+    }
+
+    /// Adds or enables the server, or disables it, together with the Docling tools. A server whose command
+    /// a person wrote stays as it is.
+    ///
+    /// # Errors
+    /// Returns an error if the spec cannot be written.
+    pub(super) async fn switch_server(&self, enabled: bool) -> Result<(), RegistryError> {
+        let Ok(hub) = self.hub() else { return Ok(()) };
+        let id = docling_spec::id();
+        if enabled {
+            self.update_spec(&hub, ChangedBy::Person).await?;
+        }
+        if let Ok(server) = hub.registry.get(&id)
+            && docling_spec::is_own_command(&server.spec)
+            && hub.registry.acceptance(&server) == AcceptanceState::Accepted
+            && server.spec.enabled != enabled
+        {
+            let spec = ServerSpec {
+                enabled,
+                ..server.spec.clone()
+            };
+            write(&hub, ChangedBy::Person, &spec).await?;
+        }
+        if hub.registry.get_runnable(&id).is_ok() && hub.has_endpoint() {
+            hub.catalog.start_sync(id);
+        }
+        Ok(())
+    }
+
+    async fn update_spec(&self, hub: &Hub, by: ChangedBy) -> Result<(), RegistryError> {
+        if let Err(error) = create_folder(&self.own_models()) {
+            tracing::warn!("cannot create the folder of Docling's models: {error}");
+        }
+        let spec = match hub.registry.get(&docling_spec::id()) {
+            Ok(server) if hub.registry.acceptance(&server) == AcceptanceState::Accepted => {
+                docling_spec::raise_version(&server.spec)
+            }
+            // What a person has not accepted stays as it is.
+            Ok(_) => None,
+            Err(_) if broken_file(hub).is_some() => None,
+            Err(_) => Some(docling_spec::new_spec(&self.own_models())),
+        };
+        match spec {
+            Some(spec) => write(hub, by, &spec).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Returns why the Docling tools cannot convert any document, if that is known now.
+    pub(crate) fn find_problem(&self, hub: &Hub) -> Option<DoclingError> {
+        let server = match find_server(hub) {
+            Ok(server) => server,
+            Err(error) => return Some(error),
+        };
+        let failure = hub
+            .pool
+            .status(&server.id)
+            .and_then(|status| status.failure);
+        failure.map(DoclingError::Server)
+    }
+
+    /// Returns whether the models are missing in the folder that Drawbridge chose for them.
+    pub(crate) fn lacks_models(&self, hub: &Hub) -> bool {
+        find_server(hub).is_ok_and(|server| self.lacks_models_of(&server.spec))
+    }
+
+    fn lacks_models_of(&self, spec: &ServerSpec) -> bool {
+        let folder = self.own_models();
+        let is_used = docling_spec::is_local(spec)
+            && docling_spec::models_folder(spec) == Some(folder.clone());
+        is_used && (folder.join(INCOMPLETE).exists() || is_empty(&folder))
+    }
+
+    async fn convert_file(
+        &self,
+        client: &ClientName,
+        file: &Path,
+        needs_models: bool,
+        output: DocumentOutput,
+    ) -> Result<String, DoclingError> {
+        let hub = self.hub()?;
+        let _slot = self
+            .conversions
+            .acquire()
+            .await
+            .map_err(|_| DoclingError::HubEnds)?;
+        let server = find_server(&hub)?;
+        if needs_models && self.lacks_models_of(&server.spec) {
+            return Err(DoclingError::NoModels);
+        }
+        let source = json!({ "source": file.to_string_lossy() });
+        let tools: &[&'static str] = match output {
+            DocumentOutput::Markdown => &[CONVERT, EXPORT, REMOVE],
+            DocumentOutput::DocumentKey => &[CONVERT],
+        };
+        for tool in tools {
+            check_permitted(&hub, client, &server, tool, &source)?;
+        }
+        let session = hub.pool.session(&server, Some(client));
+        let key = match call(&session, CONVERT, &source).await? {
+            Ok(result) => read_member(&result, "document_key")?,
+            Err(failure) => {
+                let reason = read_reason(&hub, failure.began, failure.text).await;
+                return Err(DoclingError::Conversion { reason });
+            }
+        };
+        match output {
+            DocumentOutput::DocumentKey => Ok(json!({ "document_key": key }).to_string()),
+            DocumentOutput::Markdown => {
+                let document = json!({ "document_key": key });
+                let exported = call(&session, EXPORT, &document).await;
+                // The document is one client's, and other clients can list those that are kept.
+                let _ = call(&session, REMOVE, &document).await;
+                let exported = exported?.map_err(|failure| DoclingError::Conversion {
+                    reason: failure.text,
+                })?;
+                read_member(&exported, "markdown")
+            }
+        }
+    }
+
+    async fn run_download(&self, client: &ClientName, force: bool) -> Result<(), DoclingError> {
+        let hub = self.hub()?;
+        let server = find_server(&hub)?;
+        check_permitted(&hub, client, &server, CONVERT, &json!({}))?;
+        let spec = &server.spec;
+        if !docling_spec::is_local(spec) {
+            return Err(DoclingError::RemoteModels);
+        }
+        let (program, mut args) = docling_spec::tools_command(spec).ok_or(DoclingError::NoTools)?;
+        let _slot = self
+            .downloads
+            .try_acquire()
+            .map_err(|_| DoclingError::Downloading)?;
+        args.extend(["models", "download"].map(String::from));
+        let folder = docling_spec::models_folder(spec);
+        if let Some(folder) = &folder {
+            args.extend(["--output-dir".into(), folder.to_string_lossy().into_owned()]);
+            create_folder(folder).map_err(DoclingError::Io)?;
+            fs::write(folder.join(INCOMPLETE), "").map_err(DoclingError::Io)?;
+        }
+        if force {
+            args.push("--force".into());
+        }
+        let command = spec.command.as_deref().unwrap_or_default();
+        let mut launch = hub
+            .pool
+            .connector()
+            .prepare_launch(&server, command)
+            .await?;
+        launch.command = program;
+        launch.args = args;
+        // Its bars are written many times a second.
+        let without_bars = ("HF_HUB_DISABLE_PROGRESS_BARS".into(), "1".into());
+        launch.env.extend([without_bars]);
+        let limits = RunLimits {
+            timeout: DOCLING_TIME_LIMIT,
+            max_output: MAX_TOOLS_OUTPUT,
+        };
+        run_program(&launch, &hub.guard, b"", limits).await?;
+        if let Some(folder) = folder {
+            fs::remove_file(folder.join(INCOMPLETE)).map_err(DoclingError::Io)?;
+        }
+        Ok(())
+    }
+}
+
+impl DocumentConverter for Docling {
+    fn inbox(&self) -> PathBuf {
+        self.folder.join("inbox")
+    }
+
+    fn convert<'a>(
+        &'a self,
+        client: &'a ClientName,
+        file: &'a Path,
+        needs_models: bool,
+        output: DocumentOutput,
+    ) -> BoxFuture<'a, Result<String, DoclingError>> {
+        Box::pin(self.convert_file(client, file, needs_models, output))
+    }
+
+    fn download_models<'a>(
+        &'a self,
+        client: &'a ClientName,
+        force: bool,
+    ) -> BoxFuture<'a, Result<(), DoclingError>> {
+        Box::pin(self.run_download(client, force))
+    }
+
+    fn models_size(&self) -> u64 {
+        let spec = self.hub().and_then(|hub| find_server(&hub));
+        let folder = spec
+            .ok()
+            .and_then(|server| docling_spec::models_folder(&server.spec));
+        folder_size(&folder.unwrap_or_else(|| self.own_models()))
+    }
+}
+
+/// A tool of docling-mcp that reported an error.
+struct ToolFailure {
+    began: Timestamp,
+    text: String,
+}
+
+/// Writes the spec as accepted, with the secrets that were granted before.
+async fn write(hub: &Hub, by: ChangedBy, spec: &ServerSpec) -> Result<(), RegistryError> {
+    let id = docling_spec::id();
+    let granted = hub.registry.granted_secrets(&id);
+    hub.write_spec_for(by, &id, spec, Some(granted)).await?;
+    Ok(())
+}
+
+fn broken_file(hub: &Hub) -> Option<String> {
+    let id = docling_spec::id();
+    let specs = hub.registry.specs();
+    let is_its_file = |broken: &&BrokenFile| broken.id().is_some_and(|one| one == id);
+    let broken = specs.broken.iter().find(is_its_file)?;
+    Some(broken.message.clone())
+}
+
+/// Returns the server `docling` if it may run.
+fn find_server(hub: &Hub) -> Result<Arc<RegisteredServer>, DoclingError> {
+    let Ok(server) = hub.registry.get(&docling_spec::id()) else {
+        return Err(broken_file(hub).map_or(DoclingError::NotAdded, DoclingError::Broken));
+    };
+    if !server.spec.enabled {
+        return Err(DoclingError::Disabled);
+    }
+    match hub.registry.acceptance(&server) {
+        AcceptanceState::Accepted => Ok(server),
+        AcceptanceState::New | AcceptanceState::Changed => Err(DoclingError::NotAccepted),
+    }
+}
+
+/// Checks that no rule denies the client a tool of the server, and that its definition is accepted:
+/// the Docling tools must not be a way around either.
+fn check_permitted(
+    hub: &Hub,
+    client: &ClientName,
+    server: &RegisteredServer,
+    tool: &'static str,
+    arguments: &Value,
+) -> Result<(), DoclingError> {
+    let arguments = json::to_raw(arguments);
+    let input = MatchInput::of_tool(client, server, tool, &arguments);
+    if let Some(ruling) = hub.rules.find_denial(&input) {
+        let rule = ruling.reason;
+        return Err(DoclingError::Denied { tool, rule });
+    }
+    let unaccepted = hub.catalog.unaccepted(&server.id);
+    if unaccepted
+        .iter()
+        .any(|(_, definition)| definition.name == tool)
+    {
+        return Err(DoclingError::Withheld(tool));
+    }
+    Ok(())
+}
+
+/// Calls a tool of docling-mcp.
+async fn call(
+    session: &Arc<ServerSession>,
+    tool: &str,
+    arguments: &Value,
+) -> Result<Result<ToolResult, ToolFailure>, DoclingError> {
+    let began = clock::now();
+    let params = json::to_raw(&json!({ "name": tool, "arguments": arguments }));
+    let request = ServerRequest::new("tools/call", Some(&params), DOCLING_TIME_LIMIT);
+    let text = match session.request(request).await? {
+        Reply::Error(error) => error.message,
+        Reply::Result(result) => {
+            let result: ToolResult = serde_json::from_str(result.get())
+                .map_err(|error| DoclingError::UnexpectedAnswer(error.to_string()))?;
+            if !result.is_error {
+                return Ok(Ok(result));
+            }
+            let texts: Vec<_> = result.content.into_iter().map(|one| one.text).collect();
+            texts.join("\n")
+        }
+    };
+    Ok(Err(ToolFailure { began, text }))
+}
+
+/// Reads a member of a tool's result.
+fn read_member(result: &ToolResult, name: &str) -> Result<String, DoclingError> {
+    let from_text = || {
+        let text = &result.content.first()?.text;
+        serde_json::from_str::<Value>(text).ok()
+    };
+    let value = result.structured_content.clone().or_else(from_text);
+    let member = value.as_ref().and_then(|value| value[name].as_str());
+    member
+        .map(str::to_owned)
+        .ok_or_else(|| DoclingError::UnexpectedAnswer(format!("its result has no '{name}'")))
+}
+
+/// Returns why a conversion failed. docling-mcp answers only that its tool failed, and writes the
+/// reason to its log.
+async fn read_reason(hub: &Hub, began: Timestamp, text: String) -> String {
+    let mut waited = Duration::ZERO;
+    loop {
+        let filter = LogFilter {
+            server: Some(docling_spec::id()),
+            since: Some(began),
+            limit: MAX_LOG_LINES,
+            ..LogFilter::default()
+        };
+        let lines = hub.logs.read(filter).await;
+        let lines: Vec<_> = lines.iter().map(|line| line.text.as_str()).collect();
+        if conversion_log::is_complete(&lines) || waited >= LOG_WAIT {
+            return conversion_log::find_reason(&lines).unwrap_or(text);
+        }
+        sleep(LOG_INTERVAL).await;
+        waited += LOG_INTERVAL;
+    }
+}
+
+fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none())
+}
+
+/// Returns the size of the files in a folder; links are not followed.
+fn folder_size(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return 0;
+    };
+    let size = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => folder_size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).sum()
+}

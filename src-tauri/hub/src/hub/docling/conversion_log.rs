@@ -1,0 +1,58 @@
+//! Finds in the log of docling-mcp why a tool failed.
+//!
+//! Its framework logs a traceback in a frame, and below it the error, wrapped to the width of a
+//! terminal; then the same for the error that the framework made of it.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// The error that the framework makes of each failure of a tool, which has no reason in it.
+const FRAMEWORK_ERRORS: [&str; 2] = ["UnexpectedToolError", "ToolError"];
+/// The longest reason, in characters.
+const MAX_REASON: usize = 500;
+
+/// The first line of an error: the name of its class, and the beginning of its message.
+static ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:\w+\.)*(\w*(?:Error|Exception)): ?(.*)$").expect("a valid pattern")
+});
+
+/// Returns whether the lines end with the error that the framework made.
+pub(super) fn is_complete(lines: &[&str]) -> bool {
+    lines
+        .iter()
+        .any(|line| read_error(line).is_some_and(|(class, _)| FRAMEWORK_ERRORS.contains(&class)))
+}
+
+/// Returns the last error that has a reason, with its class.
+pub(super) fn find_reason(lines: &[&str]) -> Option<String> {
+    let (at, class, first) = lines.iter().enumerate().rev().find_map(|(at, line)| {
+        let (class, first) = read_error(line)?;
+        (!FRAMEWORK_ERRORS.contains(&class)).then_some((at, class, first))
+    })?;
+    let wrapped = lines[at + 1..]
+        .iter()
+        .map(|line| line.trim())
+        .take_while(|line| !ends_message(line));
+    let message: Vec<_> = [first].into_iter().chain(wrapped).collect();
+    let reason = format!("{class}: {}", message.join(" "));
+    Some(reason.chars().take(MAX_REASON).collect())
+}
+
+fn read_error(line: &str) -> Option<(&str, &str)> {
+    let (_, [class, message]) = ERROR.captures(line.trim())?.extract();
+    Some((class, message))
+}
+
+/// Returns whether a line is not a part of the message above it.
+fn ends_message(line: &str) -> bool {
+    line.is_empty()
+        || line.starts_with("The above exception")
+        || line.starts_with("During handling")
+        || line.starts_with(['╭', '│', '['])
+        || line.contains(" - docling_mcp - ")
+        || read_error(line).is_some()
+}
+
+#[cfg(test)]
+mod tests;
