@@ -2,6 +2,7 @@
 //! served meanwhile. Each limit is stated by a test.
 
 use std::{
+    fs,
     io::{BufReader, Read, Write},
     net::TcpStream,
 };
@@ -288,4 +289,30 @@ fn a_session_stream_that_its_client_does_not_read_takes_little_memory() {
         client.post_for_json(call).expect("an answer")
     });
     assert!(answer.contains("the flood is over"), "{answer}");
+}
+
+#[test]
+fn the_catalog_of_a_server_takes_at_most_32_mib_and_its_state_says_so() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let (_neighbour, neighbour_client) = add_neighbour(&hub);
+    let memory = MemoryGrowth::new(hub.pid());
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &["--more-pages", "100"]);
+    let faulty = faulty.wait_until_synced();
+    check_neighbour(&neighbour_client);
+    check_growth(&memory, "a catalog of 400 MiB", 256);
+    let pages = faulty.received_by_method("tools/list").len();
+    assert!(
+        (8..=10).contains(&pages),
+        "{pages} pages of 4 MiB were read"
+    );
+    let excluded = &faulty.show()["excluded"]["entries"][0];
+    assert_eq!(excluded["name"], "rest of tools/list");
+    let why = excluded["why"].as_str().expect("a reason");
+    assert!(why.contains("more than 32 MiB"), "{why}");
+    let client = hub.connect_client("desk");
+    assert_eq!(client.call("faulty__echo", "{}").text(), "{}");
+    let database = home.data_dir().join("drawbridge.db");
+    let stored_mib = fs::metadata(database).expect("the database").len() >> 20;
+    assert!(stored_mib <= 128, "the database has {stored_mib} MiB");
 }
