@@ -6,6 +6,9 @@
 //! stderr and stdout. In a third kind of round, three such servers are called behind another hub,
 //! which measures their cost for the machine alone. The three kinds of rounds alternate, so that
 //! other load on the machine affects all alike.
+//!
+//! A second table compares rounds with and without 1,500 connections of programs without a token,
+//! which send a byte a second and connect again when the hub closes them.
 
 #![expect(clippy::print_stdout, reason = "the bench prints a table")]
 
@@ -13,11 +16,12 @@ mod faulty_servers;
 mod session;
 
 use std::{
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Home, Hub, MemoryGrowth, paths};
+use drawbridge_tests::{Home, Hub, MemoryGrowth, paths, strangers::SlowStrangers};
 
 use faulty_servers::FaultyServers;
 use session::Session;
@@ -28,6 +32,9 @@ const SESSIONS: usize = 5;
 const CALL_INTERVAL: Duration = Duration::from_millis(20);
 const ROUND_LENGTH: Duration = Duration::from_secs(4);
 const ROUNDS: usize = 9;
+const STRANGERS: usize = 1_500;
+/// The pause between two bytes of a stranger.
+const STRANGER_PAUSE: Duration = Duration::from_secs(1);
 
 /// The results of the calls of a round.
 #[derive(Default)]
@@ -69,6 +76,55 @@ fn main() {
         "\nMeanwhile {here}; the hub grew by at most {} MiB. Behind the other hub {elsewhere}.",
         memory.peak_growth_mib()
     );
+    measure_strangers(&hub, &mut sessions);
+}
+
+/// Compares rounds with and without slow strangers.
+fn measure_strangers(hub: &Hub<'_>, sessions: &mut [Session]) {
+    let memory = MemoryGrowth::new(hub.pid());
+    let rounds: Vec<[Round; 2]> = (0..ROUNDS)
+        .map(|_| {
+            let alone = run_round(sessions);
+            [alone, run_beside_strangers(hub, sessions)]
+        })
+        .collect();
+    println!("\n| calls | alone | beside {STRANGERS} slow strangers | ratio |");
+    println!("|---|---|---|---|");
+    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+        let took: Vec<_> = rounds
+            .iter()
+            .map(|two| two.each_ref().map(|round| quantile(round, share)))
+            .collect();
+        let of = |kind: usize| median(took.iter().map(|two| two[kind]).collect());
+        let ratio = median(took.iter().map(|two| two[1] / two[0]).collect());
+        println!(
+            "| {name} | {:.2} ms | {:.2} ms | {ratio:.2} |",
+            of(0),
+            of(1)
+        );
+    }
+    let errors = [0, 1].map(|kind| rounds.iter().map(|two| two[kind].errors).sum::<usize>());
+    println!("| errors | {} | {} | |", errors[0], errors[1]);
+    println!(
+        "\nMeanwhile the hub grew by at most {} MiB.",
+        memory.peak_growth_mib()
+    );
+}
+
+fn run_beside_strangers(hub: &Hub<'_>, sessions: &mut [Session]) -> Round {
+    let is_over = AtomicBool::new(false);
+    let mut strangers = SlowStrangers::open(hub, STRANGERS);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                strangers.go_on();
+                thread::sleep(STRANGER_PAUSE);
+            }
+        });
+        let round = run_round(sessions);
+        is_over.store(true, Ordering::Relaxed);
+        round
+    })
 }
 
 /// Calls the healthy servers at the steady rate for the length of a round.

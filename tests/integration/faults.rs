@@ -7,6 +7,7 @@ mod elicitations;
 mod exits;
 mod floods;
 mod hangs;
+mod memory;
 mod non_jsonrpc_lines;
 mod sizes;
 mod unread_stdin;

@@ -51,5 +51,6 @@ mod settings;
 mod starts;
 mod stateful_model;
 mod storage;
+mod strangers;
 mod streams;
 mod unlisted_resources;

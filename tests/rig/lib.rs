@@ -32,6 +32,7 @@ pub mod provider;
 pub mod source;
 pub mod stateless;
 pub mod store;
+pub mod strangers;
 pub mod tray;
 pub mod wait;
 pub mod web_driver;

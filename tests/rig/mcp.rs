@@ -16,6 +16,11 @@ use crate::http::{Request, Response, Url};
 /// The protocol revision of this client.
 pub const REVISION: &str = "2025-06-18";
 
+const JSON_ONLY: [(&str, &str); 2] = [
+    ("Content-Type", "application/json"),
+    ("Accept", "application/json"),
+];
+
 const JSON_OR_EVENTS: [(&str, &str); 2] = [
     ("Content-Type", "application/json"),
     ("Accept", "application/json, text/event-stream"),
@@ -306,6 +311,26 @@ impl McpClient {
     /// Returns an error if the connection breaks.
     pub fn post(&self, message: &Value) -> io::Result<Response> {
         self.post_text(&message.to_string())
+    }
+
+    /// Sends a message as a client that does not take event streams, and reads the body of the
+    /// response.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the connection breaks.
+    pub fn post_for_json(&self, message: &Value) -> io::Result<String> {
+        self.send("POST", &JSON_ONLY, &message.to_string())?.text()
+    }
+
+    /// Opens the stream of the hub's own messages without reading it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if nothing listens.
+    pub fn begin_listen(&self) -> io::Result<TcpStream> {
+        let headers = [("Accept", "text/event-stream")];
+        self.with_request("GET", &headers, "", |request| request.begin())
     }
 
     /// Sends a message without waiting for a response. Dropping the connection withdraws the

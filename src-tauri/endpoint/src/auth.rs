@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, Method, header, request::Parts},
+    http::{Extensions, HeaderMap, Method, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -21,6 +21,7 @@ use crate::{
     headers::is_json,
     pairing,
     state::{ListenerKind, ListenerState},
+    strangers::Stranger,
 };
 
 /// The cookie that holds the token of a browser after it redeemed a login code.
@@ -70,8 +71,18 @@ pub(crate) async fn require_administrator(
         ListenerKind::Local => Ok(()),
     };
     match access {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            introduce(request.extensions());
+            next.run(request).await
+        }
         Err(refusal) => refusal.into_response(),
+    }
+}
+
+/// Notes that the connection of a request is that of a known client.
+fn introduce(extensions: &Extensions) {
+    if let Some(stranger) = extensions.get::<Arc<Stranger>>() {
+        stranger.introduce();
     }
 }
 
@@ -93,6 +104,7 @@ async fn client_by_token(
 ) -> Result<ClientName, Refusal> {
     let token = bearer_token(&parts.headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
     if let Some(client) = state.hub.access().find_client(token) {
+        introduce(&parts.extensions);
         return Ok(client);
     }
     state.hub.record_unknown_token(token);

@@ -1,4 +1,4 @@
-//! Request bodies: the timeout between two pieces, and the size limit.
+//! Request bodies: how long they may take, their size, and their share of the memory for requests.
 
 use std::{
     pin::Pin,
@@ -11,34 +11,66 @@ use axum::{
     body::{Body, HttpBody},
     http::StatusCode,
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use drawbridge_sessions::{BudgetExceeded, RequestPermit};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, SizeHint};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::error_response::Refusal;
 
-/// The largest request body, in bytes. Reading a body may take up to twice as much memory.
+/// The largest request body, in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
-/// The longest time between two pieces of a body.
+/// The longest time between two pieces of a body, and for a whole body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A body that fails if a piece takes longer than [`READ_TIMEOUT`]. A piece that is ready costs no
-/// timer.
-pub(crate) struct TimeoutBody<B> {
+/// Pieces are joined until they have this many bytes, because each piece keeps the memory into which
+/// it was read.
+const MIN_PIECE_BYTES: usize = 16 * 1024;
+
+/// A body that fails if a piece takes longer than [`READ_TIMEOUT`], or the whole body longer than
+/// [`TOTAL_TIMEOUT`], and that joins small pieces. A body that is ready costs no timer.
+pub(crate) struct BoundedBody<B> {
     body: B,
+    /// The small pieces that were read.
+    joined: BytesMut,
+    /// The deadline of the whole body, from the first time that it was awaited.
+    deadline: Option<Instant>,
     /// The timer, if a piece is awaited.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<B> TimeoutBody<B> {
+impl<B> BoundedBody<B> {
     pub(crate) fn new(body: B) -> Self {
-        Self { body, timer: None }
+        Self {
+            body,
+            joined: BytesMut::new(),
+            deadline: None,
+            timer: None,
+        }
+    }
+
+    /// Fails if the body takes too long.
+    fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<BoxError> {
+        let now = Instant::now();
+        let deadline = *self.deadline.get_or_insert(now + TOTAL_TIMEOUT);
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(sleep_until(deadline.min(now + READ_TIMEOUT))));
+        ready!(timer.as_mut().poll(cx));
+        let why = if timer.deadline() == deadline {
+            format!("it did not arrive within {} s", TOTAL_TIMEOUT.as_secs())
+        } else {
+            let seconds = READ_TIMEOUT.as_secs();
+            format!("the next part did not arrive within {seconds} s")
+        };
+        Poll::Ready(why.into())
     }
 }
 
-impl<B> HttpBody for TimeoutBody<B>
+impl<B> HttpBody for BoundedBody<B>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
@@ -49,54 +81,110 @@ where
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+        loop {
+            let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
+                return self.poll_timeout(cx).map(|timed_out| Some(Err(timed_out)));
+            };
             self.timer = None;
-            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+            let piece = match frame.transpose().map_err(Into::into)? {
+                // Trailers have no meaning here.
+                Some(frame) => frame.into_data().unwrap_or_default(),
+                None if self.joined.is_empty() => return Poll::Ready(None),
+                None => {
+                    let joined = self.joined.split().freeze();
+                    return Poll::Ready(Some(Ok(Frame::data(joined))));
+                }
+            };
+            if self.joined.is_empty()
+                && (piece.len() >= MIN_PIECE_BYTES || self.body.is_end_stream())
+            {
+                return Poll::Ready(Some(Ok(Frame::data(piece))));
+            }
+            self.joined.extend_from_slice(&piece);
+            if self.joined.len() >= MIN_PIECE_BYTES {
+                let joined = self.joined.split().freeze();
+                return Poll::Ready(Some(Ok(Frame::data(joined))));
+            }
         }
-        let timer = self
-            .timer
-            .get_or_insert_with(|| Box::pin(sleep(READ_TIMEOUT)));
-        ready!(timer.as_mut().poll(cx));
-        Poll::Ready(Some(Err(format!(
-            "the next part did not arrive within {} s",
-            READ_TIMEOUT.as_secs()
-        )
-        .into())))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.joined.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let rest = self.body.size_hint();
+        let joined = self.joined.len() as u64;
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower() + joined);
+        if let Some(upper) = rest.upper() {
+            hint.set_upper(upper + joined);
+        }
+        hint
     }
 }
 
-/// Reads a whole body.
+/// Reads a whole body, and adds its bytes to the share of its request. An announced length is added
+/// before the body is read. If there is not enough memory, the rest of the body is read and dropped,
+/// because most clients read no response before they have sent their body.
 ///
 /// # Errors
-/// Returns 413 if the body is longer than [`MAX_BODY_BYTES`], and 400 if it cannot be read to its
-/// end.
-pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Refusal> {
+/// Returns 413 if the body is longer than [`MAX_BODY_BYTES`], 503 if requests in flight take too
+/// much memory already, and 400 if the body cannot be read to its end.
+pub(crate) async fn read_body(
+    mut body: Body,
+    permit: &mut RequestPermit,
+) -> Result<Bytes, Refusal> {
+    match read_counted(&mut body, permit).await {
+        Err(BodyError::Refused(refusal)) => Err(refusal),
+        Err(BodyError::NoMemory(exceeded)) => {
+            let mut dropped = 0;
+            while dropped < MAX_BODY_BYTES
+                && let Some(Ok(frame)) = body.frame().await
+            {
+                dropped += frame.into_data().map_or(0, |piece| piece.len());
+            }
+            Err(exceeded.into())
+        }
+        Ok(whole) => Ok(whole),
+    }
+}
+
+/// Why a body is not read.
+enum BodyError {
+    Refused(Refusal),
+    NoMemory(BudgetExceeded),
+}
+
+impl From<BudgetExceeded> for BodyError {
+    fn from(exceeded: BudgetExceeded) -> Self {
+        Self::NoMemory(exceeded)
+    }
+}
+
+async fn read_counted(body: &mut Body, permit: &mut RequestPermit) -> Result<Bytes, BodyError> {
+    let refused = |status, message| BodyError::Refused(Refusal::new(status, message));
+    let too_long = || refused(StatusCode::PAYLOAD_TOO_LARGE, too_long_message());
     let announced_length = body
         .size_hint()
         .exact()
         .and_then(|length| usize::try_from(length).ok())
         .unwrap_or_default();
+    if announced_length > MAX_BODY_BYTES {
+        return Err(too_long());
+    }
+    permit.add_bytes(announced_length)?;
     let (mut pieces, mut whole, mut length) = (Vec::new(), Vec::new(), 0);
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|e| Refusal::bad_request(format!("body: {e}")))?;
+        let frame = frame.map_err(|e| refused(StatusCode::BAD_REQUEST, format!("body: {e}")))?;
         let Ok(piece) = frame.into_data() else {
             continue;
         };
         length += piece.len();
         if length > MAX_BODY_BYTES {
-            return Err(Refusal::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                too_long_message(),
-            ));
+            return Err(too_long());
         }
+        permit.add_bytes(length.saturating_sub(announced_length).min(piece.len()))?;
         if piece.len() < announced_length {
             // Reserve the announced length at once, so that no byte is copied twice.
             whole.reserve_exact(announced_length.saturating_sub(whole.len()));

@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use tower::ServiceExt;
 
 use crate::{
-    body::{MAX_BODY_BYTES, TimeoutBody},
+    body::{BoundedBody, MAX_BODY_BYTES},
     error_response::{self, Refusal},
     headers,
     origin::{self, NamedHost, OwnHosts},
@@ -67,7 +67,7 @@ impl CheckedRouter {
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin + Send + 'static,
     {
-        let mut request = request.map(|body| Body::new(TimeoutBody::new(body)));
+        let mut request = request.map(|body| Body::new(BoundedBody::new(body)));
         DefaultBodyLimit::max(MAX_BODY_BYTES).apply(&mut request);
         match self.routes.clone().oneshot(request).await {
             Ok(response) => response,

@@ -17,6 +17,7 @@ use drawbridge_jsonrpc::{
     encode,
     rpc::RpcError,
 };
+use drawbridge_sessions::BudgetExceeded;
 use serde::Serialize;
 use serde_json::json;
 
@@ -80,6 +81,12 @@ impl From<ApiError> for Refusal {
     }
 }
 
+impl From<BudgetExceeded> for Refusal {
+    fn from(exceeded: BudgetExceeded) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, exceeded.to_string())
+    }
+}
+
 impl From<BytesRejection> for Refusal {
     fn from(rejection: BytesRejection) -> Self {
         Self::new(
@@ -138,6 +145,12 @@ impl From<Refusal> for RpcRefusal {
             challenge,
             ..Self::new(refusal.status, None, &error)
         }
+    }
+}
+
+impl From<BudgetExceeded> for RpcRefusal {
+    fn from(exceeded: BudgetExceeded) -> Self {
+        Refusal::from(exceeded).into()
     }
 }
 

@@ -9,6 +9,7 @@ mod body;
 pub mod bridge;
 mod checked_router;
 pub mod client;
+mod descriptors;
 mod error_response;
 mod headers;
 mod listener;
@@ -21,7 +22,9 @@ mod rest;
 mod routes;
 mod server;
 mod state;
+mod strangers;
 mod tcp;
+mod write_timeout;
 
 pub use client::{ApiClient, HubHandle};
 pub use server::{RunningEndpoint, ServeError, ServeOptions, WeakAdminToken, serve};

@@ -8,10 +8,20 @@ use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::D
 use axum::serve::Listener;
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::{activity::Activity, checked_router::CheckedRouter, pairing::Peer};
+use crate::{
+    activity::Activity,
+    checked_router::CheckedRouter,
+    pairing::Peer,
+    strangers::{Stranger, Strangers},
+    write_timeout::WriteTimeout,
+};
 
 /// The timeout for a request's headers, counted from the opening of the connection or its last
 /// response.
@@ -49,19 +59,72 @@ pub(crate) enum BindError {
     NoLocalSockets,
 }
 
+/// The limits of the connections over TCP. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct ConnectionLimits {
+    strangers: Strangers,
+    places: Arc<Semaphore>,
+}
+
+impl ConnectionLimits {
+    /// Returns the limits for listeners that share `max_connections`. No further connection is
+    /// accepted while as many are open.
+    pub(crate) fn new(max_connections: usize) -> Self {
+        Self {
+            strangers: Strangers::default(),
+            places: Arc::new(Semaphore::new(max_connections)),
+        }
+    }
+
+    async fn take_place(&self) -> OwnedSemaphorePermit {
+        let place = Arc::clone(&self.places).acquire_owned().await;
+        place.expect("the semaphore is never closed")
+    }
+}
+
+/// What a connection holds until it is closed.
+struct AcceptedConnection<Io, Address> {
+    io: Io,
+    address: Address,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// Accepts a connection as soon as there is room for it.
+async fn accept<L: Listener>(
+    listener: &mut L,
+    limits: Option<&ConnectionLimits>,
+) -> AcceptedConnection<L::Io, L::Addr> {
+    let place = match limits {
+        Some(limits) => Some(limits.take_place().await),
+        None => None,
+    };
+    let (io, address) = listener.accept().await;
+    AcceptedConnection {
+        io,
+        address,
+        _place: place,
+    }
+}
+
 /// Serves until `stopping` is cancelled, then gives requests in flight [`DRAIN_TIMEOUT`] to end.
-/// `peer` returns the program behind a connection, of which the handlers of requests are told.
+/// `peer` returns the program behind a connection, of which the handlers of requests are told. The
+/// local socket has no `limits`.
 pub(crate) async fn serve_connections<L: Listener>(
     mut listener: L,
     peer: impl Fn(L::Addr) -> Option<Peer>,
     router: Arc<CheckedRouter>,
     activity: Activity,
+    limits: Option<ConnectionLimits>,
     stopping: CancellationToken,
 ) {
     let mut connections = JoinSet::new();
     loop {
-        let (io, address) = tokio::select! {
-            connection = listener.accept() => connection,
+        let AcceptedConnection {
+            io,
+            address,
+            _place: place,
+        } = tokio::select! {
+            connection = accept(&mut listener, limits.as_ref()) => connection,
             () = stopping.cancelled() => break,
             Some(_) = connections.join_next() => continue,
         };
@@ -70,24 +133,32 @@ pub(crate) async fn serve_connections<L: Listener>(
         };
         let router = Arc::clone(&router);
         let peer = peer(address);
+        let stranger = limits
+            .as_ref()
+            .map(|limits| Arc::new(limits.strangers.admit()));
+        let introduced = stranger.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             let router = Arc::clone(&router);
             if let Some(peer) = peer {
                 request.extensions_mut().insert(peer);
+            }
+            if let Some(stranger) = &introduced {
+                request.extensions_mut().insert(Arc::clone(stranger));
             }
             async move { Ok::<_, Infallible>(router.answer(request).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADER_TIMEOUT)
-            .serve_connection(TokioIo::new(io), service)
+            .serve_connection(TokioIo::new(WriteTimeout::new(io)), service)
             .with_upgrades();
         let stopping = stopping.clone();
         connections.spawn(async move {
-            let _connection_guard = connection_guard;
+            let (_connection_guard, _place) = (connection_guard, place);
             let mut connection = pin!(connection);
             tokio::select! {
                 ended = connection.as_mut() => ended,
+                () = wait_until_closed(stranger) => Ok(()),
                 () = stopping.cancelled() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await
@@ -101,4 +172,12 @@ pub(crate) async fn serve_connections<L: Listener>(
         tracing::warn!("some requests did not end in time and are aborted");
     }
     connections.shutdown().await;
+}
+
+/// Resolves when a stranger has to make room for another one.
+async fn wait_until_closed(stranger: Option<Arc<Stranger>>) {
+    match stranger {
+        Some(stranger) => stranger.closed().await,
+        None => std::future::pending().await,
+    }
 }

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     activity::Activity,
     checked_router::CheckedRouter,
-    listener::{self, BindError},
+    descriptors,
+    listener::{self, BindError, ConnectionLimits},
     local::{self, BindOutcome},
     routes::router,
     state::{ListenerKind, ListenerState},
@@ -109,6 +110,7 @@ pub async fn serve(hub: Arc<Hub>, options: ServeOptions) -> Result<RunningEndpoi
         hub: Arc::clone(&running.hub),
         host: options.host,
         activity: running.activity.clone(),
+        limits: ConnectionLimits::new(descriptors::reserve_for_connections()),
         stopping: running.stopping.clone(),
     };
     let port = options.port.unwrap_or_else(|| running.hub.port());
@@ -201,6 +203,7 @@ impl RunningEndpoint {
             |_| None,
             Arc::new(router),
             self.activity.clone(),
+            None,
             self.stopping.clone(),
         ));
         self.record_local_health(address, true, String::new());

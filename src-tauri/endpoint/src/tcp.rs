@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     activity::Activity,
     checked_router::CheckedRouter,
-    listener::{BindError, serve_connections},
+    listener::{BindError, ConnectionLimits, serve_connections},
     origin::OwnHosts,
     pairing::Peer,
     routes::router,
@@ -36,6 +36,7 @@ pub(crate) struct HttpListener {
     pub(crate) hub: Arc<Hub>,
     pub(crate) host: IpAddr,
     pub(crate) activity: Activity,
+    pub(crate) limits: ConnectionLimits,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -115,6 +116,7 @@ impl HttpListener {
             move |address| Some(Peer::new(address, port)),
             Arc::new(router),
             self.activity.clone(),
+            Some(self.limits.clone()),
             stopping.clone(),
         ));
         ServedPort { stopping, hosts }

@@ -61,7 +61,7 @@ pub use merge::{CatalogEntry, CatalogView, Exclusion, Offered, Snapshot};
 pub use profiles::{AppliedProfiles, ProfileError, Profiles};
 pub use schema::ArgumentsMismatch;
 pub use snapshots::KindChange;
-pub use sync::{SyncError, read_list};
+pub use sync::{MAX_CATALOG_BYTES, SyncError, read_list};
 pub use withheld::Withheld;
 
 use crate::{

@@ -120,6 +120,15 @@ impl ExcludedEntries {
         }
     }
 
+    /// Adds an entry before the others, so that it is named even if there are many.
+    pub fn push_first(&mut self, entry: ExcludedEntry) {
+        self.entries.insert(0, entry);
+        if self.entries.len() > MAX_ENTRIES {
+            self.entries.pop();
+            self.more = self.more.saturating_add(1);
+        }
+    }
+
     pub fn extend(&mut self, other: Self) {
         other.entries.into_iter().for_each(|entry| self.push(entry));
         self.more = self.more.saturating_add(other.more);

@@ -7,7 +7,6 @@ use drawbridge_model::protocol::{
     Era, LogLevel, ProgressToken, input::InputRequest, meta, translate,
 };
 use std::{
-    collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -24,23 +23,26 @@ use drawbridge_jsonrpc::{
 };
 use serde_json::value::RawValue;
 use tokio::{
-    sync::{Notify, mpsc, oneshot},
+    sync::{mpsc, oneshot},
     time::timeout,
 };
 
-use super::ClientSession;
+use super::{
+    ClientSession,
+    message_queue::{Lifetime, MessageQueue, MessageReader, MessageSender, Undelivered},
+};
 
-/// Messages that may wait for a client that does not listen. If there are more, the oldest is
-/// dropped.
-const MAX_QUEUED: usize = 256;
 /// Requests to one client that may wait for answers.
 const MAX_PENDING: usize = 64;
 
 /// Messages for a client that belong to none of its requests.
-#[derive(Debug, Default)]
-pub(super) struct Outbox {
-    queue: Mutex<VecDeque<Bytes>>,
-    arrived: Notify,
+#[derive(Debug)]
+pub(super) struct Outbox(Arc<MessageQueue>);
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self(Arc::new(MessageQueue::new(Lifetime::Session)))
+    }
 }
 
 /// The hub's requests that a client has not answered yet.
@@ -62,15 +64,10 @@ impl Default for HubRequests {
 }
 
 impl ClientSession {
-    /// Returns the next message that belongs to no request, as soon as there is one.
-    pub async fn next_message(&self) -> Bytes {
-        loop {
-            let arrived = self.outbox.arrived.notified();
-            if let Some(message) = lock(&self.outbox.queue).pop_front() {
-                return message;
-            }
-            arrived.await;
-        }
+    /// Returns a reader of the messages that belong to no request. It takes over from the previous
+    /// reader.
+    pub fn listen(&self) -> MessageReader {
+        self.outbox.0.attach_reader()
     }
 
     /// Delivers the client's answer to a request of the hub. An answer to an unknown request is
@@ -103,7 +100,7 @@ struct RequestContext {
 /// Where the messages that belong to a request go.
 #[derive(Debug)]
 struct AnswerStream {
-    sender: mpsc::Sender<Bytes>,
+    sender: MessageSender,
     /// The progress token of the client's latest retry.
     progress_token: Option<ProgressToken>,
 }
@@ -118,7 +115,7 @@ pub struct PendingQuestion {
 impl ClientHandle {
     /// Returns a handle for the duration of a request. `stream` takes the messages that belong to
     /// the request, before its answer.
-    pub fn for_request(session: Arc<ClientSession>, stream: mpsc::Sender<Bytes>) -> Self {
+    pub fn for_request(session: Arc<ClientSession>, stream: MessageSender) -> Self {
         Self::new(session, stream, None, None)
     }
 
@@ -126,7 +123,7 @@ impl ClientHandle {
     /// client.
     pub fn for_stateless_request(
         session: Arc<ClientSession>,
-        stream: mpsc::Sender<Bytes>,
+        stream: MessageSender,
         log_level: Option<LogLevel>,
     ) -> (Self, mpsc::Receiver<PendingQuestion>) {
         let (sender, questions) = mpsc::channel(MAX_PENDING);
@@ -138,7 +135,7 @@ impl ClientHandle {
 
     fn new(
         session: Arc<ClientSession>,
-        stream: mpsc::Sender<Bytes>,
+        stream: MessageSender,
         questions: Option<mpsc::Sender<PendingQuestion>>,
         log_level: Option<LogLevel>,
     ) -> Self {
@@ -182,11 +179,7 @@ impl ClientHandle {
 
     /// Moves the handle to the client's retry: later messages go to the retry's stream, with its
     /// progress token.
-    pub fn switch_to_retry(
-        &self,
-        stream: mpsc::Sender<Bytes>,
-        progress_token: Option<ProgressToken>,
-    ) {
+    pub fn switch_to_retry(&self, stream: MessageSender, progress_token: Option<ProgressToken>) {
         if let Some(request) = &self.request {
             *lock(&request.answers) = AnswerStream {
                 sender: stream,
@@ -203,8 +196,7 @@ impl ClientHandle {
             .and_then(|request| lock(&request.answers).progress_token.clone())
     }
 
-    /// Sends a notification without waiting. If the client reads too slowly, it misses the
-    /// notification.
+    /// Sends a notification without waiting. A client that reads too slowly misses it.
     pub fn notify(&self, method: &str, params: Option<&RawValue>) {
         let with_id = match (&self.request, self.era()) {
             (None, Era::Modern) => match &self.session.subscription {
@@ -216,7 +208,7 @@ impl ClientHandle {
             _ => None,
         };
         let params = with_id.as_deref().or(params).map(RawValue::get);
-        self.send(encode_notification(method, params).into());
+        let _ = self.send(encode_notification(method, params).into());
     }
 
     /// Forwards a server's log message if the client wants messages of its level.
@@ -287,7 +279,15 @@ impl ClientHandle {
         let _guard = PendingGuard { client: self, id };
         let InputRequest { method, params } = request;
         let params = params.as_deref().map(RawValue::get);
-        self.send(encode_request(id, method, params).into());
+        if self
+            .send(encode_request(id, method, params).into())
+            .is_err()
+        {
+            return Err(no_answer_error(
+                method,
+                "it does not read its messages, or reads them too slowly",
+            ));
+        }
         tokio::select! {
             answer = timeout(max_wait, answered) => match answer {
                 Ok(Ok(reply)) => reply,
@@ -298,26 +298,21 @@ impl ClientHandle {
         }
     }
 
-    fn send(&self, message: Bytes) {
-        let undelivered = match &self.request {
-            Some(request) => match lock(&request.answers).sender.try_send(message) {
-                Ok(()) => return,
+    /// Sends a message without waiting.
+    ///
+    /// # Errors
+    /// Returns an error if the client does not read its messages, or reads them too slowly.
+    fn send(&self, message: Bytes) -> Result<(), Undelivered> {
+        let message = match &self.request {
+            Some(request) => match lock(&request.answers).sender.send(message) {
                 // The request has ended. A message that is too late for its stream goes to the
                 // session.
-                Err(mpsc::error::TrySendError::Closed(message)) if !self.era().is_modern() => {
-                    message
-                }
-                Err(_) => return,
+                Err(Undelivered::Ended(message)) if !self.era().is_modern() => message,
+                sent => return sent,
             },
             None => message,
         };
-        let mut waiting = lock(&self.session.outbox.queue);
-        if waiting.len() == MAX_QUEUED {
-            waiting.pop_front();
-        }
-        waiting.push_back(undelivered);
-        drop(waiting);
-        self.session.outbox.arrived.notify_one();
+        self.session.outbox.0.push(message)
     }
 }
 

@@ -10,6 +10,9 @@ use futures_util::future::{AbortHandle, AbortRegistration, Abortable};
 
 use super::ClientSession;
 
+/// The most requests of a session that are in flight at the same time.
+const MAX_IN_FLIGHT: usize = 512;
+
 /// The requests, by their ids as written.
 #[derive(Debug, Default)]
 pub(super) struct AbortHandles(Mutex<HashMap<Box<str>, AbortHandle>>);
@@ -19,6 +22,17 @@ pub struct InFlightRequest {
     session: Arc<ClientSession>,
     id: Box<str>,
     registration: Option<AbortRegistration>,
+}
+
+/// Why a request does not begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotBegun {
+    #[error("a request with this id is still in flight; use another id")]
+    IdInUse,
+    #[error(
+        "this session has {MAX_IN_FLIGHT} requests in flight, which is the limit; wait for an answer, then send it again"
+    )]
+    TooMany,
 }
 
 /// Why a request ends without its own answer.
@@ -31,19 +45,27 @@ pub enum Aborted {
 }
 
 impl ClientSession {
-    /// Registers a request. Returns `None` if a request with that id is in flight already.
-    pub fn begin_request(self: &Arc<Self>, id: &str) -> Option<InFlightRequest> {
+    /// Registers a request.
+    ///
+    /// # Errors
+    /// Returns an error if a request with that id is in flight already, or too many requests.
+    pub fn begin_request(self: &Arc<Self>, id: &str) -> Result<InFlightRequest, NotBegun> {
         let (handle, registration) = AbortHandle::new_pair();
         let id: Box<str> = id.into();
-        match self.in_flight.lock().entry(id.clone()) {
-            Entry::Occupied(_) => return None,
+        let mut in_flight = self.in_flight.lock();
+        if in_flight.len() >= MAX_IN_FLIGHT {
+            return Err(NotBegun::TooMany);
+        }
+        match in_flight.entry(id.clone()) {
+            Entry::Occupied(_) => return Err(NotBegun::IdInUse),
             Entry::Vacant(vacant) => vacant.insert(handle.clone()),
         };
+        drop(in_flight);
         // The session may have ended after the caller looked it up.
         if self.ended.is_cancelled() {
             handle.abort();
         }
-        Some(InFlightRequest {
+        Ok(InFlightRequest {
             session: self.clone(),
             id,
             registration: Some(registration),

@@ -26,7 +26,6 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
 use drawbridge_jsonrpc::{
     json::{self, RawObject},
     rpc::{RpcError, RpcResult, code},
@@ -37,7 +36,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{ClientHandle, ClientSession, PendingQuestion};
+use super::{ClientHandle, ClientSession, MessageSender, PendingQuestion, RequestPermit};
 
 /// How long a request waits for its client.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(300);
@@ -56,7 +55,8 @@ pub struct PendingInputs(Arc<Mutex<HashMap<String, ParkedRequest>>>);
 /// A request of a modern client, or its retry.
 pub struct StatelessRequest {
     pub session: Arc<ClientSession>,
-    pub stream: mpsc::Sender<Bytes>,
+    pub stream: MessageSender,
+    pub permit: RequestPermit,
     pub log_level: Option<LogLevel>,
     pub method: String,
     pub params: Box<RawValue>,
@@ -77,6 +77,7 @@ struct ActiveRequest {
     /// The questions that the client has received and not answered, by key.
     unanswered: Vec<(String, PendingQuestion)>,
     last_key: u32,
+    _permit: RequestPermit,
 }
 
 /// A request that waits for its client's retry. A task runs it in the meantime.
@@ -126,6 +127,7 @@ impl PendingInputs {
                 let StatelessRequest {
                     session,
                     stream,
+                    permit,
                     log_level,
                     method,
                     params,
@@ -143,6 +145,7 @@ impl PendingInputs {
                     questions,
                     unanswered: Vec::new(),
                     last_key: 0,
+                    _permit: permit,
                 }
             }
         };

@@ -6,6 +6,8 @@ mod client_request;
 mod in_flight;
 mod input_required;
 mod issued_uris;
+mod message_queue;
+mod request_budget;
 mod scope;
 mod subscription;
 
@@ -26,8 +28,12 @@ use tokio_util::sync::CancellationToken;
 
 pub use client_handle::{ClientHandle, PendingQuestion};
 pub use client_request::ClientRequest;
-pub use in_flight::{Aborted, InFlightRequest};
+pub use in_flight::{Aborted, InFlightRequest, NotBegun};
 pub use input_required::{PendingInputs, StatelessRequest};
+pub use message_queue::{
+    MAX_WAITING_BYTES, MessageReader, MessageSender, Undelivered, message_stream,
+};
+pub use request_budget::{BudgetExceeded, RequestBudget, RequestPermit};
 pub use scope::{ClientScope, ServerScope};
 pub use subscription::Subscription;
 
@@ -124,6 +130,7 @@ impl ClientSession {
 /// The open client sessions.
 pub struct ClientSessions {
     events: Events,
+    budget: RequestBudget,
     table: Mutex<SessionTable>,
 }
 
@@ -151,8 +158,14 @@ impl ClientSessions {
     pub fn new(events: Events) -> Self {
         Self {
             events,
+            budget: RequestBudget::default(),
             table: Mutex::default(),
         }
+    }
+
+    /// Returns the limits of all requests in flight.
+    pub fn budget(&self) -> &RequestBudget {
+        &self.budget
     }
 
     /// Opens a session with an id that cannot be guessed.

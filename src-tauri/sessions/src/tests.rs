@@ -69,3 +69,26 @@ async fn a_session_that_does_not_read_its_changed_tools_ignores_the_changes() {
     advance(LIST_CHANGE_TIMEOUT * 2).await;
     assert!(!session.ignores_tool_changes(), "nothing has changed since");
 }
+
+#[test]
+fn the_requests_in_flight_of_a_session_are_limited() {
+    let sessions = ClientSessions::new(Events::new());
+    let hello = ClientHello::for_manual_calls();
+    let session = sessions.open(ClientName::new("c"), hello, ClientScope::ALL);
+    let mut in_flight = Vec::new();
+    let refused = loop {
+        match session.begin_request(&in_flight.len().to_string()) {
+            Ok(request) => in_flight.push(request),
+            Err(why) => break why,
+        }
+        assert!(in_flight.len() <= 512, "no limit");
+    };
+    assert_eq!((refused, in_flight.len()), (NotBegun::TooMany, 512));
+    drop(in_flight.remove(0));
+    assert_eq!(
+        session.begin_request("511").err(),
+        Some(NotBegun::IdInUse),
+        "there is room, but not for the same id"
+    );
+    assert!(session.begin_request("0").is_ok());
+}

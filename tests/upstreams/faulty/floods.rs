@@ -35,7 +35,7 @@ pub(crate) fn wait_until_released(arguments: &Value) {
 }
 
 /// Writes `bytes` to stderr, or `count` messages of a `kind` to stdout, and goes on until the file
-/// that `until` names exists.
+/// that `until` names exists. A log message has `size` characters.
 pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
     let message = match arguments["kind"].as_str().unwrap_or_default() {
         "stderr" => {
@@ -65,7 +65,7 @@ pub(crate) fn write_flood(arguments: &Value, progress_token: Option<&str>) {
         }
         "message" => format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":"{}"}}}}"#,
-            "m".repeat(100)
+            "m".repeat(number(arguments, "size").max(100))
         ),
         "stray" => r#"{"jsonrpc":"2.0","id":4000000000,"result":{"content":[]}}"#.to_owned(),
         "asking" => {

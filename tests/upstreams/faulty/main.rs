@@ -13,6 +13,7 @@
 //! | `--stay` | keeps running after its stdin is closed |
 //! | `--grow` | has one more tool each time the tools are listed |
 //! | `--tools FILE` | also lists the file's tools, read again each time; each echoes its call |
+//! | `--more-pages N` | lists N more pages of tools, of 4 MiB each |
 //! | `--script FILE` | answers as the file defines, and writes its lines (see `script.rs`) |
 //! | `--claims-modern` | claims the modern revision, but refuses calls before `initialize` |
 //! | `--extensions JSON` | declares these extensions in its capabilities |
@@ -58,6 +59,7 @@ struct Options {
     in_two_steps: bool,
     extensions: Option<Value>,
     tools: Option<PathBuf>,
+    more_pages: usize,
     script: Option<PathBuf>,
     late_start: u64,
     change_while_listed: u64,
@@ -149,6 +151,7 @@ fn parse_options() -> (Options, Vec<Child>) {
             }
             "--in-two-steps" => options.in_two_steps = true,
             "--tools" => options.tools = Some(value().into()),
+            "--more-pages" => options.more_pages = value().parse().expect("a number"),
             "--script" => options.script = Some(value().into()),
             "--late-start" => options.late_start = value().parse().expect("milliseconds"),
             "--change-while-listed" => {
@@ -210,7 +213,7 @@ impl Server {
                 }),
             ),
             "ping" | "logging/setLevel" => answer(&id, &json!({})),
-            "tools/list" => self.answer_list(&id),
+            "tools/list" => self.answer_list(&id, &params),
             "tools/call" => {
                 recorder::check_decision(&self.options, &params);
                 if recorder::is_call_of(&params, "stop_reading") {
@@ -277,7 +280,14 @@ impl Server {
         }
     }
 
-    fn answer_list(&self, id: &str) {
+    fn answer_list(&self, id: &str, params: &recorder::Object) {
+        let page: usize = params
+            .get("cursor")
+            .and_then(|cursor| cursor.get().trim_matches('"').parse().ok())
+            .unwrap_or(0);
+        if page > 0 {
+            return answer(id, &self.large_page(page));
+        }
         let times = self.list_count.fetch_add(1, Ordering::Relaxed);
         let mut tools: Vec<Value> = calls::TOOLS
             .iter()
@@ -294,7 +304,29 @@ impl Server {
             write_line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
             thread::sleep(Duration::from_millis(self.options.change_while_listed));
         }
-        answer(id, &json!({"tools": tools}));
+        let mut result = json!({"tools": tools});
+        if self.options.more_pages > 0 {
+            result["nextCursor"] = "1".into();
+        }
+        answer(id, &result);
+    }
+
+    /// Returns one of the pages that `--more-pages` asks for.
+    fn large_page(&self, page: usize) -> Value {
+        const TOOLS: usize = 32;
+        let description = "d".repeat((4 << 20) / TOOLS);
+        let tools: Vec<_> = (0..TOOLS)
+            .map(|number| {
+                let mut tool = tool_definition(&format!("large-{page}-{number}"));
+                tool["description"] = description.as_str().into();
+                tool
+            })
+            .collect();
+        let mut result = json!({"tools": tools});
+        if page < self.options.more_pages {
+            result["nextCursor"] = (page + 1).to_string().into();
+        }
+        result
     }
 }
 

@@ -2,9 +2,17 @@
 
 use std::convert::Infallible;
 
+use drawbridge_model::ids::ClientName;
+use drawbridge_sessions::RequestBudget;
 use futures_util::{StreamExt, stream};
+use tokio::time::sleep;
 
 use super::*;
+
+async fn read(body: Body) -> Result<Bytes, Refusal> {
+    let permit = RequestBudget::default().begin(&ClientName::new("desk"));
+    read_body(body, &mut permit.expect("the first request")).await
+}
 
 fn pieces(pieces: &[&'static str]) -> Body {
     let pieces: Vec<_> = pieces
@@ -22,29 +30,27 @@ async fn a_body_is_the_same_in_however_many_pieces_it_comes() {
         pieces(&["a", "", "bc", "d"]),
     ] {
         assert_eq!(
-            read_body(Body::new(TimeoutBody::new(body)))
-                .await
-                .expect("read"),
+            read(Body::new(BoundedBody::new(body))).await.expect("read"),
             "abcd"
         );
     }
-    assert_eq!(read_body(Body::empty()).await.expect("read"), "");
+    assert_eq!(read(Body::empty()).await.expect("read"), "");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_stops_coming_is_given_up_and_one_that_is_slow_is_not() {
     let slow = stream::iter(0..4).then(|_| async {
-        sleep(READ_TIMEOUT - Duration::from_secs(1)).await;
+        sleep(TOTAL_TIMEOUT / 5).await;
         Ok::<_, Infallible>(Bytes::from_static(b"x"))
     });
-    let whole = read_body(Body::new(TimeoutBody::new(Body::from_stream(slow))))
+    let whole = read(Body::new(BoundedBody::new(Body::from_stream(slow))))
         .await
         .expect("each piece came in time");
     assert_eq!(whole, "xxxx");
 
     let stuck = stream::once(async { Ok::<_, Infallible>(Bytes::from_static(b"x")) })
         .chain(stream::pending());
-    let refusal = read_body(Body::new(TimeoutBody::new(Body::from_stream(stuck))))
+    let refusal = read(Body::new(BoundedBody::new(Body::from_stream(stuck))))
         .await
         .expect_err("given up");
     assert_eq!(refusal.status, StatusCode::BAD_REQUEST);
@@ -59,8 +65,65 @@ async fn a_body_that_stops_coming_is_given_up_and_one_that_is_slow_is_not() {
 async fn a_body_without_end_is_refused_where_it_is_too_long() {
     let piece = Bytes::from(vec![b'x'; MAX_BODY_BYTES / 4]);
     let endless = stream::repeat_with(move || Ok::<_, Infallible>(piece.clone()));
-    let refusal = read_body(Body::from_stream(endless))
-        .await
-        .expect_err("refused");
+    let refusal = read(Body::from_stream(endless)).await.expect_err("refused");
     assert_eq!(refusal.status, StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_whose_parts_come_in_time_is_given_up_if_the_whole_does_not() {
+    let start = Instant::now();
+    let drop_by_drop = stream::repeat_with(|| ()).then(|()| async {
+        sleep(READ_TIMEOUT - Duration::from_secs(5)).await;
+        Ok::<_, Infallible>(Bytes::from_static(b"x"))
+    });
+    let refusal = read(Body::new(BoundedBody::new(Body::from_stream(drop_by_drop))))
+        .await
+        .expect_err("given up");
+    assert_eq!(start.elapsed(), TOTAL_TIMEOUT);
+    assert!(
+        refusal.error.message.contains("within 120 s"),
+        "{}",
+        refusal.error.message
+    );
+}
+
+#[tokio::test]
+async fn small_pieces_are_joined_and_large_ones_are_passed_on() {
+    let bytes = 5 * MIN_PIECE_BYTES / 2;
+    let crumbs = stream::iter(vec![Ok::<_, Infallible>(Bytes::from_static(b"x")); bytes]);
+    let mut body = BoundedBody::new(Body::from_stream(crumbs));
+    let mut lengths = Vec::new();
+    while let Some(piece) = body.frame().await {
+        let piece = piece.expect("a piece").into_data().expect("data");
+        lengths.push(piece.len());
+    }
+    let whole = MIN_PIECE_BYTES;
+    assert_eq!(lengths, [whole, whole, whole / 2]);
+    let large = Bytes::from(vec![b'x'; MIN_PIECE_BYTES]);
+    let mut body = BoundedBody::new(Body::from(large.clone()));
+    let piece = body.frame().await.expect("a piece").expect("a piece");
+    let piece = piece.into_data().expect("data");
+    assert_eq!(piece.as_ptr(), large.as_ptr(), "it was copied");
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_memory_for_requests_is_refused_before_it_is_read() {
+    let (budget, client) = (RequestBudget::default(), ClientName::new("desk"));
+    let large = Bytes::from(vec![b'x'; MAX_BODY_BYTES]);
+    let mut held = Vec::new();
+    let refusal = loop {
+        let mut permit = budget.begin(&client).expect("a request");
+        match read_body(Body::from(large.clone()), &mut permit).await {
+            Ok(_) => held.push(permit),
+            Err(refusal) => break refusal,
+        }
+        assert!(held.len() <= 16, "no limit");
+    };
+    assert_eq!(refusal.status, StatusCode::SERVICE_UNAVAILABLE);
+    let message = refusal.error.message;
+    assert!(message.contains("in flight take more than"), "{message}");
+    held.pop();
+    let mut permit = budget.begin(&client).expect("a request");
+    let again = read_body(Body::from(large), &mut permit).await;
+    assert!(again.is_ok(), "there is room again");
 }

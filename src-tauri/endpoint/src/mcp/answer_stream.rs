@@ -85,18 +85,21 @@ impl AnswerStream {
             let answer = sending.0.as_mut()?;
             let message = answer.next(MAX_SENT_BYTES).await;
             let event = message.map(|message| answer.event(&message));
-            if event.is_none() {
-                // Everything was sent.
+            // If everything was sent, the call is over. Otherwise the client was too slow and may
+            // resume.
+            if answer.messages.is_none() {
                 sending.0 = None;
             }
             event.map(|event| (event, sending))
         })
     }
 
-    /// Returns the next message with its index, and keeps a copy.
+    /// Returns the next message with its index, and keeps a copy. Returns `None` if there is no other
+    /// message, or if the stream has to be closed because the client reads too slowly.
     async fn next(&mut self, max_kept: usize) -> Option<(u64, Bytes)> {
-        let message = self.messages.as_mut()?.next().await;
-        if message.is_none() {
+        let messages = self.messages.as_mut()?;
+        let message = messages.next().await;
+        if message.is_none() && messages.is_finished() {
             self.messages = None;
         }
         message.map(|message| self.keep(message, max_kept))

@@ -15,19 +15,18 @@ use drawbridge_jsonrpc::{
     rpc::{RpcError, code},
 };
 use drawbridge_model::protocol;
-use drawbridge_sessions::ClientSession;
+use drawbridge_sessions::{ClientSession, RequestPermit, message_stream};
 use futures_util::future::join_all;
 use serde::{
     Deserialize, Deserializer,
     de::{SeqAccess, Visitor},
 };
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
 use super::{
     exchange::Exchange,
     request::{Caller, check_version, malformed_error, names_modern_revision},
-    response::{MAX_QUEUED_MESSAGES, McpResult, ResponseMessages, json_response, respond},
+    response::{McpResult, ResponseMessages, json_response, respond},
 };
 use crate::{error_response::RpcRefusal, headers::accepts_events, state::ListenerState};
 
@@ -50,6 +49,7 @@ pub(super) async fn handle(
     caller: &Caller,
     headers: &HeaderMap,
     body: &[u8],
+    permit: RequestPermit,
 ) -> McpResult {
     check_version(headers)?;
     if names_modern_revision(headers) {
@@ -59,18 +59,23 @@ pub(super) async fn handle(
     if !protocol::supports_batches(&session.hello.protocol_version) {
         return Err(client_message::batch_unsupported().into());
     }
-    let mut batch = Batch::default();
+    let mut batch = Batch {
+        permit: Arc::new(permit),
+        exchanges: Vec::new(),
+        answers: Vec::new(),
+    };
     for message in read_messages(body)? {
         batch.add(state, &session, message);
     }
     let Batch {
+        permit: _permit,
         exchanges,
         mut answers,
     } = batch;
     if exchanges.is_empty() && answers.is_empty() {
         return Ok(StatusCode::ACCEPTED.into_response());
     }
-    let (sender, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
+    let (sender, messages) = message_stream();
     let sender = accepts_events(headers).then_some(sender);
     let answer = async move {
         answers.extend(
@@ -141,8 +146,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
     }
 }
 
-#[derive(Default)]
 struct Batch {
+    permit: Arc<RequestPermit>,
     exchanges: Vec<Exchange>,
     /// The answers that are known before any request runs.
     answers: Vec<Bytes>,
@@ -164,7 +169,8 @@ impl Batch {
                 self.answers.push(encode::encode_error(Some(id), &error));
             }
             Ok(ClientMessage::Request { id, method, params }) => {
-                match Exchange::begin(state, session, id, &method, params) {
+                let permit = Arc::clone(&self.permit);
+                match Exchange::begin(state, session, id, &method, params, permit) {
                     Ok(exchange) => self.exchanges.push(exchange),
                     Err(refusal) => self.answers.push(refusal.into_body()),
                 }

@@ -9,9 +9,10 @@ use drawbridge_jsonrpc::{
     encode,
     rpc::{RpcError, code},
 };
-use drawbridge_sessions::{ClientHandle, ClientSession, InFlightRequest};
+use drawbridge_sessions::{
+    ClientHandle, ClientSession, InFlightRequest, MessageSender, NotBegun, RequestPermit,
+};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
 use crate::{error_response::RpcRefusal, state::ListenerState};
 
@@ -21,38 +22,42 @@ pub(crate) struct Exchange {
     in_flight: InFlightRequest,
     method: Box<str>,
     params: Option<Box<RawValue>>,
+    _permit: Arc<RequestPermit>,
 }
 
 impl Exchange {
-    /// Registers a request as in flight.
+    /// Registers a request as in flight. The requests of a batch share a permit.
     ///
     /// # Errors
-    /// Returns an error if a request with this id is in flight already.
+    /// Returns an error if a request with this id is in flight already, or too many requests.
     pub(crate) fn begin(
         state: &Arc<ListenerState>,
         session: &Arc<ClientSession>,
         id: Id<'_>,
         method: &str,
         params: Option<&RawValue>,
+        permit: impl Into<Arc<RequestPermit>>,
     ) -> Result<Self, RpcRefusal> {
-        let Some(in_flight) = session.begin_request(id.as_str()) else {
-            let error = RpcError::new(
-                code::INVALID_REQUEST,
-                "a request with this id is still in flight; use another id",
-            );
-            return Err(RpcRefusal::new(StatusCode::BAD_REQUEST, Some(id), &error));
-        };
+        let in_flight = session.begin_request(id.as_str()).map_err(|why| {
+            let status = match why {
+                NotBegun::IdInUse => StatusCode::BAD_REQUEST,
+                NotBegun::TooMany => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            let error = RpcError::new(code::INVALID_REQUEST, why.to_string());
+            RpcRefusal::new(status, Some(id), &error)
+        })?;
         Ok(Self {
             state: Arc::clone(state),
             in_flight,
             method: method.into(),
             params: params.map(ToOwned::to_owned),
+            _permit: permit.into(),
         })
     }
 
     /// Runs the request and returns its answer. Messages that belong to the request are sent before
     /// it, on `stream` or, if there is none, to the session's outbox.
-    pub(crate) async fn answer(mut self, stream: Option<mpsc::Sender<Bytes>>) -> Bytes {
+    pub(crate) async fn answer(mut self, stream: Option<MessageSender>) -> Bytes {
         let session = Arc::clone(self.in_flight.session());
         let handle = match stream {
             Some(stream) => ClientHandle::for_request(session, stream),

@@ -49,7 +49,7 @@ pub(crate) async fn open(
     let closed = open.outlet.closed.clone();
     let messages = stream::unfold((messages, open), |(mut messages, open)| async {
         Some((
-            events::message_event(&messages.recv().await?),
+            events::message_event(&messages.next().await?),
             (messages, open),
         ))
     });
@@ -82,14 +82,15 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
         )
     })?;
     check_content_type(&headers)?;
-    let body = body::read_body(body).await?;
+    let mut permit = state.hub.sessions().budget().begin(&client)?;
+    let body = body::read_body(body, &mut permit).await?;
     match client_message::parse(&body)? {
         ClientMessage::Request { id, method, params } if methods::opens_session(&method) => {
             initialize(&state, &outlet, id, params).await;
         }
         ClientMessage::Request { id, method, params } => match outlet.session.get() {
             Some(session) => {
-                let exchange = Exchange::begin(&state, session, id, &method, params)?;
+                let exchange = Exchange::begin(&state, session, id, &method, params, permit)?;
                 tokio::spawn(send_answer(outlet, exchange));
             }
             None => outlet.refuse(id, "send `initialize` first"),
@@ -117,7 +118,7 @@ async fn initialize(
 ) {
     let hello = match handshake::read_initialize(params) {
         Ok(hello) => hello,
-        Err(error) => return outlet.send(encode::encode_error(Some(id), &error)),
+        Err(error) => return outlet.send_answer(encode::encode_error(Some(id), &error)),
     };
     let servers = state
         .hub
@@ -131,7 +132,7 @@ async fn initialize(
         state.hub.sessions().close(&session.id);
         return outlet.refuse(id, "this stream has a session already; open another stream");
     }
-    outlet.send(encode::encode_result(id, &result));
+    outlet.send_answer(encode::encode_result(id, &result));
     tokio::spawn(forward_messages(
         Arc::clone(&state.hub),
         Arc::clone(outlet),
@@ -142,9 +143,13 @@ async fn initialize(
 /// Forwards the messages that belong to no request to the stream. If the stream or the session
 /// ends, so does the other.
 async fn forward_messages(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<ClientSession>) {
+    let mut messages = session.listen();
     loop {
         tokio::select! {
-            message = session.next_message() => outlet.send(message),
+            message = messages.next() => match message {
+                Some(message) => outlet.send(message),
+                None => break,
+            },
             () = session.ended.cancelled() => break,
             () = outlet.closed.cancelled() => break,
         }
@@ -155,7 +160,7 @@ async fn forward_messages(hub: Arc<Hub>, outlet: Arc<Outlet>, session: Arc<Clien
 
 async fn send_answer(outlet: Arc<Outlet>, exchange: Exchange) {
     tokio::select! {
-        answer = exchange.answer(Some(outlet.queue.clone())) => outlet.send(answer),
+        answer = exchange.answer(Some(outlet.queue.clone())) => outlet.send_answer(answer),
         () = outlet.closed.cancelled() => {}
     }
 }

@@ -1,64 +1,76 @@
 //! Responses to MCP clients: a JSON body for a single message, and otherwise an event stream.
 
-use std::{collections::VecDeque, pin::Pin};
+use std::{collections::VecDeque, future::pending, pin::Pin};
 
 use axum::{
     http::header,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use drawbridge_sessions::MessageReader;
 use futures_util::StreamExt;
-use tokio::sync::mpsc;
 
 use super::events;
 use crate::error_response::RpcRefusal;
-
-/// The largest number of messages of a request that wait for the client to read them.
-pub(super) const MAX_QUEUED_MESSAGES: usize = 64;
 
 pub(super) type McpResult = Result<Response, RpcRefusal>;
 
 /// An answer, preceded by the messages that belong to it.
 pub(crate) struct ResponseMessages {
     ready: VecDeque<Bytes>,
-    messages: mpsc::Receiver<Bytes>,
+    /// `None` if the client read them too slowly.
+    messages: Option<MessageReader>,
     /// `None` once the answer is ready.
     answer: Option<Pin<Box<dyn Future<Output = Bytes> + Send>>>,
 }
 
 impl ResponseMessages {
     pub(crate) fn new(
-        messages: mpsc::Receiver<Bytes>,
+        messages: MessageReader,
         answer: impl Future<Output = Bytes> + Send + 'static,
     ) -> Self {
         Self {
             ready: VecDeque::new(),
-            messages,
+            messages: Some(messages),
             answer: Some(Box::pin(answer)),
         }
     }
 
     /// Returns the first message.
     pub(crate) async fn first(&mut self) -> Bytes {
-        self.next()
-            .await
-            .expect("the answer itself is always a message")
+        loop {
+            // There is none if the client was too slow, but then the answer follows.
+            if let Some(message) = self.next().await {
+                return message;
+            }
+        }
     }
 
-    /// Returns the next message. The answer is the last one.
+    /// Returns the next message. The answer is the last one. Also returns `None`, once, if the client
+    /// reads too slowly, so that its stream has to be closed; the answer can still follow.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(message) = self.ready.pop_front() {
                 return Some(message);
             }
             let answer = self.answer.as_mut()?;
+            let messages = async {
+                match &mut self.messages {
+                    Some(messages) => messages.next().await,
+                    None => pending().await,
+                }
+            };
             tokio::select! {
                 biased;
-                Some(message) = self.messages.recv() => return Some(message),
+                message = messages => {
+                    if message.is_none() {
+                        self.messages = None;
+                    }
+                    return message;
+                }
                 answer = answer => {
-                    self.messages.close();
-                    while let Ok(message) = self.messages.try_recv() {
-                        self.ready.push_back(message);
+                    if let Some(mut messages) = self.messages.take() {
+                        self.ready.extend(messages.close());
                     }
                     self.ready.push_back(answer);
                     self.answer = None;

@@ -47,7 +47,7 @@ pub(crate) async fn get(State(state): State<Arc<ListenerState>>, request: Reques
     }
     let last_event_id = last_event_id.and_then(|id| id.parse().ok());
     let (stopping, ended) = (state.stopping.clone(), session.ended.clone());
-    let messages = state.session_streams.open(session, last_event_id);
+    let messages = state.session_streams.open(&session, last_event_id);
     let messages = messages
         .take_until(stopping.cancelled_owned())
         .take_until(ended.cancelled_owned());

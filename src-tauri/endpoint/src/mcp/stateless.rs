@@ -22,15 +22,16 @@ use drawbridge_model::protocol::{
     Era, RequestMeta, headers as repeated_headers,
     meta::{self, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION},
 };
-use drawbridge_sessions::{ClientSession, StatelessRequest, Subscription};
+use drawbridge_sessions::{
+    ClientSession, MessageReader, RequestPermit, StatelessRequest, Subscription, message_stream,
+};
 use futures_util::{StreamExt, stream};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
 use super::{
     events,
     request::{Caller, names_modern_revision},
-    response::{MAX_QUEUED_MESSAGES, McpResult, ResponseMessages, respond},
+    response::{McpResult, ResponseMessages, respond},
 };
 use crate::{
     error_response::{Refusal, RpcRefusal},
@@ -82,6 +83,7 @@ pub(super) async fn answer(
     state: &Arc<ListenerState>,
     headers: &HeaderMap,
     request: RawRequest<'_>,
+    permit: RequestPermit,
 ) -> McpResult {
     let id = request.id;
     match check_request(state, headers, &request) {
@@ -90,21 +92,19 @@ pub(super) async fn answer(
                 .map_err(|error| to_refusal(id, &error))?;
             let Caller { client, scope } = request.caller;
             let session = state.hub.listen(client, hello, scope, subscription).await;
-            Ok(stream_subscription(
-                state,
-                id,
-                session.map_err(|error| to_refusal(id, &error))?,
-            ))
+            let session = session.map_err(|error| to_refusal(id, &error))?;
+            Ok(stream_subscription(state, id, session, permit))
         }
         Ok((_, RequestMeta { hello, log_level }, params)) => {
             let session = state
                 .hub
                 .stateless_session(&request.caller.client, &hello, &request.caller.scope)
                 .await;
-            let (stream, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
+            let (stream, messages) = message_stream();
             let stateless_request = StatelessRequest {
                 session,
                 stream,
+                permit,
                 log_level,
                 method: request.method.to_owned(),
                 params,
@@ -240,7 +240,7 @@ async fn run_request(
     hub: Arc<Hub>,
     id: Id<'_>,
     stateless_request: StatelessRequest,
-    messages: mpsc::Receiver<bytes::Bytes>,
+    messages: MessageReader,
 ) -> Response {
     let error_code = Arc::new(OnceLock::new());
     let (id, error_code_setter) = (id.as_str().to_owned(), Arc::clone(&error_code));
@@ -270,15 +270,18 @@ fn stream_subscription(
     state: &Arc<ListenerState>,
     id: Id<'_>,
     session: Arc<ClientSession>,
+    permit: RequestPermit,
 ) -> Response {
     let completion = encode::encode_result(id, &meta::subscription_ended_result(&id.to_raw()));
     let (stopping, ended) = (state.stopping.clone(), session.ended.clone());
+    let messages = session.listen();
     let open = OpenSubscription {
         hub: Arc::clone(&state.hub),
         session,
+        _permit: permit,
     };
-    let messages = stream::unfold(open, |open| async {
-        Some((open.session.next_message().await, open))
+    let messages = stream::unfold((messages, open), |(mut messages, open)| async {
+        Some((messages.next().await?, (messages, open)))
     });
     let messages = messages
         .take_until(ended.cancelled_owned())
@@ -298,6 +301,8 @@ fn stream_subscription(
 struct OpenSubscription {
     hub: Arc<Hub>,
     session: Arc<ClientSession>,
+    /// The filter of the subscription may be long.
+    _permit: RequestPermit,
 }
 
 impl Drop for OpenSubscription {

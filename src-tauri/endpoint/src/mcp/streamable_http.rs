@@ -21,9 +21,8 @@ use drawbridge_jsonrpc::{
     headers::SESSION_ID,
 };
 use drawbridge_model::protocol::handshake;
-use drawbridge_sessions::ClientSession;
+use drawbridge_sessions::{ClientSession, message_stream};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
 use super::{
     answer_stream::AnswerStream,
@@ -33,7 +32,7 @@ use super::{
         Caller, check_content_type, check_version, malformed_error, names_modern_revision,
         refuse_method,
     },
-    response::{MAX_QUEUED_MESSAGES, McpResult, ResponseMessages, json_response, respond},
+    response::{McpResult, ResponseMessages, json_response, respond},
     stateless::{self, RawRequest},
 };
 use crate::{
@@ -53,9 +52,10 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
         let message = "the header `Accept` must allow application/json";
         return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message).into());
     }
-    let body = body::read_body(body).await?;
+    let mut permit = state.hub.sessions().budget().begin(&caller.client)?;
+    let body = body::read_body(body, &mut permit).await?;
     if batch::is_batch(&body) {
-        return Box::pin(batch::handle(&state, &caller, &headers, &body)).await;
+        return Box::pin(batch::handle(&state, &caller, &headers, &body, permit)).await;
     }
     let message = client_message::parse(&body)?;
     if let ClientMessage::Request { id, method, params } = &message
@@ -67,7 +67,7 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
             method,
             params: *params,
         };
-        return Box::pin(stateless::answer(&state, &headers, raw)).await;
+        return Box::pin(stateless::answer(&state, &headers, raw, permit)).await;
     }
     if names_modern_revision(&headers) {
         return stateless::handle_non_request(&message);
@@ -79,7 +79,9 @@ pub(crate) async fn post(State(state): State<Arc<ListenerState>>, request: Reque
         }
         ClientMessage::Request { id, method, params } => {
             let session = caller.find_session(&state, &headers, Some(id))?;
-            let exchange = Exchange::begin(&state, &session, id, &method, params)?;
+            let exchange = Exchange::begin(&state, &session, id, &method, params, permit)?;
+            // The exchange has a copy of its own.
+            drop(body);
             if accepts_events(&headers) {
                 return Ok(run_exchange(state, session, exchange).await);
             }
@@ -140,7 +142,7 @@ async fn run_exchange(
     session: Arc<ClientSession>,
     exchange: Exchange,
 ) -> Response {
-    let (sender, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
+    let (sender, messages) = message_stream();
     let mut messages = ResponseMessages::new(messages, exchange.answer(Some(sender)));
     // A connection over the local socket breaks only when its program ends.
     if state.kind == ListenerKind::Local {

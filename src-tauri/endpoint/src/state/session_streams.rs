@@ -8,12 +8,12 @@ use std::{
 
 use bytes::Bytes;
 use drawbridge_model::ids::SessionId;
-use drawbridge_sessions::ClientSession;
+use drawbridge_sessions::{ClientSession, MAX_WAITING_BYTES};
 use futures_util::{Stream, StreamExt, stream};
-use tokio_util::sync::CancellationToken;
 
-/// The number of messages of a session that are kept for a client that reconnects.
+/// The most messages of a session, and their bytes, that are kept for a client that reconnects.
 const MAX_REPLAY_MESSAGES: usize = 64;
+const MAX_REPLAY_BYTES: usize = MAX_WAITING_BYTES;
 
 /// The streams, by session, with the last messages sent on each.
 #[derive(Default)]
@@ -22,7 +22,6 @@ pub(crate) struct SessionStreams(Mutex<HashMap<SessionId, SessionStream>>);
 struct SessionStream {
     session: Arc<ClientSession>,
     replay: Arc<Mutex<ReplayBuffer>>,
-    replaced: CancellationToken,
 }
 
 /// The last messages of a session, each with its event id.
@@ -30,36 +29,31 @@ struct SessionStream {
 struct ReplayBuffer {
     last_id: u64,
     messages: VecDeque<(u64, Bytes)>,
+    bytes: usize,
 }
 
 impl SessionStreams {
     /// Returns the messages of a session with their ids, beginning with the stored ones after
-    /// `last_event_id`. Ends the session's previous stream.
+    /// `last_event_id`. Ends the session's previous stream. The stream ends if it is read too slowly.
     pub(crate) fn open(
         &self,
-        session: Arc<ClientSession>,
+        session: &Arc<ClientSession>,
         last_event_id: Option<u64>,
     ) -> impl Stream<Item = (u64, Bytes)> + use<> {
-        let replaced = CancellationToken::new();
-        let replay = self.replace_stream(&session, &replaced);
+        let replay = self.replay_of(session);
         let missed = last_event_id
             .map(|id| lock(&replay).messages_after(id))
             .unwrap_or_default();
-        let live = stream::unfold((session, replay), |(session, replay)| async {
-            let message = session.next_message().await;
+        let messages = session.listen();
+        let live = stream::unfold((messages, replay), |(mut messages, replay)| async {
+            let message = messages.next().await?;
             let id = lock(&replay).push(message.clone());
-            Some(((id, message), (session, replay)))
+            Some(((id, message), (messages, replay)))
         });
-        stream::iter(missed)
-            .chain(live)
-            .take_until(replaced.cancelled_owned())
+        stream::iter(missed).chain(live)
     }
 
-    fn replace_stream(
-        &self,
-        session: &Arc<ClientSession>,
-        replaced: &CancellationToken,
-    ) -> Arc<Mutex<ReplayBuffer>> {
+    fn replay_of(&self, session: &Arc<ClientSession>) -> Arc<Mutex<ReplayBuffer>> {
         let mut streams = lock(&self.0);
         streams.retain(|_, stream| !stream.session.ended.is_cancelled());
         let stream = streams
@@ -67,9 +61,7 @@ impl SessionStreams {
             .or_insert_with(|| SessionStream {
                 session: Arc::clone(session),
                 replay: Arc::default(),
-                replaced: CancellationToken::new(),
             });
-        std::mem::replace(&mut stream.replaced, replaced.clone()).cancel();
         Arc::clone(&stream.replay)
     }
 }
@@ -77,10 +69,13 @@ impl SessionStreams {
 impl ReplayBuffer {
     fn push(&mut self, message: Bytes) -> u64 {
         self.last_id += 1;
-        if self.messages.len() == MAX_REPLAY_MESSAGES {
-            self.messages.pop_front();
-        }
+        self.bytes += message.len();
         self.messages.push_back((self.last_id, message));
+        while (self.messages.len() > MAX_REPLAY_MESSAGES || self.bytes > MAX_REPLAY_BYTES)
+            && let Some((_, dropped)) = self.messages.pop_front()
+        {
+            self.bytes -= dropped.len();
+        }
         self.last_id
     }
 

@@ -12,13 +12,10 @@ use drawbridge_jsonrpc::{
     rpc::{RpcError, code},
 };
 use drawbridge_model::ids::ClientName;
-use drawbridge_sessions::ClientSession;
-use tokio::sync::mpsc;
+use drawbridge_sessions::{
+    ClientSession, MessageReader, MessageSender, Undelivered, message_stream,
+};
 use tokio_util::sync::CancellationToken;
-
-/// The largest number of messages that wait for a client. If a client reads too slowly, its stream
-/// is closed.
-const MAX_QUEUED_MESSAGES: usize = 256;
 
 /// The open streams, by session id. Cheap to clone.
 #[derive(Clone, Default)]
@@ -27,7 +24,7 @@ pub(crate) struct SseStreams(Arc<Mutex<HashMap<String, Arc<Outlet>>>>);
 /// The sending side of a client's stream.
 pub(crate) struct Outlet {
     pub(crate) client: ClientName,
-    pub(crate) queue: mpsc::Sender<Bytes>,
+    pub(crate) queue: MessageSender,
     /// Set by `initialize`.
     pub(crate) session: OnceLock<Arc<ClientSession>>,
     pub(crate) closed: CancellationToken,
@@ -42,8 +39,8 @@ pub(crate) struct OpenStream {
 
 impl SseStreams {
     /// Opens a stream of a client. Returns it with the messages that it has to send.
-    pub(crate) fn open(&self, id: &str, client: ClientName) -> (OpenStream, mpsc::Receiver<Bytes>) {
-        let (queue, messages) = mpsc::channel(MAX_QUEUED_MESSAGES);
+    pub(crate) fn open(&self, id: &str, client: ClientName) -> (OpenStream, MessageReader) {
+        let (queue, messages) = message_stream();
         let outlet = Arc::new(Outlet {
             client,
             queue,
@@ -80,9 +77,20 @@ impl Drop for OpenStream {
 }
 
 impl Outlet {
-    /// Queues a message for the stream. Closes the stream if the queue is full.
+    /// Queues a message for the stream.
     pub(crate) fn send(&self, message: Bytes) {
-        if self.queue.try_send(message).is_err() && !self.closed.is_cancelled() {
+        let sent = self.queue.send(message);
+        self.close_if_abandoned(sent);
+    }
+
+    /// Queues the answer to a request for the stream.
+    pub(crate) fn send_answer(&self, answer: Bytes) {
+        let sent = self.queue.send_answer(answer);
+        self.close_if_abandoned(sent);
+    }
+
+    fn close_if_abandoned(&self, sent: Result<(), Undelivered>) {
+        if sent.is_err() && self.queue.is_abandoned() && !self.closed.is_cancelled() {
             tracing::warn!(
                 "client {}: its stream is closed, because the client does not read it",
                 self.client
@@ -92,7 +100,7 @@ impl Outlet {
     }
 
     pub(crate) fn refuse(&self, id: Id<'_>, why: &str) {
-        self.send(encode::encode_error(
+        self.send_answer(encode::encode_error(
             Some(id),
             &RpcError::new(code::INVALID_REQUEST, why),
         ));

@@ -32,6 +32,9 @@ const BATCH_PAUSE: Duration = Duration::from_millis(850);
 /// The maximum number of entries of a kind in one server, and the longest time for reading them.
 const MAX_ENTRIES: usize = 20_000;
 const MAX_TIME: Duration = Duration::from_secs(120);
+/// The most bytes of all lists of one server. Further entries are excluded, and no further page is
+/// read.
+pub const MAX_CATALOG_BYTES: usize = 32 * 1024 * 1024;
 /// The maximum number of resource templates of one server. Every URI is compared with all of them.
 const MAX_TEMPLATES: usize = 1_000;
 
@@ -95,6 +98,35 @@ pub struct FetchedList {
     is_private: bool,
     /// The number of entries on the pages so far, including the excluded ones.
     entries: usize,
+    /// The bytes that the definitions may still take.
+    remaining_bytes: usize,
+    is_full: bool,
+}
+
+impl FetchedList {
+    /// Takes the room for a definition. If there is not enough, excludes the definition and everything
+    /// after it: a list with gaps would depend on the order of a server.
+    fn has_room_for(&mut self, kind: CapabilityKind, raw: &RawValue) -> bool {
+        let room = self.remaining_bytes.checked_sub(raw.get().len());
+        if let Some(remaining) = room.filter(|_| !self.is_full) {
+            self.remaining_bytes = remaining;
+            return true;
+        }
+        let limit = MAX_CATALOG_BYTES >> 20;
+        if !self.is_full {
+            self.is_full = true;
+            let rest = format!("rest of {}", kind.list_method());
+            let why = format!(
+                "the lists of this server take more than {limit} MiB, which is the limit; the rest of this list was not read"
+            );
+            self.excluded
+                .push_first(ExcludedEntry::new(kind, &rest, &why));
+        }
+        let name = Definition::parse_name(kind, raw).unwrap_or_else(|| "unnamed".to_owned());
+        let why = format!("the lists of this server take more than {limit} MiB");
+        self.excluded.push(ExcludedEntry::new(kind, &name, &why));
+        false
+    }
 }
 
 /// Reads the lists of a server, for a client or for Drawbridge itself. Retries once if the
@@ -130,11 +162,13 @@ async fn read_once(
     };
     let (mut offered, mut excluded) = (Offered::new(), ExcludedEntries::default());
     let (mut ttl_ms, mut is_private) = (None, false);
+    let mut remaining_bytes = MAX_CATALOG_BYTES;
     for kind in CapabilityKind::ALL
         .into_iter()
         .filter(|kind| hello.capabilities.may_offer(*kind))
     {
-        let listed = read_list(kind, send_request).await?;
+        let listed = read_list(kind, remaining_bytes, send_request).await?;
+        remaining_bytes = listed.remaining_bytes;
         ttl_ms = shorter_ttl(ttl_ms, listed.ttl_ms);
         is_private |= listed.is_private;
         offered.insert(kind, listed.definitions);
@@ -174,21 +208,24 @@ fn exclude_unsendable(tools: &mut Vec<Arc<Definition>>, excluded: &mut ExcludedE
     });
 }
 
-/// Reads all pages of a list. If a server does not implement the method, the list is empty.
+/// Reads all pages of a list, up to `max_bytes`. If a server does not implement the method, the list
+/// is empty.
 ///
 /// # Errors
 /// Returns an error if a page cannot be read, or if the list does not end.
 pub async fn read_list<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: CapabilityKind,
+    max_bytes: usize,
     send_request: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<FetchedList, SyncError> {
-    time::timeout(MAX_TIME, read_pages(kind, send_request))
+    time::timeout(MAX_TIME, read_pages(kind, max_bytes, send_request))
         .await
         .unwrap_or(Err(SyncError::Endless))
 }
 
 async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
     kind: CapabilityKind,
+    max_bytes: usize,
     send_request: impl Fn(&'static str, Box<RawValue>) -> F,
 ) -> Result<FetchedList, SyncError> {
     let mut all = FetchedList {
@@ -197,6 +234,8 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
         ttl_ms: None,
         is_private: false,
         entries: 0,
+        remaining_bytes: max_bytes,
+        is_full: false,
     };
     let (mut names, mut cursors) = (HashSet::new(), HashSet::new());
     let mut params = json::raw("{}".into());
@@ -212,7 +251,7 @@ async fn read_pages<F: Future<Output = Result<Reply, UpstreamError>>>(
             }
         };
         let next_cursor = read_page(kind, &result, &mut all, &mut names)?;
-        let Some(cursor) = next_cursor else {
+        let Some(cursor) = next_cursor.filter(|_| !all.is_full) else {
             return Ok(all);
         };
         params = json::raw(format!(r#"{{"cursor":{}}}"#, json::quote(&cursor)));
@@ -242,6 +281,9 @@ fn read_page(
     };
     for raw in entries {
         all.entries += 1;
+        if !all.has_room_for(kind, raw) {
+            continue;
+        }
         match Definition::parse(kind, raw.get().to_owned()) {
             Ok(definition)
                 if kind == CapabilityKind::Templates && all.definitions.len() == MAX_TEMPLATES =>

@@ -21,8 +21,10 @@ use crate::cause::{Cause, MapText};
 /// otherwise takes the newest legacy revision.
 ///
 /// # Errors
-/// Returns an error (`-32602`) if the params are not those of `initialize`.
+/// Returns an error (`-32602`) if the params are not those of `initialize`, or are longer than 64
+/// KiB.
 pub fn read_initialize(params: Option<&RawValue>) -> Result<ClientHello, RpcError> {
+    ClientHello::check_length("initialize", params.map_or(0, |params| params.get().len()))?;
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Params<'a> {

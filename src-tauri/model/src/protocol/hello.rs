@@ -1,5 +1,6 @@
 //! How clients, servers and Drawbridge introduce themselves.
 
+use drawbridge_jsonrpc::rpc::{RpcError, code};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -7,6 +8,9 @@ use super::{
     capabilities::{ClientCapabilities, ServerCapabilities},
     revision::{self, Era},
 };
+
+/// The longest introduction of a client, in bytes. It is kept as long as the client's session.
+const MAX_CLIENT_BYTES: usize = 64 * 1024;
 
 /// A client's introduction: sent once with `initialize` (legacy), or with each request (modern).
 #[derive(Debug, Clone)]
@@ -28,6 +32,22 @@ pub struct Implementation {
 }
 
 impl ClientHello {
+    /// Checks the length of an introduction.
+    ///
+    /// # Errors
+    /// Returns an error (`-32602`) that begins with `place` if the introduction is too long.
+    pub(super) fn check_length(place: &str, bytes: usize) -> Result<(), RpcError> {
+        if bytes <= MAX_CLIENT_BYTES {
+            return Ok(());
+        }
+        Err(RpcError::new(
+            code::INVALID_PARAMS,
+            format!(
+                "{place}: the introduction of the client has {bytes} bytes, and at most {MAX_CLIENT_BYTES} are allowed; declare shorter capabilities and client information"
+            ),
+        ))
+    }
+
     /// Returns the introduction of a person who calls tools by hand. Servers cannot send requests
     /// to this client.
     pub fn for_manual_calls() -> Self {

@@ -75,7 +75,8 @@ pub fn named_revision(params: Option<&RawValue>) -> Option<String> {
 /// Takes the client's introduction out of the params. Returns it with the remaining params.
 ///
 /// # Errors
-/// Returns an error (`-32602`) if a required member is missing or a member has the wrong type.
+/// Returns an error (`-32602`) if a required member is missing or a member has the wrong type, or if
+/// the introduction is longer than 64 KiB.
 /// Returns an error (`-32022`) if the request names another revision than the modern one.
 pub fn take_request_meta(
     params: Option<&RawValue>,
@@ -106,6 +107,8 @@ pub fn take_request_meta(
         .get(LOG_LEVEL)
         .map(|_| LogLevel::from_member(&meta, LOG_LEVEL))
         .transpose()?;
+    let info_length = meta.get(CLIENT_INFO).map_or(0, |info| info.get().len());
+    ClientHello::check_length("params._meta", info_length + capabilities.get().len())?;
     let hello = ClientHello {
         protocol_version,
         era: Era::Modern,

@@ -6,7 +6,7 @@ use drawbridge_model::{
 };
 
 use super::*;
-use crate::{ClientScope, ClientSessions};
+use crate::{ClientScope, ClientSessions, message_stream};
 
 /// A modern client and its waiting requests.
 struct Fixture {
@@ -31,11 +31,13 @@ fn fixture() -> Fixture {
 
 impl Fixture {
     fn attempt(&self, params: &str) -> StatelessRequest {
-        let (stream, _) = mpsc::channel(1);
+        let (stream, _) = message_stream();
+        let permit = self.sessions.budget().begin(&self.session.client);
         let (session, params) = (self.session.clone(), json::raw(params.into()));
         StatelessRequest {
             session,
             stream,
+            permit: permit.expect("a request"),
             log_level: None,
             method: "tools/call".into(),
             params,

@@ -35,6 +35,8 @@ use crate::lines::{Line, next_line};
 const OUTBOX_CAPACITY: usize = 256;
 const OUTBOX_KIB: usize = MAX_MESSAGE_KIB + 4 * 1024;
 const MAX_MESSAGE_KIB: usize = MAX_MESSAGE / 1024 + 1;
+/// The most bytes of a request beside its method and params.
+const ENVELOPE_BYTES: usize = 128;
 /// How long a message may wait for a server that does not read.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// If a server writes more lines in a row than this that are not JSON-RPC, it is stopped.
@@ -56,6 +58,21 @@ pub(super) type Outgoing = mpsc::Receiver<QueuedMessage>;
 pub(super) struct QueuedMessage {
     message: Vec<u8>,
     _permit: OwnedSemaphorePermit,
+}
+
+/// The place of a message in the outbox.
+struct Place {
+    permit: OwnedSemaphorePermit,
+    slot: mpsc::OwnedPermit<QueuedMessage>,
+}
+
+impl Place {
+    fn put(self, message: Vec<u8>) {
+        self.slot.send(QueuedMessage {
+            message,
+            _permit: self.permit,
+        });
+    }
 }
 
 /// The receiving end of the server's messages.
@@ -105,46 +122,30 @@ impl LineChannel {
             id,
             sent: false,
         };
-        self.send(encode::encode_request(id, method, params))
-            .await?;
+        let length = method.len() + params.map_or(0, str::len) + ENVELOPE_BYTES;
+        let place = self.reserve(length).await?;
+        place.put(encode::encode_request(id, method, params));
         in_flight.sent = true;
         let answer = receiver.await;
         in_flight.sent = false;
         answer.unwrap_or_else(|_| Err(TransportError::Lost(LostReason::Ended(EndReason::Stopped))))
     }
 
-    async fn send(&self, message: Vec<u8>) -> Result<(), TransportError> {
+    /// Waits for the place of a message with at most this many bytes. The message is made afterwards,
+    /// so that only messages with a place take memory.
+    async fn reserve(&self, bytes: usize) -> Result<Place, TransportError> {
         let ended = || {
             TransportError::NotSent(NotSentReason::Ended(
                 self.end_reason().unwrap_or(EndReason::Stopped),
             ))
         };
         let outbox = self.outbox().clone().ok_or_else(ended)?;
-        let size = size_in_kib(&message);
-        if let (Ok(permit), Ok(slot)) = (
-            self.outbox_budget.clone().try_acquire_many_owned(size),
-            outbox.try_reserve(),
-        ) {
-            slot.send(QueuedMessage {
-                message,
-                _permit: permit,
-            });
-            return Ok(());
-        }
+        let size = size_in_kib(bytes);
         let waiting = async {
-            let permit = self
-                .outbox_budget
-                .clone()
-                .acquire_many_owned(size)
-                .await
-                .map_err(|_| ended())?;
-            outbox
-                .send(QueuedMessage {
-                    message,
-                    _permit: permit,
-                })
-                .await
-                .map_err(|_| ended())
+            let permit = self.outbox_budget.clone().acquire_many_owned(size).await;
+            let permit = permit.map_err(|_| ended())?;
+            let slot = outbox.reserve_owned().await.map_err(|_| ended())?;
+            Ok(Place { permit, slot })
         };
         timeout(SEND_TIMEOUT, waiting)
             .await
@@ -157,7 +158,7 @@ impl LineChannel {
         let permit = self
             .outbox_budget
             .clone()
-            .try_acquire_many_owned(size_in_kib(&message))
+            .try_acquire_many_owned(size_in_kib(message.len()))
             .map_err(|_| not_reading_error())?;
         self.outbox()
             .as_ref()
@@ -174,9 +175,9 @@ impl LineChannel {
     }
 }
 
-/// Returns the share of the outbox that a message takes, in KiB.
-fn size_in_kib(message: &[u8]) -> u32 {
-    u32::try_from(message.len() / 1024 + 1).unwrap_or(u32::MAX)
+/// Returns the share of the outbox that a message of this many bytes takes, in KiB.
+fn size_in_kib(bytes: usize) -> u32 {
+    u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX)
 }
 
 fn not_reading_error() -> TransportError {

@@ -3,13 +3,13 @@
 use std::future::{pending, ready};
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use drawbridge_sessions::message_stream;
 
 use super::ResponseMessages;
 
 #[tokio::test]
 async fn an_answer_without_other_messages_is_the_only_one() {
-    let (_messages, receiver) = mpsc::channel(1);
+    let (_messages, receiver) = message_stream();
     let mut response = ResponseMessages::new(receiver, ready("answer".into()));
     assert_eq!(response.next().await, Some(Bytes::from("answer")));
     assert!(response.is_finished());
@@ -18,11 +18,11 @@ async fn an_answer_without_other_messages_is_the_only_one() {
 
 #[tokio::test]
 async fn messages_sent_just_before_the_answer_precede_it() {
-    let (messages, receiver) = mpsc::channel(2);
+    let (messages, receiver) = message_stream();
     let late_sender = messages.clone();
     let answer = async move {
         for message in ["one", "two"] {
-            messages.try_send(Bytes::from(message)).expect("room");
+            messages.send(Bytes::from(message)).expect("room");
         }
         Bytes::from("answer")
     };
@@ -33,16 +33,29 @@ async fn messages_sent_just_before_the_answer_precede_it() {
     }
     assert!(response.is_finished());
     assert!(
-        late_sender.try_send(Bytes::from("late")).is_err(),
+        late_sender.send(Bytes::from("late")).is_err(),
         "a message was accepted after the answer"
     );
 }
 
 #[tokio::test]
 async fn a_message_is_returned_before_the_answer_is_ready() {
-    let (messages, receiver) = mpsc::channel(1);
+    let (messages, receiver) = message_stream();
     let mut response = ResponseMessages::new(receiver, pending());
-    messages.try_send(Bytes::from("one")).expect("room");
+    messages.send(Bytes::from("one")).expect("room");
     assert_eq!(response.next().await, Some(Bytes::from("one")));
     assert!(!response.is_finished());
+}
+
+#[tokio::test]
+async fn a_client_that_reads_too_slowly_loses_messages_and_its_stream_but_not_the_answer() {
+    let (messages, receiver) = message_stream();
+    for _ in 0..10_000 {
+        let _ = messages.send(Bytes::from_static(&[b'x'; 1024]));
+    }
+    let mut response = ResponseMessages::new(receiver, ready("answer".into()));
+    assert_eq!(response.next().await, None);
+    assert!(!response.is_finished());
+    assert_eq!(response.next().await, Some(Bytes::from("answer")));
+    assert!(response.is_finished());
 }

@@ -2,27 +2,29 @@
 
 use bytes::Bytes;
 use drawbridge_model::ids::ClientName;
+use drawbridge_sessions::MAX_WAITING_BYTES;
 
-use super::{MAX_QUEUED_MESSAGES, SseStreams};
+use super::SseStreams;
 
-#[test]
-fn a_client_that_does_not_read_is_disconnected_and_one_that_does_is_not() {
+#[tokio::test]
+async fn a_client_that_does_not_read_is_disconnected_and_one_that_does_is_not() {
     let (open, mut messages) = SseStreams::default().open("id", ClientName::new("desk"));
     let outlet = &open.outlet;
-    for _ in 0..2 * MAX_QUEUED_MESSAGES {
-        outlet.send(Bytes::new());
-        assert!(messages.try_recv().is_ok() && !outlet.closed.is_cancelled());
+    let message = || Bytes::from_static(&[b'x'; 1024]);
+    for _ in 0..4 * MAX_WAITING_BYTES / 1024 {
+        outlet.send(message());
+        assert!(messages.next().await.is_some() && !outlet.closed.is_cancelled());
     }
-    for _ in 0..MAX_QUEUED_MESSAGES {
-        outlet.send(Bytes::new());
+    for _ in 0..20 {
+        outlet.send_answer(vec![b'x'; MAX_WAITING_BYTES].into());
     }
     assert!(
         !outlet.closed.is_cancelled(),
-        "a full queue closed the stream"
+        "answers that came together closed the stream"
     );
-    outlet.send(Bytes::new());
-    assert!(
-        outlet.closed.is_cancelled(),
-        "a message beyond the limit did not close the stream"
-    );
+    for _ in 0..10 * MAX_WAITING_BYTES / 1024 {
+        outlet.send(message());
+    }
+    assert!(outlet.closed.is_cancelled());
+    assert_eq!(messages.next().await, None, "the stream has ended");
 }

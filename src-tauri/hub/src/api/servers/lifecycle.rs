@@ -36,7 +36,7 @@ use crate::{
         secrets::{remove_secret, store_secret},
         tools,
     },
-    catalog::read_list,
+    catalog::{MAX_CATALOG_BYTES, read_list},
     hub::Hub,
     registry::{self, Registry, RegistryError},
 };
@@ -426,7 +426,7 @@ async fn verify_with(
                 .await
         }
     };
-    let read = read_list(CapabilityKind::Tools, ask).await;
+    let read = read_list(CapabilityKind::Tools, MAX_CATALOG_BYTES, ask).await;
     connection.close().await;
     drained.abort();
     let read = read?;

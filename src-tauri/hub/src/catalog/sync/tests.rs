@@ -12,7 +12,35 @@ async fn read(pages: &'static [&'static str]) -> Result<FetchedList, SyncError> 
         let page = pages[next_page.fetch_add(1, std::sync::atomic::Ordering::Relaxed)];
         async move { Ok(Reply::Result(Json::new(page))) }
     };
-    read_list(CapabilityKind::Tools, send_request).await
+    read_list(CapabilityKind::Tools, MAX_CATALOG_BYTES, send_request).await
+}
+
+#[tokio::test]
+async fn a_list_beyond_the_limit_in_bytes_is_cut_and_its_other_pages_are_not_read() {
+    let pages = std::sync::atomic::AtomicUsize::new(0);
+    let send_request = |_method, _params| {
+        let page = pages.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let tools: Vec<_> = (0..10)
+            .map(|tool| {
+                let description = "x".repeat(200);
+                serde_json::json!({"name": format!("{page}-{tool}"), "description": description})
+            })
+            .collect();
+        let page = serde_json::json!({"tools": tools, "nextCursor": page.to_string()});
+        async move { Ok(Reply::Result(Json::new(&page.to_string()))) }
+    };
+    let listed = read_list(CapabilityKind::Tools, 5_000, send_request).await;
+    let listed = listed.expect("a list");
+    let bytes: usize = listed
+        .definitions
+        .iter()
+        .map(|tool| tool.raw.get().len())
+        .sum();
+    assert!((4_700..=5_000).contains(&bytes), "{bytes} bytes are kept");
+    assert_eq!(pages.load(std::sync::atomic::Ordering::Relaxed), 3);
+    let notice = &listed.excluded.entries[0];
+    assert_eq!(notice.name, "rest of tools/list");
+    assert!(notice.why.contains("32 MiB"), "{}", notice.why);
 }
 
 #[tokio::test]

@@ -37,6 +37,19 @@ fn an_initialize_without_params_is_refused() {
 }
 
 #[test]
+fn an_introduction_of_more_than_64_kib_is_refused() {
+    let introduce = |bytes: usize| {
+        let capabilities = json!({"experimental": {"x": "x".repeat(bytes)}});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities});
+        read_initialize(Some(&json::to_raw(&params)))
+    };
+    assert!(introduce(63 * 1024).is_ok());
+    let error = introduce(64 * 1024).expect_err("refused");
+    assert_eq!(error.code, code::INVALID_PARAMS);
+    assert!(error.message.contains("at most 65536"), "{}", error.message);
+}
+
+#[test]
 fn a_client_gets_only_requests_that_it_supports() {
     let hello = |capabilities: Value| {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities});

@@ -1,0 +1,173 @@
+//! Limits how much memory the requests of clients take: their number, and the bytes of their bodies
+//! and params, from the reading of a body until the request is answered.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use drawbridge_model::ids::ClientName;
+
+const MIB: usize = 1024 * 1024;
+/// The most bytes of one client's requests, and of the requests of all clients. A request takes up to
+/// four times its bytes, because its params exist as they were received, as they are decided and as
+/// they are sent.
+const MAX_CLIENT_BYTES: usize = 32 * MIB;
+const MAX_TOTAL_BYTES: usize = 128 * MIB;
+/// The most requests of one client, in all its sessions.
+const MAX_CLIENT_REQUESTS: usize = 512;
+
+/// The requests that all clients have in flight. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct RequestBudget(Arc<Mutex<Usage>>);
+
+#[derive(Debug, Default)]
+struct Usage {
+    bytes: usize,
+    clients: HashMap<ClientName, ClientUsage>,
+}
+
+#[derive(Debug, Default)]
+struct ClientUsage {
+    bytes: usize,
+    requests: usize,
+}
+
+/// The share of a request. Dropping it, with the request, gives the share back.
+#[derive(Debug)]
+pub struct RequestPermit {
+    budget: RequestBudget,
+    client: ClientName,
+    bytes: usize,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BudgetExceeded {
+    #[error(
+        "this client has {MAX_CLIENT_REQUESTS} requests in flight, which is the limit; wait for an answer, then send it again"
+    )]
+    ClientRequests,
+    #[error(
+        "this client's requests in flight take more than {} MiB, which is the limit; wait for an answer, then send it again",
+        MAX_CLIENT_BYTES / MIB
+    )]
+    ClientBytes,
+    #[error(
+        "the requests of all clients take more than {} MiB, which is the limit; send it again in a moment",
+        MAX_TOTAL_BYTES / MIB
+    )]
+    TotalBytes,
+}
+
+impl RequestBudget {
+    /// Counts a request of a client.
+    ///
+    /// # Errors
+    /// Returns an error if the client has too many requests in flight.
+    pub fn begin(&self, client: &ClientName) -> Result<RequestPermit, BudgetExceeded> {
+        let mut usage = self.lock();
+        let of_client = usage.clients.entry(client.clone()).or_default();
+        if of_client.requests >= MAX_CLIENT_REQUESTS {
+            return Err(BudgetExceeded::ClientRequests);
+        }
+        of_client.requests += 1;
+        drop(usage);
+        Ok(RequestPermit {
+            budget: self.clone(),
+            client: client.clone(),
+            bytes: 0,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Usage> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RequestPermit {
+    /// Adds bytes to the request's share.
+    ///
+    /// # Errors
+    /// Returns an error if the share of the client, or of all clients, would become too large.
+    pub fn add_bytes(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
+        let mut usage = self.budget.lock();
+        if usage.bytes + bytes > MAX_TOTAL_BYTES {
+            return Err(BudgetExceeded::TotalBytes);
+        }
+        let of_client = usage.clients.entry(self.client.clone()).or_default();
+        if of_client.bytes + bytes > MAX_CLIENT_BYTES {
+            return Err(BudgetExceeded::ClientBytes);
+        }
+        of_client.bytes += bytes;
+        usage.bytes += bytes;
+        drop(usage);
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
+impl Drop for RequestPermit {
+    fn drop(&mut self) {
+        let mut usage = self.budget.lock();
+        usage.bytes -= self.bytes;
+        if let Entry::Occupied(mut of_client) = usage.clients.entry(self.client.clone()) {
+            of_client.get_mut().bytes -= self.bytes;
+            of_client.get_mut().requests -= 1;
+            if of_client.get().requests == 0 {
+                of_client.remove();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_client_cannot_take_the_share_of_another() {
+        let budget = RequestBudget::default();
+        let (greedy, other) = (ClientName::new("greedy"), ClientName::new("other"));
+        let mut held = budget.begin(&greedy).expect("the first request");
+        held.add_bytes(MAX_CLIENT_BYTES)
+            .expect("all that is allowed");
+        let mut more = budget.begin(&greedy).expect("a second request");
+        assert_eq!(more.add_bytes(1), Err(BudgetExceeded::ClientBytes));
+        let mut of_other = budget.begin(&other).expect("a request");
+        of_other.add_bytes(MAX_CLIENT_BYTES).expect("its own share");
+        drop(held);
+        more.add_bytes(MAX_CLIENT_BYTES).expect("it was given back");
+    }
+
+    #[test]
+    fn all_clients_together_are_limited_too() {
+        let budget = RequestBudget::default();
+        let mut held = Vec::new();
+        for number in 0..MAX_TOTAL_BYTES / MAX_CLIENT_BYTES {
+            let client = ClientName::new(format!("client {number}"));
+            let mut permit = budget.begin(&client).expect("a request");
+            permit.add_bytes(MAX_CLIENT_BYTES).expect("its share");
+            held.push(permit);
+        }
+        let mut last = budget.begin(&ClientName::new("last")).expect("a request");
+        assert_eq!(last.add_bytes(1), Err(BudgetExceeded::TotalBytes));
+        held.pop();
+        last.add_bytes(1).expect("there is room again");
+    }
+
+    #[test]
+    fn the_requests_of_a_client_are_counted_until_they_end() {
+        let budget = RequestBudget::default();
+        let client = ClientName::new("c");
+        let mut held: Vec<_> = (0..MAX_CLIENT_REQUESTS)
+            .map(|_| budget.begin(&client).expect("within the limit"))
+            .collect();
+        let refused = budget.begin(&client).err();
+        assert_eq!(refused, Some(BudgetExceeded::ClientRequests));
+        held.pop();
+        assert!(budget.begin(&client).is_ok());
+        drop(held);
+        assert!(budget.lock().clients.is_empty());
+    }
+}
