@@ -1,7 +1,7 @@
-//! The Docling tools: documents through the policy and the records, the spec that Drawbridge keeps up to
-//! date, and what is said if the package, the runtime or the models are missing. Most tests use a
-//! stand-in for `uvx` and the package; the last ones use the real package as far as it goes without
-//! models.
+//! The Docling tools: documents through the policy and the records, the spec that Drawbridge keeps
+//! up to date, and what is said if the package, the runtime or the models are missing. Most tests
+//! use a stand-in for `uvx` and the package; the last ones use the real package as far as it goes
+//! without models.
 
 use std::{
     fs,
