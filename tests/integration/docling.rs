@@ -1,7 +1,7 @@
-//! The Docling tools: documents through the policy and the records, the spec that Drawbridge keeps up to
-//! date, and what is said if the package, the runtime or the models are missing. Most tests use a
-//! stand-in for `uvx` and the package; the last ones use the real package as far as it goes without
-//! models.
+//! The Docling tools: documents through the policy and the records, the spec that Drawbridge keeps
+//! up to date, and what is said if the package, the runtime or the models are missing. Most tests
+//! use a stand-in for `uvx` and the package; the last ones use the real package as far as it goes
+//! without models.
 
 use std::{
     fs,
@@ -13,7 +13,9 @@ use std::{
 use drawbridge_tests::{
     Home, Hub, McpClient, canary,
     hub::{spec_file, write_spec},
-    paths, store,
+    paths,
+    process::{Process, RunningProcess},
+    store,
     wait::some_if,
     wait_until,
 };
@@ -480,9 +482,7 @@ fn a_client_that_gives_up_ends_the_conversion_and_the_download() {
     });
     let error = call_error(&client, SYNC, "{}");
     assert!(error.contains("another download"), "{error}");
-    let is_download = |process: &drawbridge_tests::process::RunningProcess| {
-        process.command.contains("docling-tools")
-    };
+    let is_download = |process: &RunningProcess| process.command.contains("docling-tools");
     assert!(home.server_processes().iter().any(is_download));
     download.disconnect();
     wait_until("the download has ended", || {
@@ -588,4 +588,32 @@ fn the_real_docling_mcp_makes_documents_and_says_why_it_converts_none() {
         "{error}"
     );
     assert!(inbox_is_empty(&home));
+}
+
+#[test]
+fn the_real_docling_mcp_converts_with_a_docling_serve_instance() {
+    let home = home_with_real_package();
+    let mut command = home.command(paths::python_env_program("docling", "python"));
+    command.arg(paths::repository_root().join("tests/upstreams/docling/serve.py"));
+    let mut serve = Process::start(&home, "docling-serve", &mut command);
+    let url = serve.read_line();
+    let hub = serve_with_docling(&home);
+    let client = connect(&hub);
+    change_spec(&hub, |spec| {
+        spec["env"]["DOCLING_MCP_CONVERSION_MODE"] = json!("remote");
+        spec["env"]["DOCLING_MCP_SERVICE_URL"] = json!(url);
+    });
+    // The instance has models of its own, so a PDF needs none here.
+    let answer = client.call(CONVERT, &document("Cake", "a.pdf"));
+    assert!(!answer.is_error(), "{}", answer.raw);
+    assert_eq!(answer.text(), "# document.pdf\n\nCake");
+    assert!(inbox_is_empty(&home));
+
+    hub.set_policy("docling", "allow");
+    let cached = client.call("docling__list_cached_documents", "{}");
+    assert_eq!(
+        cached.result()["structuredContent"]["document_keys"],
+        json!([]),
+        "no other client finds the document"
+    );
 }

@@ -2,8 +2,8 @@
 //! system with the hub.
 //!
 //! The document is converted by the server `docling`, which has a spec file like any other server.
-//! Everything that the tools need of it is behind [`DocumentConverter`], because the registry and the
-//! sessions are above this module.
+//! Everything that the tools need of it is behind [`DocumentConverter`], because the registry and
+//! the sessions are above this module.
 
 mod document;
 mod error;
@@ -35,8 +35,8 @@ pub(crate) use error::DoclingError;
 
 /// The longest time that a conversion or a download may take.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(1_800);
-/// The timeout of a call of these tools: longer than [`TIME_LIMIT`], so that the tool can say what took
-/// too long.
+/// The timeout of a call of these tools: longer than [`TIME_LIMIT`], so that the tool can say what
+/// took too long.
 const CALL_MS: u32 = 1_830_000;
 
 pub(super) const DESCRIPTION: Description = Description {
@@ -57,8 +57,8 @@ pub(crate) trait DocumentConverter: Send + Sync {
     /// Returns the folder in which documents are while they are converted.
     fn inbox(&self) -> PathBuf;
 
-    /// Converts a file for a client. `needs_models` is whether files of this type are converted with
-    /// models.
+    /// Converts a file for a client. `needs_models` is whether files of this type are converted
+    /// with models.
     fn convert<'a>(
         &'a self,
         client: &'a ClientName,
@@ -174,8 +174,8 @@ async fn models_mib(converter: Arc<dyn DocumentConverter>) -> u64 {
     size.unwrap_or_default() / (1024 * 1024)
 }
 
-/// Does the work until it ends or the client cancels the call, and reports progress to a client that
-/// asked for it. `message` gets the seconds since the beginning.
+/// Does the work until it ends or the client cancels the call, and reports progress to a client
+/// that asked for it. `message` gets the seconds since the beginning.
 async fn run_with_progress<T>(
     context: &RequestContext<RoleServer>,
     message: impl Fn(u64) -> BoxFuture<'static, String>,

@@ -1,5 +1,5 @@
-//! The server `docling` behind the Docling tools: keeps its spec up to date, converts documents with
-//! it, and downloads its models.
+//! The server `docling` behind the Docling tools: keeps its spec up to date, converts documents
+//! with it, and downloads its models.
 
 mod conversion_log;
 
@@ -100,8 +100,8 @@ impl Docling {
         self.folder.join("models")
     }
 
-    /// Removes the documents that a crash left behind. If the Docling tools are enabled, adds the server
-    /// if it is missing, and raises the version of its package.
+    /// Removes the documents that a crash left behind. If the Docling tools are enabled, adds the
+    /// server if it is missing, and raises the version of its package.
     pub(super) async fn keep_up_to_date(&self) {
         if let Err(error) = fs::remove_dir_all(self.inbox())
             && error.kind() != io::ErrorKind::NotFound
@@ -117,8 +117,8 @@ impl Docling {
         }
     }
 
-    /// Adds or enables the server, or disables it, together with the Docling tools. A server whose command
-    /// a person wrote stays as it is.
+    /// Adds or enables the server, or disables it, together with the Docling tools. A server whose
+    /// command a person wrote stays as it is.
     ///
     /// # Errors
     /// Returns an error if the spec cannot be written.

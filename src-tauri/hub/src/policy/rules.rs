@@ -48,8 +48,8 @@ pub struct MatchInput<'a> {
 }
 
 impl<'a> MatchInput<'a> {
-    /// Returns an input for a call of a tool that Drawbridge makes for a client. Rules that depend on the
-    /// session, the project or the tool's definition do not match it.
+    /// Returns an input for a call of a tool that Drawbridge makes for a client. Rules that depend
+    /// on the session, the project or the tool's definition do not match it.
     pub fn of_tool(
         client: &'a ClientName,
         server: &'a RegisteredServer,

@@ -1,9 +1,9 @@
 //! The spec of the server `docling`, which Drawbridge adds while the Docling tools are enabled, and
 //! whose version it raises.
 //!
-//! The command is that of the preset, so each version of Drawbridge pins one version of the package.
-//! Everything else in the spec file is the person's: Drawbridge changes the version in the command that
-//! it wrote itself, and nothing else.
+//! The command is that of the preset, so each version of Drawbridge pins one version of the
+//! package. Everything else in the spec file is the person's: Drawbridge changes the version in the
+//! command that it wrote itself, and nothing else.
 
 use std::{
     collections::BTreeMap,
@@ -64,7 +64,8 @@ pub fn raise_version(spec: &ServerSpec) -> Option<ServerSpec> {
     })
 }
 
-/// Returns the version of the package in a command that differs from Drawbridge's own in nothing else.
+/// Returns the version of the package in a command that differs from Drawbridge's own in nothing
+/// else.
 fn package_version(spec: &ServerSpec) -> Option<Vec<u32>> {
     let pinned = new_spec(Path::new(""));
     if spec.command != pinned.command || spec.args.len() != pinned.args.len() {
@@ -83,8 +84,8 @@ fn package_version(spec: &ServerSpec) -> Option<Vec<u32>> {
     version
 }
 
-/// Returns the program and the arguments that start `docling-tools` of the same package, or `None` if
-/// the command does not say where it is.
+/// Returns the program and the arguments that start `docling-tools` of the same package, or `None`
+/// if the command does not say where it is.
 pub fn tools_command(spec: &ServerSpec) -> Option<(String, Vec<String>)> {
     let command = spec.command.as_deref()?;
     if let Some(at) = spec.args.iter().position(|arg| arg == SERVER_PROGRAM) {

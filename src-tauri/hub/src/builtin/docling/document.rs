@@ -14,13 +14,14 @@ use drawbridge_model::random;
 
 use super::DoclingError;
 
-/// The size of the largest document, in MiB. In base64 it fits into the longest message of a client,
-/// 16 MiB.
+/// The size of the largest document, in MiB. In base64 it fits into the longest message of a
+/// client, 16 MiB.
 pub(super) const MAX_MIB: usize = 10;
 const MAX_DOCUMENT_BYTES: usize = MAX_MIB * 1024 * 1024;
 const MAX_FILE_NAME_BYTES: usize = 255;
 
-/// The extensions of the documents that Docling 2.143 converts, except for sounds, videos and archives.
+/// The extensions of the documents that Docling 2.143 converts, except for sounds, videos and
+/// archives.
 pub(super) const FORMATS: [&str; 53] = [
     "pdf", "docx", "dotx", "docm", "dotm", "doc", "dot", "rtf", "odt", "ott", "pptx", "potx",
     "ppsx", "pptm", "potm", "ppsm", "ppt", "pot", "pps", "odp", "otp", "xlsx", "xlsm", "xltx",
@@ -54,8 +55,8 @@ impl Document {
     /// Reads a document. Nothing but the extension of its name is used.
     ///
     /// # Errors
-    /// Returns an error if the content is empty, too large or not base64, or if the name is a path or
-    /// has no known extension.
+    /// Returns an error if the content is empty, too large or not base64, or if the name is a path
+    /// or has no known extension.
     pub(super) fn decode(content: &str, file_name: &str) -> Result<Self, DoclingError> {
         let extension = find_format(file_name)?;
         // Base64 is often wrapped into lines.
