@@ -3,6 +3,7 @@
 //! sent.
 
 mod conditions;
+mod denied_arguments;
 mod drawbridge;
 mod dry_run;
 mod editor;
