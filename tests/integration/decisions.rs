@@ -584,3 +584,31 @@ fn the_read_only_hint_of_a_server_is_trusted_only_if_the_user_says_so() {
         "the hint is trusted"
     );
 }
+
+#[test]
+fn of_many_denied_calls_in_a_minute_the_first_ten_keep_their_arguments() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.set_policy("probe", "deny");
+    let client = hub.connect_client("desk");
+    for number in 0..15 {
+        let answer = client.call("probe__echo", &json!({ "n": number }).to_string());
+        assert!(answer.is_error(), "{}", answer.raw);
+    }
+    let other = hub.connect_client("other");
+    assert!(
+        other
+            .call("probe__echo", r#"{"n":"of another client"}"#)
+            .is_error()
+    );
+    let calls = home.cli(&["calls", "list", "--json"]).expect_json();
+    let stored = calls.as_array().expect("calls").iter().filter_map(|call| {
+        let id = call["id"].as_str().expect("an id");
+        let call = home.cli(&["calls", "show", id, "--json"]).expect_json();
+        call["arguments"].as_str().map(str::to_owned)
+    });
+    let stored: Vec<_> = stored.collect();
+    assert_eq!(stored.len(), 11, "{stored:?}");
+    assert!(stored[0].contains("of another client"), "{stored:?}");
+}

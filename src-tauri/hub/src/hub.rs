@@ -2,6 +2,7 @@
 //! also uses the methods of this file.
 
 mod client_files;
+pub(crate) mod disk_space;
 mod docling;
 pub mod methods;
 mod pairing;
@@ -424,6 +425,11 @@ impl Hub {
             hub.store.clone(),
             hub.settings.clone(),
         ));
+        tasks.spawn(retention::limit_records(
+            hub.store.clone(),
+            hub.settings.clone(),
+        ));
+        tasks.spawn(disk_space::watch(Arc::downgrade(&hub)));
         tasks.spawn(hub.tracer.clone().follow_settings());
         tasks.spawn(token_usage::store_regularly(
             hub.store.clone(),

@@ -4,6 +4,7 @@
 
 mod conditions;
 mod deadline;
+mod denied_arguments;
 mod drawbridge;
 mod dry_run;
 mod editor;

@@ -25,6 +25,7 @@ pub mod logs;
 mod redact;
 pub mod secrets;
 pub mod settings;
+mod size;
 pub mod table;
 
 use std::{

@@ -48,6 +48,8 @@ const MAX_SERVERS: usize = 1_000;
 const MAX_CHARS: usize = 4_000;
 /// Lines per second that one server may add. Further lines are counted and dropped.
 const MAX_PER_SECOND: u32 = 200;
+/// Bytes per second that one server may add.
+const MAX_BYTES_PER_SECOND: usize = 256 * 1024;
 /// The maximum length of a server's words in a reason or an error.
 const MAX_REASON_CHARS: usize = 500;
 /// The part of a text that is searched for secrets, in bytes. A secret that reaches beyond the cut
@@ -80,6 +82,7 @@ struct ServerLog {
 struct Rate {
     since: Instant,
     lines: u32,
+    bytes: usize,
     dropped: u32,
 }
 
@@ -188,10 +191,10 @@ impl Logs {
         self.add(level, None, area, text);
     }
 
-    /// Adds a line that a server wrote. If the server writes too many per second, the lines are
-    /// dropped and counted.
+    /// Adds a line that a server wrote. If the server writes too many lines or bytes per second, the
+    /// lines are dropped and counted.
     pub fn add_server_line(&self, server: &ServerId, level: Level, area: &str, text: &str) {
-        let dropped = match self.inner().admit_line(server) {
+        let dropped = match self.inner().admit_line(server, text.len()) {
             Admission::Dropped => return,
             Admission::Admitted { dropped } => dropped,
         };
@@ -397,14 +400,15 @@ impl Inner {
         line
     }
 
-    fn admit_line(&mut self, server: &ServerId) -> Admission {
+    fn admit_line(&mut self, server: &ServerId, bytes: usize) -> Admission {
         let rate = &mut self.server(server).rate;
         let dropped = rate.take_past_drops();
-        if rate.lines >= MAX_PER_SECOND {
+        if rate.lines >= MAX_PER_SECOND || rate.bytes >= MAX_BYTES_PER_SECOND {
             rate.dropped += 1;
             return Admission::Dropped;
         }
         rate.lines += 1;
+        rate.bytes += bytes.min(MAX_CHARS);
         Admission::Admitted { dropped }
     }
 
@@ -422,6 +426,7 @@ impl Rate {
         Self {
             since: Instant::now(),
             lines: 0,
+            bytes: 0,
             dropped: 0,
         }
     }

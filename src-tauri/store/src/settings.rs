@@ -163,6 +163,8 @@ settings! {
     oauth_client_metadata_url: String = String::new(), stored as "oauth_client_metadata_url";
     /// How many days calls and audit entries are kept, or 0 to keep them for ever.
     audit_retention_days: u32 = 90, stored as "audit_retention_days";
+    /// How many MiB calls and audit entries may take in the database, or 0 for no limit.
+    records_max_mib: u32 = 2_048, stored as "records_max_mib";
     /// The URL to which traces are sent (OTLP over HTTP), or an empty string for none.
     otlp_endpoint: String = String::new(), stored as "otlp_endpoint";
     /// The headers of these requests. A value may contain `${keyring:otlp.NAME}`.

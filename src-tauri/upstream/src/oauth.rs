@@ -120,8 +120,9 @@ struct Inner {
     logs: Logs,
     accounts: Mutex<BTreeMap<AccountKey, Arc<Account>>>,
     attempts: Mutex<BTreeMap<ServerId, Attempt>>,
-    /// Held while an attempt begins, so that a server has one attempt at a time.
-    beginning: tokio::sync::Mutex<()>,
+    /// A lock for each server, held while an attempt begins, so that a server has one attempt at a
+    /// time, and a silent authorization server delays no other.
+    beginning: Mutex<BTreeMap<ServerId, Arc<tokio::sync::Mutex<()>>>>,
     signed_in: DirtySet<Url>,
 }
 
@@ -148,7 +149,7 @@ impl Authorizer {
             logs,
             accounts: Mutex::default(),
             attempts: Mutex::default(),
-            beginning: tokio::sync::Mutex::default(),
+            beginning: Mutex::default(),
             signed_in,
         };
         Ok(Self(Arc::new(inner)))
@@ -200,7 +201,15 @@ impl Authorizer {
     ) -> Result<SignIn, OauthError> {
         let account = self.account(spec)?;
         account.set_spec_client(spec.oauth.clone(), scope);
-        let _one_at_a_time = self.0.beginning.lock().await;
+        let beginning = {
+            let mut all = self
+                .0
+                .beginning
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            all.entry(id.clone()).or_default().clone()
+        };
+        let _one_at_a_time = beginning.lock().await;
         if let Some(running) = self
             .attempt(id)
             .filter(|attempt| !attempt.state.has_ended())

@@ -695,6 +695,10 @@ oauth_client_metadata_url: string | null,
  */
 audit_retention_days: number | null, 
 /**
+ * 64 to 1,000,000 MiB; 0 means no limit.
+ */
+records_max_mib: number | null, 
+/**
  * An http or https URL; empty to turn traces off. `/v1/traces` is added if it is missing.
  */
 otlp_endpoint: string | null, 
@@ -1413,7 +1417,7 @@ export type GuardedMethod = "tools/call" | "prompts/get" | "resources/read" | "r
  */
 export type HealthCheck = { 
 /**
- * `database`, `listeners` or `registry`.
+ * `database`, `listeners`, `registry` or `disk`.
  */
 name: string, ok: boolean, 
 /**
@@ -2972,6 +2976,10 @@ oauth_client_metadata_url: string,
  * How many days calls and other audit entries are kept; 0 means forever.
  */
 audit_retention_days: number, 
+/**
+ * How many MiB calls and other audit entries may take on the disk; 0 means no limit.
+ */
+records_max_mib: number, 
 /**
  * The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
  */

@@ -23,6 +23,11 @@ export class Settings {
     return this.health?.transports.find((one) => one.name === "http" && !one.listening);
   }
 
+  /** A warning if the disk of the data folder is almost full. */
+  get diskWarning(): string | undefined {
+    return this.health?.checks.find((one) => one.name === "disk" && !one.ok)?.error;
+  }
+
   load(): Promise<void> {
     return this.reloader.run();
   }
@@ -38,6 +43,7 @@ export class Settings {
       cache_ttl_s: null,
       oauth_client_metadata_url: null,
       audit_retention_days: null,
+      records_max_mib: null,
       otlp_endpoint: null,
       otlp_headers: null,
       otlp_content: null,

@@ -25,7 +25,7 @@ pub(crate) enum Settings {
         /// The setting's name
         setting: Setting,
         /// The value. Times are durations such as 50s, 5m or 90d, and audit-retention may also be
-        /// `forever`. port is a number. elicitation-forms and otlp-content are `on` or `off`.
+        /// `forever`. port is a number. records-limit is a number of MiB, or `none`. elicitation-forms and otlp-content are `on` or `off`.
         /// oauth-client-metadata-url and otlp-endpoint are URLs. allowed-hosts are names such as
         /// hub.example:443, and otlp-headers are NAME=VALUE pairs, each separated by commas. An
         /// empty text removes the URL, the hosts or the headers.
@@ -45,6 +45,8 @@ pub(crate) enum Setting {
     Port,
     /// How many days calls and audit entries are kept
     AuditRetention,
+    /// How many MiB calls and audit entries may take on the disk
+    RecordsLimit,
     /// The https URL of a document that describes Drawbridge to authorization servers
     OauthClientMetadataUrl,
     /// The host names under which clients and browsers reach the hub, besides this computer's own
@@ -69,6 +71,8 @@ struct SettingValue {
 
 /// How the retention without an end is typed and shown.
 const FOREVER: &str = "forever";
+/// How the absence of a limit is typed and shown.
+const NO_LIMIT: &str = "none";
 const DAY: u64 = 86_400;
 
 impl Settings {
@@ -125,6 +129,8 @@ impl Setting {
             Self::Port => view.port.to_string(),
             Self::AuditRetention if view.audit_retention_days == 0 => FOREVER.to_owned(),
             Self::AuditRetention => format!("{}d", view.audit_retention_days),
+            Self::RecordsLimit if view.records_max_mib == 0 => NO_LIMIT.to_owned(),
+            Self::RecordsLimit => view.records_max_mib.to_string(),
             Self::OauthClientMetadataUrl => view.oauth_client_metadata_url.clone(),
             Self::AllowedHosts => {
                 let hosts: Vec<_> = view.allowed_hosts.iter().map(ToString::to_string).collect();
@@ -168,6 +174,13 @@ impl Setting {
                     return Err(self.wrong_value("expected whole days, such as 90d, or `forever`"));
                 }
                 change.audit_retention_days = Some(whole_units(retention, DAY));
+            }
+            Self::RecordsLimit if value == NO_LIMIT => change.records_max_mib = Some(0),
+            Self::RecordsLimit => {
+                let mib = value.parse().map_err(|_| {
+                    self.wrong_value("expected a number of MiB, such as 2048, or `none`")
+                })?;
+                change.records_max_mib = Some(mib);
             }
             Self::OauthClientMetadataUrl => {
                 change.oauth_client_metadata_url = Some(value.to_owned());

@@ -88,7 +88,7 @@ pub struct ServerHealth {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct HealthCheck {
-    /// `database`, `listeners` or `registry`.
+    /// `database`, `listeners`, `registry` or `disk`.
     pub name: String,
     pub ok: bool,
     /// The fault, in words; empty if `ok`, and for anyone but an administrator.
@@ -218,8 +218,8 @@ impl HealthView {
     }
 }
 
-/// Checks that the database can be written, that the listeners listen and that the specs can be
-/// read.
+/// Checks that the database can be written, that the listeners listen, that the specs can be read and
+/// that the disk has free space.
 async fn check_parts(hub: &Hub) -> Vec<HealthCheck> {
     let database = match hub.store.check_writable().await {
         Ok(()) if hub.journal.is_failing() => "records cannot be written; see the log".to_owned(),
@@ -240,6 +240,7 @@ async fn check_parts(hub: &Hub) -> Vec<HealthCheck> {
         ("database", database),
         ("listeners", silent.join("; ")),
         ("registry", registry),
+        ("disk", hub.low_space_warning().await.unwrap_or_default()),
     ]
     .map(|(name, error)| HealthCheck {
         name: name.to_owned(),

@@ -43,7 +43,10 @@ pub(super) fn list_uses(hub: &Hub) -> BTreeMap<String, SecretUses> {
     for server in hub.registry.specs().servers.values() {
         let texts = server.spec.values_with_references();
         for name in texts.flat_map(|text| secrets::referenced_names(text)) {
-            uses.entry(name).or_default().servers.push(server.id.clone());
+            uses.entry(name)
+                .or_default()
+                .servers
+                .push(server.id.clone());
         }
     }
     for (name, hook) in hub.hooks.referenced_secrets() {

@@ -42,6 +42,8 @@ pub struct SettingsView {
     pub oauth_client_metadata_url: String,
     /// How many days calls and other audit entries are kept; 0 means forever.
     pub audit_retention_days: u32,
+    /// How many MiB calls and other audit entries may take on the disk; 0 means no limit.
+    pub records_max_mib: u32,
     /// The URL of the collector that gets traces (OTLP over HTTP); empty if traces are off.
     pub otlp_endpoint: String,
     /// The headers of requests to the collector. Secrets are references, `${keyring:otlp.NAME}`.
@@ -86,6 +88,8 @@ pub struct ChangeSettings {
     pub oauth_client_metadata_url: Option<String>,
     /// 1 to 3,650 days; 0 means forever.
     pub audit_retention_days: Option<u32>,
+    /// 64 to 1,000,000 MiB; 0 means no limit.
+    pub records_max_mib: Option<u32>,
     /// An http or https URL; empty to turn traces off. `/v1/traces` is added if it is missing.
     pub otlp_endpoint: Option<String>,
     /// At most 20 headers, which replace the present ones. A value refers to a secret as
@@ -125,6 +129,7 @@ impl Verb for ChangeSettings {
                 .map(check_metadata_url)
                 .transpose()?,
             audit_retention_days: self.audit_retention_days.map(check_days).transpose()?,
+            records_max_mib: self.records_max_mib.map(check_records_size).transpose()?,
             otlp_endpoint: self.otlp_endpoint.map(check_collector).transpose()?,
             otlp_headers: self.otlp_headers.map(check_headers).transpose()?,
             otlp_content: self.otlp_content,
@@ -152,6 +157,8 @@ impl Verb for ChangeSettings {
 
 /// The longest retention of the audit, in days, if the retention is limited.
 const MAX_DAYS: u32 = 3_650;
+/// The limits of the size of the records, in MiB, if it is limited.
+const RECORDS_MIB: RangeInclusive<u32> = 64..=1_000_000;
 
 /// Returns the URL of a client id metadata document without the spaces around it.
 ///
@@ -244,6 +251,17 @@ fn check_days(days: u32) -> Result<u32, ApiError> {
     )))
 }
 
+fn check_records_size(mib: u32) -> Result<u32, ApiError> {
+    if mib == 0 || RECORDS_MIB.contains(&mib) {
+        return Ok(mib);
+    }
+    Err(ApiError::invalid(format!(
+        "'records_max_mib' must be {} to {}, or 0 for no limit, not {mib}",
+        RECORDS_MIB.start(),
+        RECORDS_MIB.end()
+    )))
+}
+
 /// Returns the hosts, each once.
 ///
 /// # Errors
@@ -320,6 +338,7 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         cache_ttl_s: u32::try_from(values.cache_ttl.as_secs()).unwrap_or(u32::MAX),
         oauth_client_metadata_url: values.oauth_client_metadata_url,
         audit_retention_days: values.audit_retention_days,
+        records_max_mib: values.records_max_mib,
         otlp_endpoint: values.otlp_endpoint,
         otlp_headers: values.otlp_headers,
         otlp_content: values.otlp_content,

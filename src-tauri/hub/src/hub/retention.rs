@@ -1,5 +1,5 @@
 //! Deletes records that are older than the retention period: at the start, every hour, and when the
-//! user changes the period.
+//! user changes the period. Deletes the oldest records if all of them take too much of the disk.
 //!
 //! Deletion cannot be undone, so no single reading of the clock causes one. A reading counts only
 //! after a reading that is at least a day later, and is dropped if the clock goes back. The time
@@ -10,13 +10,15 @@
 use std::time::Duration;
 
 use drawbridge_model::{clock, ids::Timestamp};
-use drawbridge_store::{Journal, Store, StoreError, settings::Settings};
+use drawbridge_store::{Journal, JournalError, Store, StoreError, settings::Settings};
 use serde::{Deserialize, Serialize};
 use tokio::time::{sleep, timeout};
 
 /// The delay before the first deletion, because the start has more urgent work.
 const INITIAL_DELAY: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_secs(3600);
+/// How often the size of the records is measured.
+const SIZE_INTERVAL: Duration = Duration::from_secs(60);
 const DAY_MS: i64 = 24 * 3600 * 1_000;
 /// How far the confirmed time moves at once, at most.
 const MAX_STEP_MS: i64 = 7 * DAY_MS;
@@ -67,6 +69,51 @@ pub(super) async fn prune_old_records(store: Store, settings: Settings) {
         };
         let _ = timeout(INTERVAL, changed).await;
     }
+}
+
+/// Deletes the oldest records while all of them take more than the limit of the settings. Runs until
+/// the hub aborts it.
+pub(super) async fn limit_records(store: Store, settings: Settings) {
+    let journal = store.journal();
+    let mut changes = settings.changes();
+    sleep(INITIAL_DELAY).await;
+    loop {
+        let max_mib = settings.get().records_max_mib;
+        if max_mib > 0
+            && let Err(error) = prune_to_size(&store, &journal, u64::from(max_mib) << 20).await
+        {
+            tracing::warn!("cannot delete records beyond {max_mib} MiB: {error}");
+        }
+        let changed = async {
+            while settings.get().records_max_mib == max_mib && changes.changed().await.is_ok() {}
+        };
+        let _ = timeout(SIZE_INTERVAL, changed).await;
+    }
+}
+
+/// Deletes the oldest tenth of the records, again and again, until they take at most `max_bytes`.
+async fn prune_to_size(store: &Store, journal: &Journal, max_bytes: u64) -> Result<(), PruneError> {
+    let mut before = None;
+    while store.records_exceed(max_bytes).await? {
+        let Some(end) = store.end_of_oldest_records().await? else {
+            break;
+        };
+        // A call in flight, or a single moment, keeps the records after it.
+        if before.replace(end) == Some(end) {
+            break;
+        }
+        journal.prune(end).await?;
+        tracing::info!("deleted the oldest records, because all of them take too much space");
+    }
+    Ok(())
+}
+
+#[derive(Debug, thiserror::Error)]
+enum PruneError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
 }
 
 /// Stores a reading of the clock. Returns the time that counts.
@@ -165,6 +212,43 @@ mod tests {
             4,
             "the clock was set back"
         );
+    }
+
+    #[tokio::test]
+    async fn the_oldest_records_are_deleted_if_all_of_them_take_too_much_space() {
+        const MIB: u64 = 1 << 20;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+            .await
+            .expect("a store");
+        let journal = store.journal();
+        journal.recover().await.expect("recover the journal");
+        let text = "x".repeat(1_000);
+        for number in 0..40 {
+            for _ in 0..100 {
+                journal.append_audit(AuditKind::Paused, &json!({ "number": number, "x": text }));
+            }
+            journal.flush().await;
+            let now = clock::now();
+            while clock::now() == now {
+                tokio::task::yield_now().await;
+            }
+        }
+        assert!(store.records_exceed(4 * MIB).await.expect("a size"));
+        prune_to_size(&store, &journal, 100 * MIB)
+            .await
+            .expect("nothing to delete");
+        let entries = async || journal.verify().await.expect("verified").entries;
+        assert!(entries().await >= 4_000);
+        prune_to_size(&store, &journal, 3 * MIB)
+            .await
+            .expect("pruned");
+        assert!(!store.records_exceed(3 * MIB).await.expect("a size"));
+        let kept = entries().await;
+        assert!((1_000..3_000).contains(&kept), "{kept} entries");
+        assert_eq!(journal.verify().await.expect("verified").broken, None);
+        prune_to_size(&store, &journal, 1).await.expect("pruned");
+        assert!(entries().await >= 900, "the last thousand are kept");
     }
 
     #[test]

@@ -33,6 +33,7 @@ use crate::{
 };
 
 use super::{
+    denied_arguments::DeniedArguments,
     drawbridge::Drawbridge,
     guarded_request::GuardedRequest,
     permitted::{Permitted, PermittedRequest},
@@ -102,6 +103,7 @@ impl Gate {
                 events,
                 logs,
                 metrics,
+                denied: DeniedArguments::default(),
             }),
         }
     }

@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use crate::metrics::Metrics;
 
 use super::{
+    denied_arguments::DeniedArguments,
     guarded_request::GuardedRequest,
     rules::{RuleWriter, Ruling},
 };
@@ -36,6 +37,7 @@ pub(super) struct Recorder {
     pub(super) events: Events,
     pub(super) logs: Logs,
     pub(super) metrics: Metrics,
+    pub(super) denied: DeniedArguments,
 }
 
 impl Recorder {
@@ -189,7 +191,15 @@ impl PendingRecord {
             (Decision::Allowed, None) => (Outcome::Running, reason),
             _ => (Outcome::NotSent, reason),
         };
-        let call = &mut self.row_mut().call;
+        let client = &self.row.as_ref().expect(ROW_PRESENT).call.client;
+        let may_store = decision != Decision::Denied
+            || by == DecidedBy::Person
+            || self.recorder.denied.count(client);
+        let row = self.row_mut();
+        if !may_store {
+            (row.arguments, row.extra, row.original_arguments) = (None, None, None);
+        }
+        let call = &mut row.call;
         (call.decision, call.decided_by, call.reason) = (decision, by, reason);
         (call.outcome, call.waited_ms) = (outcome, waited_ms);
     }

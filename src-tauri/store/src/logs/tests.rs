@@ -97,6 +97,19 @@ fn a_flood_of_one_server_is_bounded_and_leaves_room_for_others() {
 }
 
 #[test]
+fn a_server_adds_a_limited_number_of_bytes_per_second() {
+    let (logs, _folder) = logs();
+    let noisy = ServerId::new("noisy");
+    for _ in 0..3 * MAX_BYTES_PER_SECOND / MAX_CHARS {
+        logs.add_server_line(&noisy, Level::Info, "stderr", &"x".repeat(MAX_CHARS));
+    }
+    let lines = list(&logs, &all()).len();
+    // The loop may reach into a second second.
+    let most = 2 * (MAX_BYTES_PER_SECOND / MAX_CHARS + 2);
+    assert!((2..=most).contains(&lines), "{lines} lines");
+}
+
+#[test]
 fn a_filter_reads_the_newest_lines_that_match() {
     let (logs, _folder) = logs();
     for n in 0..5 {

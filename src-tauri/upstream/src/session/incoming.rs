@@ -30,6 +30,9 @@ use crate::{
     transport::TransportEvent,
 };
 
+/// The most requests of a server that are being answered at the same time.
+const MAX_ANSWERS: usize = 256;
+
 /// The requests of a server that are being answered on one connection. They end with it.
 #[derive(Default)]
 struct AnswerTasks {
@@ -39,8 +42,13 @@ struct AnswerTasks {
 }
 
 impl AnswerTasks {
-    fn spawn(&mut self, id: Box<str>, answer: impl Future<Output = ()> + Send + 'static) {
+    /// Returns whether another request can be answered.
+    fn has_room(&mut self) -> bool {
         while self.tasks.try_join_next().is_some() {}
+        self.tasks.len() < MAX_ANSWERS
+    }
+
+    fn spawn(&mut self, id: Box<str>, answer: impl Future<Output = ()> + Send + 'static) {
         // Clean up only now and then, because each scan visits all entries.
         if self.by_id.len() >= 2 * self.tasks.len() + 16 {
             self.by_id.retain(|_, (_, task)| !task.is_finished());
@@ -104,6 +112,17 @@ impl ServerSession {
                     message: Incoming::Request { id, method, params },
                     during,
                 } => {
+                    // A server that asks faster than it takes answers, for instance over HTTP, must
+                    // not fill the memory with them.
+                    if !answering.has_room() {
+                        self.connector.logs().add_server_line(
+                            &self.server.id,
+                            Level::Warn,
+                            "hub",
+                            &format!("Dropped {method}: {MAX_ANSWERS} requests of the server are being answered"),
+                        );
+                        continue;
+                    }
                     // Answer in a separate task: a person may have to answer, and the messages that
                     // follow must not wait.
                     let (me, connection) = (self.clone(), connection.clone());
@@ -221,5 +240,27 @@ impl ServerSession {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use drawbridge_jsonrpc::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_requests_of_a_server_that_are_being_answered_are_limited() {
+        let mut answering = AnswerTasks::default();
+        for id in 0..MAX_ANSWERS {
+            assert!(answering.has_room());
+            answering.spawn(id.to_string().into(), pending());
+        }
+        assert!(!answering.has_room());
+        answering.cancel(&json::raw(r#"{"requestId":7}"#.into()));
+        tokio::task::yield_now().await;
+        assert!(answering.has_room(), "a withdrawn request makes room");
     }
 }

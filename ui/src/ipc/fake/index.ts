@@ -77,6 +77,7 @@ export class FakeHub implements Ipc {
   paused = false;
   /** Why the HTTP listener does not listen. */
   httpError = "";
+  diskError = "";
   calls: Call[];
   /** The calls that run now. */
   running: RunningCallView[] = [];
@@ -96,6 +97,7 @@ export class FakeHub implements Ipc {
     approval_timeout_s: 50,
     cache_ttl_s: 300,
     audit_retention_days: 90,
+    records_max_mib: 2048,
     port: 8765,
     allowed_hosts: [],
     started_with_hosts: [],
@@ -426,6 +428,7 @@ export class FakeHub implements Ipc {
         { name: "database", ok: true, error: "" },
         { name: "listeners", ok: !this.httpError, error: this.httpError },
         { name: "registry", ok: true, error: "" },
+        { name: "disk", ok: !this.diskError, error: this.diskError },
       ],
       sessions: 2,
       servers: {
@@ -761,6 +764,7 @@ export class FakeHub implements Ipc {
       cache_ttl_s,
       oauth_client_metadata_url,
       audit_retention_days,
+      records_max_mib,
       otlp_endpoint,
       otlp_headers,
       otlp_content,
@@ -793,6 +797,9 @@ export class FakeHub implements Ipc {
         throw new IpcError("invalid", "Calls are kept for 1 to 3,650 days, or 0 for ever.");
       this.settings.audit_retention_days =
         audit_retention_days ?? this.settings.audit_retention_days;
+      if (records_max_mib && (records_max_mib < 64 || records_max_mib > 1_000_000))
+        throw new IpcError("invalid", "The limit is 64 to 1,000,000 MiB, or 0 for none.");
+      this.settings.records_max_mib = records_max_mib ?? this.settings.records_max_mib;
       if (port !== null) {
         this.settings.port = port;
         this.settings.url = `http://127.0.0.1:${port}/mcp`;

@@ -109,5 +109,6 @@ export const calls = {
   hookedArguments: "Arguments after the hooks",
   extra: "Also sent",
   secretsMasked: "Secrets are shown as •••.",
-  notRecorded: "Not recorded. Drawbridge records at most 16 KiB.",
+  notRecorded:
+    "Not recorded. Drawbridge records at most 16 KiB, and for a client whose calls are denied only the first ten of a minute.",
 };

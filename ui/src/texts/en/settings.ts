@@ -53,6 +53,12 @@ export const settings = {
     hint: "How long Drawbridge keeps calls and their decisions. It deletes older calls once a day; the rest can still be verified.",
     unit: "days (0: forever)",
   },
+  recordsLimit: {
+    label: "Size of the history",
+    hint: "How much of the disk calls and their decisions may take. Drawbridge deletes the oldest ones beyond that, whatever their age.",
+    unit: "MiB (0: no limit)",
+  },
+  lowSpace: "The disk is almost full:",
   clientMetadata: {
     label: "OAuth client metadata document",
     hint: "Optional: the HTTPS URL of the document that describes Drawbridge to authorization servers. If empty, Drawbridge registers automatically.",

@@ -11,10 +11,7 @@ use drawbridge_model::runtime::{Runtime, RuntimeStatus};
 use drawbridge_upstream::transport::process::runtime;
 
 use super::{DoctorCheck, DoctorTopic, session_bus};
-
-/// With less free space, records cannot be written soon.
-const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
-const NO_SPACE: u64 = 100 * 1024 * 1024;
+use crate::hub::disk_space::{LITTLE_SPACE, NO_SPACE, free_bytes};
 
 /// Makes all checks of this computer. `needed` holds the runtimes of the servers that may start.
 pub async fn check_machine(data_dir: &Path, needed: &BTreeSet<Runtime>) -> Vec<DoctorCheck> {
@@ -175,17 +172,4 @@ fn check_disk(data_dir: &Path) -> Option<DoctorCheck> {
     } else {
         DoctorCheck::ok(TOPIC, text)
     })
-}
-
-/// Returns the bytes that this user may still write.
-#[cfg(unix)]
-fn free_bytes(folder: &Path) -> Option<u64> {
-    let disk = nix::sys::statvfs::statvfs(folder).ok()?;
-    #[expect(clippy::useless_conversion, reason = "the types differ on macOS")]
-    Some(u64::from(disk.blocks_available()).saturating_mul(u64::from(disk.fragment_size())))
-}
-
-#[cfg(not(unix))]
-fn free_bytes(_: &Path) -> Option<u64> {
-    None
 }

@@ -1,0 +1,51 @@
+//! The size of the records, for their retention by size.
+
+use drawbridge_model::ids::Timestamp;
+use sqlx::Row;
+
+use crate::{Store, StoreContext, StoreError};
+
+/// The number of audit entries that are kept, whatever their size is.
+const MIN_ENTRIES: i64 = 1_000;
+
+impl Store {
+    /// Returns whether the calls and audit entries take more than `max_bytes` of the database.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn records_exceed(&self, max_bytes: u64) -> Result<bool, StoreError> {
+        const USED: &str = "SELECT (page_count - freelist_count) * page_size \
+             FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+        // Measuring the other tables reads all of them.
+        const OTHERS: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE \
+             AND name IN (SELECT name FROM sqlite_master WHERE tbl_name NOT IN ('call', 'audit'))";
+        let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);
+        let used = self.read_bytes(USED).await?;
+        Ok(used > max_bytes && used - self.read_bytes(OTHERS).await? > max_bytes)
+    }
+
+    async fn read_bytes(&self, query: &'static str) -> Result<i64, StoreError> {
+        sqlx::query(query)
+            .fetch_one(&self.pool)
+            .await
+            .and_then(|row| row.try_get(0))
+            .context("cannot tell its size")
+    }
+
+    /// Returns the time at which the oldest tenth of the records ends, or `None` if there are few.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub async fn end_of_oldest_records(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = sqlx::query(
+            "SELECT at FROM audit WHERE (SELECT count(*) FROM audit) > ? \
+             ORDER BY seq LIMIT 1 OFFSET (SELECT count(*) / 10 FROM audit)",
+        )
+        .bind(MIN_ENTRIES)
+        .fetch_optional(&self.pool)
+        .await
+        .context("cannot read its oldest records")?;
+        let at = row.map(|row| row.try_get("at")).transpose();
+        Ok(at.context("cannot read its oldest records")?.map(Timestamp))
+    }
+}
