@@ -86,6 +86,11 @@ impl DataDir {
         self.path.join("client-backups")
     }
 
+    /// The folders of the servers that run in a sandbox, by their ids.
+    pub fn own_folders_dir(&self) -> PathBuf {
+        self.path.join("server-folders")
+    }
+
     pub fn database_file(&self) -> PathBuf {
         self.path.join("drawbridge.db")
     }

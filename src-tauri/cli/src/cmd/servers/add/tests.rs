@@ -15,7 +15,9 @@ fn parse(line: &str) -> Result<AddServer, clap::error::ErrorKind> {
         .chain(line.split(' '));
     let args = Args::try_parse_from(words).map_err(|e| e.kind())?;
     match args.command {
-        Some(Command::Servers(Servers::Add(add))) => Ok(add.into_verb()),
+        Some(Command::Servers(Servers::Add(add))) => {
+            Ok(add.into_verb().expect("options that fit together"))
+        }
         _ => panic!("another command"),
     }
 }
