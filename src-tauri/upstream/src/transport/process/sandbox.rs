@@ -20,6 +20,9 @@ use folders::{list_folders, own_environment};
 /// The folder for temporary files in a server's own folder.
 const TEMPORARY_FOLDER: &str = "tmp";
 
+/// Variables that make runners use the packages that they have, instead of asking their registry.
+const OFFLINE: &[(&str, &str)] = &[("UV_OFFLINE", "1"), ("npm_config_offline", "true")];
+
 /// The sandbox to start a server in.
 pub struct LaunchSandbox {
     pub sandbox: Sandbox,
@@ -123,6 +126,12 @@ pub(super) fn resolve(
             Some(rules)
         }
     };
+    if sandbox.network == SandboxNetwork::None {
+        for (name, value) in OFFLINE {
+            env.entry((*name).to_owned())
+                .or_insert_with(|| (*value).to_owned());
+        }
+    }
     Ok(Confinement {
         files,
         network: sandbox.network,

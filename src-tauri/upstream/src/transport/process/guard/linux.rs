@@ -108,9 +108,10 @@ fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
         let [child_ended, hub_speaks] = ready.map(|fd| fd.any() == Some(true));
         if child_ended {
             signals.read_signal()?;
-            reap(supervisors);
-            // Whatever else is below the guard has lost its supervisor.
-            descent::signal_descendants(Pid::this(), Signal::SIGKILL, supervisors);
+            if reap(supervisors) {
+                // Whatever is below the guard, but below no supervisor, has lost its own.
+                descent::signal_descendants(Pid::this(), Signal::SIGKILL, supervisors);
+            }
         }
         if hub_speaks {
             match receive(&link)? {
@@ -187,14 +188,26 @@ fn fork_supervisor(descriptors: Descriptors, link: &OwnedFd) -> io::Result<Pid> 
     }
 }
 
-fn reap(supervisors: &mut Vec<Pid>) {
+/// Reaps what has ended, and returns whether a supervisor may have left something: one that
+/// succeeded has left nothing.
+fn reap(supervisors: &mut Vec<Pid>) -> bool {
+    let mut may_be_left = false;
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, ..)) => {
+            Ok(WaitStatus::Exited(pid, 0)) if supervisors.contains(&pid) => {
                 supervisors.retain(|supervisor| *supervisor != pid);
             }
-            Ok(WaitStatus::StillAlive) | Err(_) => return,
-            Ok(_) => {}
+            Ok(WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, ..)) => {
+                supervisors.retain(|supervisor| *supervisor != pid);
+                may_be_left = true;
+            }
+            Ok(WaitStatus::StillAlive) | Err(_) => return may_be_left,
+            Ok(
+                WaitStatus::Stopped(..)
+                | WaitStatus::Continued(_)
+                | WaitStatus::PtraceEvent(..)
+                | WaitStatus::PtraceSyscall(_),
+            ) => {}
         }
     }
 }
