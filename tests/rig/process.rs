@@ -135,6 +135,30 @@ impl RunningProcess {
     }
 }
 
+/// Returns the ids of the processes whose command line contains a text, and that run: a zombie has no
+/// command line.
+pub fn find_by_command(text: &str) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        panic!("/proc is needed to find processes")
+    };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| *pid != std::process::id())
+        .filter(|pid| {
+            fs::read(format!("/proc/{pid}/cmdline"))
+                .is_ok_and(|command| String::from_utf8_lossy(&command).contains(text))
+        })
+        .collect()
+}
+
+/// Returns the id of a process's parent.
+pub fn find_parent(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    line.trim().parse().ok()
+}
+
 /// Returns the processes, other than this one, whose environment contains the folder.
 pub fn find_processes(folder: &Path) -> Vec<RunningProcess> {
     let folder = folder.to_string_lossy().into_owned();

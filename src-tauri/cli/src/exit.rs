@@ -80,6 +80,12 @@ pub(crate) enum Failure {
     NeedlessServer,
     #[error("the preset ask-listed needs at least one --server")]
     MissingServer,
+    #[error("--sandbox off cannot be combined with other options for a sandbox")]
+    SandboxOffWithOthers,
+    #[error("--sandbox read-project needs the folder of the project: add --sandbox-read PATH")]
+    SandboxWithoutProject,
+    #[error("--sandbox no-network allows no ports; remove --sandbox-connect and --sandbox-bind")]
+    SandboxPortsWithoutNetwork,
     #[error("the value of a secret must not be empty")]
     EmptySecret,
     #[error("'{folder}' is not among the roots; see `drawbridge roots list`")]

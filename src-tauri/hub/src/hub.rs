@@ -310,7 +310,7 @@ impl Hub {
             logs.clone(),
             secrets.clone(),
             authorizer.clone(),
-            guard.clone(),
+            (guard.clone(), data_dir.own_folders_dir()),
         );
         let sampling = Sampling::new(
             settings.clone(),

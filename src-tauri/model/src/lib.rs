@@ -29,6 +29,7 @@ pub mod program;
 pub mod protocol;
 pub mod random;
 pub mod runtime;
+pub mod sandbox;
 pub mod secret;
 pub mod server;
 pub mod shared_folder;

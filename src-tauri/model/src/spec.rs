@@ -10,7 +10,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{builtin::BuiltIn, digest, ids::ServerId, names, runtime::Runtime};
+use super::{
+    builtin::BuiltIn,
+    digest,
+    ids::ServerId,
+    names,
+    runtime::Runtime,
+    sandbox::{Sandbox, SandboxError, SandboxNetwork},
+};
 
 /// A spec in the registry.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,6 +193,9 @@ pub struct ServerSpec {
     /// it. A replaced one then starts without being accepted again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub program_changes: bool,
+    /// What the processes of a local server may use; everything that the user may if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
     #[serde(default = "default_true", skip_serializing_if = "is_true")]
     pub enabled: bool,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -322,6 +332,8 @@ pub enum SpecError {
     UnknownRevision { found: String, supported: String },
     #[error("'fallback' contains '{0}' twice")]
     DuplicateFallback(ServerId),
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
 }
 
 impl Default for ServerSpec {
@@ -343,6 +355,7 @@ impl Default for ServerSpec {
             protocol_version: None,
             runtime_hint: None,
             program_changes: false,
+            sandbox: None,
             enabled: true,
             lifecycle: Lifecycle::default(),
             isolation: Isolation::default(),
@@ -374,6 +387,12 @@ impl ServerSpec {
         }
         self.check_tools()?;
         self.timeouts.check()?;
+        if let Some(sandbox) = &self.sandbox {
+            sandbox.check()?;
+            if self.url.is_some() && sandbox.network == SandboxNetwork::None {
+                return Err(SandboxError::NoPortForUrl.into());
+            }
+        }
         match (&self.command, &self.url) {
             (None, None) => Err(SpecError::NoCommandOrUrl),
             (Some(command), Some(url)) => self.check_local_http(command, url),
@@ -405,6 +424,7 @@ impl ServerSpec {
             cwd: None,
             runtime_hint: None,
             program_changes: false,
+            sandbox: None,
             lifecycle: Lifecycle::default(),
             ..self.clone()
         };
@@ -462,6 +482,7 @@ impl ServerSpec {
             ("cwd", self.cwd.is_some()),
             ("runtime_hint", self.runtime_hint.is_some()),
             ("program_changes", self.program_changes),
+            ("sandbox", self.sandbox.is_some()),
             ("lifecycle", self.lifecycle == Lifecycle::Transient),
         ];
         if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
@@ -575,6 +596,11 @@ impl ServerSpec {
         // Write access to the file alone must not turn this on; a person has to accept it.
         if self.definitions == DefinitionPolicy::Trust {
             text.push_str("trust");
+        }
+        if let Some(sandbox) = &self.sandbox {
+            text.push_str(
+                &serde_json::to_string(sandbox).expect("a sandbox can be written as JSON"),
+            );
         }
         if let Some(built_in) = self.builtin {
             text.push_str(&format!("built-in {}", built_in.id()));

@@ -91,6 +91,11 @@ impl DataDir {
         self.path.join("docling")
     }
 
+    /// The folders of the servers that run in a sandbox, by their ids.
+    pub fn own_folders_dir(&self) -> PathBuf {
+        self.path.join("server-folders")
+    }
+
     pub fn database_file(&self) -> PathBuf {
         self.path.join("drawbridge.db")
     }

@@ -37,7 +37,7 @@ use crate::{
     transport::{
         EventSender, HttpTarget, HttpTransport, InMemoryTransport, LocalHttpServer, SseTransport,
         StdioTransport, Transport, TransportEvent,
-        process::{Launch, guard::Guard, program, usage::UsageMeter},
+        process::{Launch, guard::Guard, program, sandbox::LaunchSandbox, usage::UsageMeter},
     },
 };
 
@@ -90,6 +90,8 @@ pub struct Connector {
     negotiations: NegotiationCache,
     client_extensions: ClientExtensions,
     meter: UsageMeter,
+    /// Holds a folder for each server that runs in a sandbox.
+    own_folders: PathBuf,
 }
 
 /// Receives the progress of a server's start, as text for people.
@@ -102,6 +104,7 @@ pub struct Connected {
 }
 
 impl Connector {
+    /// Creates a connector. A server that runs in a sandbox has a folder of its own in `own_folders`.
     pub fn new(
         acceptances: Arc<dyn Acceptances>,
         built_ins: Arc<dyn BuiltIns>,
@@ -109,9 +112,10 @@ impl Connector {
         logs: Logs,
         secrets: Secrets,
         authorizer: Authorizer,
-        guard: Guard,
+        (guard, own_folders): (Guard, PathBuf),
     ) -> Self {
         Self {
+            own_folders,
             acceptances,
             built_ins,
             events,
@@ -428,6 +432,10 @@ impl Connector {
             args: spec.args.clone(),
             env,
             cwd: spec.cwd.as_ref().map(PathBuf::from),
+            sandbox: spec.sandbox.clone().map(|sandbox| LaunchSandbox {
+                sandbox,
+                own_folder: self.own_folders.join(server.id.as_str()),
+            }),
             grace: Duration::from_millis(spec.timeouts.stop_ms.into()),
         })
     }

@@ -246,6 +246,9 @@ impl UnreachableReason {
             Self::Spawn(SpawnError::CommandNotFound { .. }) => {
                 "Install the program, or enter its full path in the server's command.".into()
             }
+            Self::Spawn(SpawnError::Sandbox { .. }) => {
+                "Change the sandbox of the server, or remove it if you trust the server.".into()
+            }
             Self::Program(_) => "Check what the server would start now, then accept it.".into(),
             Self::MissingVariables { .. } => "Edit the server: add the variables to its environment. If it does not need them any \
                 more, run `drawbridge servers set` with its id and `required_env=null`."

@@ -18,6 +18,7 @@ use drawbridge_jsonrpc::json::{self, Json};
 use drawbridge_model::{
     ids::ClientName,
     protocol::{Era, LogLevel, ServerHello, translate},
+    sandbox::EnforcedSandbox,
     spec::RegisteredServer,
 };
 use drawbridge_sessions::ClientHandle;
@@ -91,6 +92,8 @@ pub struct Status {
     /// How much longer the server is not started, even if somebody needs it.
     pub retry_after: Option<Duration>,
     pub pid: Option<u32>,
+    /// What is enforced for a server that runs in a sandbox.
+    pub sandbox: Option<EnforcedSandbox>,
     pub non_jsonrpc_lines: u32,
     pub starts: u32,
 }
@@ -390,6 +393,10 @@ impl ServerSession {
                 .connection
                 .as_ref()
                 .and_then(|connection| connection.transport().pid()),
+            sandbox: inner
+                .connection
+                .as_ref()
+                .and_then(|connection| connection.transport().sandbox()),
             non_jsonrpc_lines: self.non_jsonrpc_lines.load(Ordering::Relaxed),
             starts: self.starts.load(Ordering::Relaxed),
         }

@@ -39,7 +39,7 @@ use rate_limit::RateLimit;
 /// The longest message that a server may send, in bytes.
 pub const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
-use drawbridge_model::protocol::ServerHello;
+use drawbridge_model::{protocol::ServerHello, sandbox::EnforcedSandbox};
 
 pub use drawbridge_jsonrpc::rpc::Reply;
 
@@ -157,6 +157,15 @@ impl Transport {
             Self::Stdio(transport) => Some(transport.pid()),
             Self::Http(_) | Self::Sse(_) | Self::InMemory(_) => None,
             Self::LocalHttp(both) => Some(both.0.pid()),
+        }
+    }
+
+    /// Returns what is enforced for a local server that runs in a sandbox.
+    pub fn sandbox(&self) -> Option<EnforcedSandbox> {
+        match self {
+            Self::Stdio(transport) => transport.sandbox(),
+            Self::Http(_) | Self::Sse(_) | Self::InMemory(_) => None,
+            Self::LocalHttp(both) => both.0.sandbox(),
         }
     }
 

@@ -8,6 +8,8 @@
 //! | `--mute` | answers nothing |
 //! | `--child` | starts a child process that ignores `SIGTERM` |
 //! | `--escaped-child` | the same, outside of its process group, with its stdout and stderr |
+//! | `--hidden-child` | the same, in a session of its own, without a parent and an environment |
+//! | `--hopping-child` | starts such a process that is replaced by another one again and again |
 //! | `--crash` | exits at once |
 //! | `--late-start MS` | reads nothing for this time |
 //! | `--stay` | keeps running after its stdin is closed |
@@ -142,6 +144,14 @@ fn parse_options() -> (Options, Vec<Child>) {
                 Command::new("setsid").arg("sh"),
                 Stdio::inherit,
             )),
+            "--hidden-child" => start_hidden_child(
+                &options,
+                "trap '' TERM HUP INT; while :; do /bin/sleep 600; done",
+            ),
+            "--hopping-child" => start_hidden_child(
+                &options,
+                r#"trap '' TERM HUP INT; /bin/sleep 0.02; exec /usr/bin/setsid -f /bin/sh -c "$0" "$0" "$1""#,
+            ),
             "--crash" => options.crash = true,
             "--stay" => options.stay = true,
             "--grow" => options.grow = true,
@@ -175,6 +185,21 @@ fn spawn_child(options: &Options, shell: &mut Command, output: fn() -> Stdio) ->
         .stderr(output())
         .spawn()
         .expect("start a child")
+}
+
+/// Starts a script in a session of its own, without an environment. Its parent ends at once. Only the
+/// script's argument, the record, tells to whom it belongs.
+fn start_hidden_child(options: &Options, script: &str) {
+    let record = options.record.as_deref().unwrap_or(Path::new(""));
+    let status = Command::new("setsid")
+        .args(["-f", "/usr/bin/env", "-i", "/bin/sh", "-c", script, script])
+        .arg(record)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("start a hidden child");
+    assert!(status.success(), "start a hidden child: {status}");
 }
 
 impl Server {

@@ -1161,6 +1161,19 @@ export type EnableHook = { name: string, };
 export type EnableServer = { id: ServerId, enabled: boolean, };
 
 /**
+ * What is enforced for a server that runs in a sandbox, in addition to its spec.
+ */
+export type EnforcedSandbox = { 
+/**
+ * The version of Landlock that the kernel has.
+ */
+landlock: number, 
+/**
+ * Whether the server can send signals only to its own processes (from Linux 6.12).
+ */
+signals: boolean, };
+
+/**
  * The kind of a failure. A program may branch on the code, never on the message.
  */
 export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "unavailable" | "timeout" | "internal";
@@ -2631,6 +2644,43 @@ requests_per_day: number, tokens_per_day: number, requests_today: number, tokens
 resets_at: Timestamp, };
 
 /**
+ * The restrictions of a local server and of everything that it starts. A member that is not known
+ * makes the spec invalid, because an ignored restriction would not be enforced.
+ */
+export type Sandbox = { files: SandboxFiles, 
+/**
+ * Files and folders that the server may read, as absolute paths or beginning with `~/`.
+ */
+read?: Array<string>, 
+/**
+ * Files and folders that the server may read and write.
+ */
+write?: Array<string>, network: SandboxNetwork, 
+/**
+ * The TCP ports to which the server may connect.
+ */
+connect?: Array<number>, 
+/**
+ * The TCP ports on which the server may listen.
+ */
+bind?: Array<number>, 
+/**
+ * Whether the server may connect to the local sockets of other programs, such as the session
+ * bus or Docker. Such a program can do for the server what the sandbox forbids.
+ */
+local_sockets?: boolean, };
+
+/**
+ * The files that a server in a sandbox may use.
+ */
+export type SandboxFiles = "listed" | "all";
+
+/**
+ * The network that a server in a sandbox may use.
+ */
+export type SandboxNetwork = "all" | "listed" | "none";
+
+/**
  * `policy.save`: adds a rule, or replaces the rule with this id. The rule is bound to the server
  * and the tool as they are now.
  */
@@ -2742,7 +2792,11 @@ runtime_hint?: Runtime | null,
  * Whether a person replaces the program or script on purpose, for instance while developing
  * it. A replaced one then starts without being accepted again.
  */
-program_changes?: boolean, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
+program_changes?: boolean, 
+/**
+ * What the processes of a local server may use; everything that the user may if it is absent.
+ */
+sandbox?: Sandbox | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
  * The number of starts after the first one that failed, with growing pauses. After them the
  * server is not started again until the next call.
@@ -2858,7 +2912,11 @@ signing_in: SignIn | null,
 /**
  * The process id of a local server that runs.
  */
-pid: number | null, sync_status: SyncStatus, last_synced_at: Timestamp | null, 
+pid: number | null, 
+/**
+ * What is enforced for a local server that runs in a sandbox, in addition to its spec.
+ */
+sandbox: EnforcedSandbox | null, sync_status: SyncStatus, last_synced_at: Timestamp | null, 
 /**
  * Whether the cache is older than its TTL. A stale cache is still served while a refresh runs
  * in the background.

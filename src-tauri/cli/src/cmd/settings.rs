@@ -25,10 +25,11 @@ pub(crate) enum Settings {
         /// The setting's name
         setting: Setting,
         /// The value. Times are durations such as 50s, 5m or 90d, and audit-retention may also be
-        /// `forever`. port is a number. records-limit is a number of MiB, or `none`. elicitation-forms and otlp-content are `on` or `off`.
-        /// oauth-client-metadata-url and otlp-endpoint are URLs. allowed-hosts are names such as
-        /// hub.example:443, and otlp-headers are NAME=VALUE pairs, each separated by commas. An
-        /// empty text removes the URL, the hosts or the headers.
+        /// `forever`. port is a number. records-limit is a number of MiB, or `none`.
+        /// elicitation-forms and otlp-content are `on` or `off`. oauth-client-metadata-url and
+        /// otlp-endpoint are URLs. allowed-hosts are names such as hub.example:443, and
+        /// otlp-headers are NAME=VALUE pairs, each separated by commas. An empty text removes the
+        /// URL, the hosts or the headers.
         value: String,
     },
 }

@@ -21,6 +21,7 @@ use drawbridge_model::{
     capability::ExcludedEntries,
     ids::{ClientName, ServerId, Timestamp},
     program::Program,
+    sandbox::EnforcedSandbox,
     server::{ServerState, SyncStatus, Transition},
     sign_in::{ServerSignIn, SignIn},
     spec::{ServerSpec, changes::SpecChange},
@@ -106,6 +107,8 @@ pub struct ServerView {
     pub signing_in: Option<SignIn>,
     /// The process id of a local server that runs.
     pub pid: Option<u32>,
+    /// What is enforced for a local server that runs in a sandbox, in addition to its spec.
+    pub sandbox: Option<EnforcedSandbox>,
     pub sync_status: SyncStatus,
     pub last_synced_at: Option<Timestamp>,
     /// Whether the cache is older than its TTL. A stale cache is still served while a refresh runs

@@ -190,6 +190,7 @@ impl Runner {
                     args: args.clone(),
                     env: values,
                     cwd: None,
+                    sandbox: None,
                     grace: Duration::ZERO,
                 };
                 let limits = RunLimits {

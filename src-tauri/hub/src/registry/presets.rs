@@ -2,8 +2,11 @@
 //! The name and the version of each package are verified in its registry, and its arguments are
 //! verified in that version.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
+use drawbridge_model::sandbox::Sandbox;
+use drawbridge_upstream::transport::process::sandbox;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::manifest::{self, Choice, Manifest};
@@ -19,9 +22,46 @@ pub struct ServerPreset {
     /// The purpose of the server, in one sentence.
     pub description: String,
     pub choice: Choice,
+    profile: SandboxProfile,
+}
+
+/// The sandbox in which a preset is known to work.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct SandboxProfile {
+    sandbox: Option<Sandbox>,
+    /// The inputs whose values are folders that the server reads and writes.
+    writes: Vec<String>,
+}
+
+/// A preset in the file: a manifest with a profile.
+#[derive(Deserialize)]
+struct WrittenPreset {
+    #[serde(flatten)]
+    profile: SandboxProfile,
+    #[serde(flatten)]
+    manifest: Map<String, Value>,
 }
 
 impl ServerPreset {
+    /// Returns the sandbox for the values of the inputs; `None` if the preset has none, or if this
+    /// system has no sandboxes. A person may choose another one.
+    pub fn sandbox(&self, values: &BTreeMap<String, String>) -> Option<Sandbox> {
+        let mut sandbox = self.profile.sandbox.clone()?;
+        let folders = self
+            .profile
+            .writes
+            .iter()
+            .filter_map(|name| values.get(name));
+        sandbox.write = folders
+            .flat_map(|folders| folders.lines())
+            .map(str::trim)
+            .filter(|folder| !folder.is_empty())
+            .map(str::to_owned)
+            .collect();
+        sandbox::is_available().then_some(sandbox)
+    }
+
     /// Returns the preset as a manifest.
     pub fn to_manifest(&self) -> Manifest {
         Manifest {
@@ -37,12 +77,13 @@ impl ServerPreset {
 /// Returns all presets, in display order.
 pub fn all() -> &'static [ServerPreset] {
     static ALL: LazyLock<Vec<ServerPreset>> = LazyLock::new(|| {
-        let manifests: Vec<Map<String, Value>> =
+        let written: Vec<WrittenPreset> =
             serde_json::from_str(PRESETS).expect("the presets are JSON objects");
-        manifests
+        written
             .into_iter()
-            .filter_map(|value| {
-                to_preset(manifest::read_server_json(value).expect("each preset is a manifest"))
+            .filter_map(|WrittenPreset { manifest, profile }| {
+                let manifest = manifest::read_server_json(manifest);
+                to_preset(manifest.expect("each preset is a manifest"), profile)
             })
             .collect()
     });
@@ -54,7 +95,7 @@ pub fn get(id: &str) -> Option<&'static ServerPreset> {
     all().iter().find(|preset| preset.id == id)
 }
 
-fn to_preset(manifest: Manifest) -> Option<ServerPreset> {
+fn to_preset(manifest: Manifest, profile: SandboxProfile) -> Option<ServerPreset> {
     let Manifest {
         name: id,
         title,
@@ -67,6 +108,7 @@ fn to_preset(manifest: Manifest) -> Option<ServerPreset> {
         title,
         description,
         choice: choices.into_iter().next()?,
+        profile,
     })
 }
 

@@ -34,6 +34,7 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         bearer_token: _,
         oauth: _,
         transport: _,
+        sandbox: _,
         builtin: _,
         // How long Drawbridge waits, how often it tries and how it speaks to the server: they let
         // the server do nothing that it could not do before.

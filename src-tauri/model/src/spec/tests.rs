@@ -215,3 +215,21 @@ fn the_runtime_is_inferred_from_the_command() {
         Some(Runtime::Npx)
     );
 }
+
+#[test]
+fn a_sandbox_is_part_of_the_identity_and_only_for_local_servers() {
+    let free = spec(r#"{"command":"x"}"#);
+    let own = spec(r#"{"command":"x","sandbox":{}}"#);
+    let offline = spec(r#"{"command":"x","sandbox":{"network":"none"}}"#);
+    assert_ne!(free.identity(), own.identity());
+    assert_ne!(own.identity(), offline.identity());
+    assert_eq!(own.check(), Ok(()));
+    assert_eq!(
+        spec(r#"{"url":"http://a","sandbox":{}}"#).check(),
+        Err(SpecError::UnusedField("sandbox", "remote"))
+    );
+    let served = r#"{"command":"x","url":"http://127.0.0.1:1/mcp","transport":"http"}"#;
+    let mut served = spec(served);
+    served.sandbox = offline.sandbox;
+    assert_eq!(served.check(), Err(SandboxError::NoPortForUrl.into()));
+}

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::{ids::ServerId, log::Level};
+use drawbridge_model::{ids::ServerId, log::Level, sandbox::EnforcedSandbox};
 use drawbridge_store::logs::Logs;
 use tokio::{
     io::{AsyncRead, BufReader},
@@ -109,6 +109,10 @@ impl LocalHttpServer {
 
     pub(super) fn pid(&self) -> u32 {
         self.process.pid()
+    }
+
+    pub(super) fn sandbox(&self) -> Option<EnforcedSandbox> {
+        self.process.sandbox()
     }
 
     pub(super) fn end_reason(&self) -> Option<EndReason> {

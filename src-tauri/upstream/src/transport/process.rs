@@ -1,9 +1,12 @@
 //! Starts server processes, and ends their whole trees. No other module of the hub starts any
 //! process.
 //!
-//! Each server has its own process group (a Job Object on Windows). If the hub itself is killed, a
-//! guard process ends the server processes that are left.
+//! On Linux, each server runs below a supervisor, a process that keeps hold of all that the server
+//! starts. Elsewhere each server has its own process group (a Job Object on Windows). If the hub
+//! itself is killed, a guard process ends the server processes that are left.
 
+#[cfg(target_os = "linux")]
+mod descent;
 mod environment;
 pub mod guard;
 mod login_path;
@@ -11,6 +14,12 @@ pub mod package_version;
 pub mod program;
 pub mod run;
 pub mod runtime;
+pub mod sandbox;
+#[cfg(target_os = "linux")]
+mod supervised;
+#[cfg(target_os = "linux")]
+mod supervisor;
+mod tree;
 #[cfg(unix)]
 mod unix;
 pub mod usage;
@@ -26,8 +35,8 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::cause::MapText;
-use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use drawbridge_model::{cause::MapText, sandbox::EnforcedSandbox};
+use serde::{Deserialize, Serialize};
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
     runtime::{Builder, Runtime},
@@ -37,6 +46,10 @@ use tokio::{
 };
 
 use guard::Guard;
+use sandbox::{Confinement, LaunchSandbox, SandboxFailure};
+#[cfg(target_os = "linux")]
+use supervised::SupervisedTree;
+use tree::Tree;
 #[cfg(unix)]
 use unix as platform;
 #[cfg(windows)]
@@ -52,6 +65,8 @@ pub struct Launch {
     pub args: Vec<String>,
     pub env: BTreeMap<String, String>,
     pub cwd: Option<PathBuf>,
+    /// What the program may use; everything that the user may if it is absent.
+    pub sandbox: Option<LaunchSandbox>,
     /// How long a graceful stop may take before the whole tree is killed.
     pub grace: Duration,
 }
@@ -67,6 +82,13 @@ pub enum SpawnError {
     Io {
         command: String,
         source: Arc<io::Error>,
+    },
+    #[error(
+        "Drawbridge does not start '{command}', because its sandbox cannot be enforced: {failure}"
+    )]
+    Sandbox {
+        command: String,
+        failure: SandboxFailure,
     },
 }
 
@@ -84,6 +106,10 @@ impl SpawnError {
             Self::Io { command, source } => Self::Io {
                 command: change(&command),
                 source,
+            },
+            Self::Sandbox { command, failure } => Self::Sandbox {
+                command: change(&command),
+                failure,
             },
         }
     }
@@ -129,6 +155,7 @@ pub struct Pipes {
 /// A running process and its tree.
 pub struct Process {
     pid: u32,
+    sandbox: Option<EnforcedSandbox>,
     exit: watch::Receiver<Option<ProcessExit>>,
     stop: mpsc::Sender<()>,
 }
@@ -140,35 +167,53 @@ impl Process {
     /// Returns an error if the command or the folder does not exist, or if the system refuses to
     /// start the process.
     pub async fn spawn(launch: &Launch, guard: &Guard) -> Result<(Self, Pipes), SpawnError> {
-        let mut child = build_command(launch, guard)
-            .await?
-            .spawn()
-            .map_err(|source| SpawnError::Io {
+        let command = prepare_command(launch, guard).await?;
+        #[cfg(target_os = "linux")]
+        if let Some(supervised) = guard.make_supervisor() {
+            let started = SupervisedTree::start(supervised, &command, &launch.command);
+            let (tree, started, pipes) = started.await?;
+            let tree = Tree::Supervised(tree);
+            return Ok((Self::new(started, tree, launch.grace, guard), pipes));
+        }
+        if command.confinement.is_some() {
+            return Err(SpawnError::Sandbox {
                 command: launch.command.clone(),
-                source: Arc::new(source),
-            })?;
-        let pid = child.id().expect("nobody has waited for the process yet");
-        let pipes = Pipes {
-            stdin: child.stdin().take().expect("stdin is piped"),
-            stdout: child.stdout().take().expect("stdout is piped"),
-            stderr: child.stderr().take().expect("stderr is piped"),
-        };
+                failure: if cfg!(target_os = "linux") {
+                    SandboxFailure::NoGuard
+                } else {
+                    SandboxFailure::NotLinux
+                },
+            });
+        }
+        let (tree, pid, pipes) = spawn_directly(command).map_err(|source| SpawnError::Io {
+            command: launch.command.clone(),
+            source: Arc::new(source),
+        })?;
         guard.watch(pid);
+        let started = Started { pid, sandbox: None };
+        Ok((Self::new(started, tree, launch.grace, guard), pipes))
+    }
+
+    fn new(started: Started, tree: Tree, grace: Duration, guard: &Guard) -> Self {
+        let Started { pid, sandbox } = started;
         let (exited, exit) = watch::channel(None);
         let (stop, stopped) = mpsc::channel(1);
-        tokio::spawn(supervise(
-            child,
+        tokio::spawn(supervise(tree, pid, grace, stopped, exited, guard.clone()));
+        Self {
             pid,
-            launch.grace,
-            stopped,
-            exited,
-            guard.clone(),
-        ));
-        Ok((Self { pid, exit, stop }, pipes))
+            sandbox,
+            exit,
+            stop,
+        }
     }
 
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Returns what is enforced; `None` if the program runs in no sandbox.
+    pub fn sandbox(&self) -> Option<EnforcedSandbox> {
+        self.sandbox
     }
 
     /// Waits for the end of the process, and returns how it ended.
@@ -195,12 +240,29 @@ impl Process {
     }
 }
 
-async fn build_command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, SpawnError> {
-    let env = environment::build_environment(&launch.env, guard.run_id()).await;
+/// A program with everything that the system needs to start it.
+#[derive(Serialize, Deserialize)]
+struct PreparedCommand {
+    program: PathBuf,
+    args: Vec<String>,
+    env: BTreeMap<String, String>,
+    cwd: Option<PathBuf>,
+    confinement: Option<Confinement>,
+}
+
+/// A program that has been started.
+struct Started {
+    pid: u32,
+    sandbox: Option<EnforcedSandbox>,
+}
+
+async fn prepare_command(launch: &Launch, guard: &Guard) -> Result<PreparedCommand, SpawnError> {
+    let mut env = environment::build_environment(&launch.env, guard.run_id()).await;
+    let own_folder = launch.sandbox.as_ref().and_then(LaunchSandbox::home_folder);
     let cwd = launch
         .cwd
         .clone()
-        .or_else(home_dir)
+        .or_else(|| own_folder.is_none().then(home_dir).flatten())
         .filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = cwd.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(SpawnError::FolderNotFound {
@@ -218,17 +280,44 @@ async fn build_command(launch: &Launch, guard: &Guard) -> Result<CommandWrap, Sp
             path,
         }
     })?;
-    let mut command = Command::new(program);
-    command.args(&launch.args).env_clear().envs(env);
+    let resolve =
+        |sandbox| sandbox::resolve(sandbox, &launch.env, &program, &launch.args, &mut env);
+    let confinement = launch.sandbox.as_ref().map(resolve).transpose();
+    let confinement = confinement.map_err(|failure| SpawnError::Sandbox {
+        command: launch.command.clone(),
+        failure,
+    })?;
+    Ok(PreparedCommand {
+        program,
+        args: launch.args.clone(),
+        env,
+        cwd: cwd.or_else(|| own_folder.map(Path::to_owned)),
+        confinement,
+    })
+}
+
+/// Starts a program as a child of the hub.
+fn spawn_directly(prepared: PreparedCommand) -> io::Result<(Tree, u32, Pipes)> {
+    let mut command = Command::new(prepared.program);
     command
+        .args(prepared.args)
+        .env_clear()
+        .envs(prepared.env)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    if let Some(folder) = cwd {
+    if let Some(folder) = prepared.cwd {
         command.current_dir(folder);
     }
-    Ok(platform::in_own_tree(command))
+    let mut child = platform::in_own_tree(command).spawn()?;
+    let pid = child.id().expect("nobody has waited for the process yet");
+    let pipes = Pipes {
+        stdin: child.stdin().take().expect("stdin is piped"),
+        stdout: child.stdout().take().expect("stdout is piped"),
+        stderr: child.stderr().take().expect("stderr is piped"),
+    };
+    Ok((Tree::Direct { pid, child }, pid, pipes))
 }
 
 /// Returns the file that a command starts.
@@ -267,9 +356,9 @@ fn home_dir() -> Option<PathBuf> {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned())
 }
 
-/// Owns the child until nothing of its tree is left.
+/// Owns the processes until nothing of them is left.
 async fn supervise(
-    mut child: Box<dyn ChildWrapper>,
+    mut tree: Tree,
     pid: u32,
     grace: Duration,
     mut stop: mpsc::Receiver<()>,
@@ -277,43 +366,30 @@ async fn supervise(
     guard: Guard,
 ) {
     let exit = tokio::select! {
-        status = platform::leader(child.as_mut()).wait() => platform::exit_from(status),
-        _ = stop.recv() => {
-            let by_itself = end_gracefully(&mut child, pid, grace).await;
-            by_itself.map_or(ProcessExit::Stopped, platform::exit_from)
-        }
+        exit = tree.wait_for_leader() => exit,
+        _ = stop.recv() => end_gracefully(&mut tree, grace)
+            .await
+            .unwrap_or(ProcessExit::Stopped),
     };
     // Processes that the server started may have outlived it.
-    platform::kill_tree(pid, child.as_mut());
-    let _ = timeout(EOF_GRACE, child.wait()).await;
+    tree.kill();
+    if timeout(EOF_GRACE, tree.wait_until_gone()).await.is_err() {
+        tree.abandon();
+    }
     guard.unwatch(pid);
     let _ = exited.send(Some(exit));
 }
 
-/// Ends the process after its stdin was closed. Returns its exit status if it ended without a
-/// signal.
-async fn end_gracefully(
-    child: &mut Box<dyn ChildWrapper>,
-    pid: u32,
-    grace: Duration,
-) -> Option<io::Result<std::process::ExitStatus>> {
+/// Ends the processes after the server's stdin was closed. Returns how the server ended if it ended
+/// without a signal.
+async fn end_gracefully(tree: &mut Tree, grace: Duration) -> Option<ProcessExit> {
     // Wait for the leader only: its children may outlive it.
-    let leader = timeout(
-        EOF_GRACE.min(grace),
-        platform::leader(child.as_mut()).wait(),
-    )
-    .await;
-    if let Ok(status) = leader {
-        return Some(status);
+    let leader = timeout(EOF_GRACE.min(grace), tree.wait_for_leader()).await;
+    if let Ok(exit) = leader {
+        return Some(exit);
     }
-    platform::ask_to_end(pid);
-    if timeout(grace.saturating_sub(EOF_GRACE), child.wait())
-        .await
-        .is_ok()
-    {
-        return None;
-    }
-    platform::kill_tree(pid, child.as_mut());
-    let _ = timeout(EOF_GRACE, child.wait()).await;
+    tree.ask_to_end();
+    // An error means that some of them are left, and the caller kills them.
+    let _ = timeout(grace.saturating_sub(EOF_GRACE), tree.wait_until_gone()).await;
     None
 }

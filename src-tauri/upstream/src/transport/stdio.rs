@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::{ids::ServerId, log::Level};
+use drawbridge_model::{ids::ServerId, log::Level, sandbox::EnforcedSandbox};
 use drawbridge_store::logs::Logs;
 use tokio::{
     io::BufReader,
@@ -85,6 +85,10 @@ impl StdioTransport {
 
     pub fn pid(&self) -> u32 {
         self.process.pid()
+    }
+
+    pub(super) fn sandbox(&self) -> Option<EnforcedSandbox> {
+        self.process.sandbox()
     }
 
     pub fn end_reason(&self) -> Option<EndReason> {

@@ -27,6 +27,7 @@ describe("the advanced part of a server's form", () => {
     expect(toAdvancedSpec(defaults(), {}, true)).toEqual({
       lifecycle: "singleton",
       program_changes: false,
+      sandbox: null,
       visibility: "visible",
       definitions: "ask",
       protocol_version: null,
@@ -53,6 +54,7 @@ describe("the advanced part of a server's form", () => {
     const spec: Partial<ServerSpec> = {
       lifecycle: "transient",
       program_changes: true,
+      sandbox: { files: "listed", network: "all" },
       visibility: "deferred",
       definitions: "trust",
       protocol_version: "2025-06-18",

@@ -12,6 +12,13 @@ import type {
   Visibility,
 } from "../../ipc";
 import { texts } from "../../texts";
+import {
+  toSandbox,
+  toSandboxForm,
+  validateSandbox,
+  type SandboxErrors,
+  type SandboxForm,
+} from "./sandbox";
 
 export const DEFAULT_SECONDS = {
   initialize: 60,
@@ -45,6 +52,7 @@ export interface Advanced {
   lifecycle: Lifecycle;
   /** Whether the program of a local server may be replaced without acceptance. */
   programChanges: boolean;
+  sandbox: SandboxForm;
   visibility: Visibility;
   definitions: DefinitionPolicy;
   /** The protocol revision; empty if Drawbridge negotiates it. */
@@ -67,7 +75,8 @@ export interface Advanced {
 
 export type AdvancedErrors = Partial<
   Record<TimeoutName | "prefix" | "toolTimeouts" | "retries" | "cacheTtl" | "cacheResults", string>
->;
+> &
+  SandboxErrors;
 
 let lastId = 0;
 
@@ -82,6 +91,7 @@ export function toAdvanced(spec: Partial<ServerSpec>): Advanced {
   return {
     lifecycle: spec.lifecycle ?? "singleton",
     programChanges: spec.program_changes ?? false,
+    sandbox: toSandboxForm(spec.sandbox),
     visibility: spec.visibility ?? "visible",
     definitions: spec.definitions ?? "ask",
     revision: spec.protocol_version ?? "",
@@ -120,7 +130,7 @@ function formatSeconds(ms: number | undefined, defaultSeconds: number): string {
 
 /** Returns one sentence for each invalid field. */
 export function validateAdvanced(form: Advanced): AdvancedErrors {
-  const errors: AdvancedErrors = {};
+  const errors: AdvancedErrors = validateSandbox(form.sandbox);
   const report = (field: keyof AdvancedErrors, error: string) => {
     if (error) errors[field] = error;
   };
@@ -146,6 +156,7 @@ export function toAdvancedSpec(
   const spec: Partial<ServerSpec> = {
     lifecycle: local ? form.lifecycle : "singleton",
     program_changes: local && form.programChanges,
+    sandbox: local ? toSandbox(form.sandbox) : null,
     visibility: form.visibility,
     definitions: form.definitions,
     protocol_version: form.revision === "" ? null : form.revision,
@@ -185,6 +196,7 @@ export function countChanged(form: Advanced): number {
   const changes = [
     form.lifecycle !== "singleton",
     form.programChanges,
+    form.sandbox.preset !== "off",
     form.visibility !== "visible",
     form.definitions !== "ask",
     form.revision !== "",

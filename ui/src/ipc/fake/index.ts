@@ -687,6 +687,7 @@ export class FakeHub implements Ipc {
       return this.update(id, {
         state: enabled ? "idle" : "disabled",
         pid: null,
+        sandbox: null,
         reason: "",
         remedy: enabled ? "" : "Enable it to use its tools.",
       });
@@ -904,6 +905,7 @@ export class FakeHub implements Ipc {
         tokens: tools.reduce((sum, t) => sum + (t.hidden ? 0 : t.tokens), 0),
         starts: view.starts + 1,
         pid: view.spec.url ? null : 51_002,
+        sandbox: view.spec.sandbox ? { landlock: 7, signals: true } : null,
       });
     }, STEP_MS);
     const slow = ["npx", "uvx"].includes(view.spec.command ?? "");

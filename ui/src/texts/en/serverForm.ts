@@ -178,6 +178,57 @@ export const serverForm = {
       label: "The program changes",
       hint: "Its program and scripts may be replaced without asking you again. For a server that you develop.",
     },
+    sandbox: {
+      label: "Sandbox",
+      presets: {
+        off: "None",
+        ownFolder: "Only its own folder",
+        readProject: "Read my project, write nothing",
+        noNetwork: "No network",
+        custom: "Custom",
+      },
+      hints: {
+        off: "The server may use every file, the network and every program that you may.",
+        ownFolder:
+          "The server reads and writes a folder that Drawbridge makes for it, and reads programs and settings of the system. It may use the network.",
+        readProject:
+          "The server reads the folders below, and writes only to a folder that Drawbridge makes for it. It may use the network.",
+        noNetwork: "The server connects to nothing, but may use all your files.",
+        custom: "The server may use what you allow here.",
+      },
+      enforced: "If the system cannot enforce this, the server does not start (Linux only).",
+      filesLabel: "Files in the sandbox",
+      files: {
+        listed: "Its own folder, and what is listed here",
+        all: "All my files",
+      },
+      networkLabel: "Network in the sandbox",
+      network: {
+        all: "The whole network",
+        listed: "TCP on the listed ports, and UDP",
+        none: "No network",
+      },
+      lists: {
+        read: "May read",
+        write: "May read and write",
+        connect: "May connect to the ports",
+        bind: "May listen on the ports",
+      },
+      listHints: {
+        read: "Files and folders, one on each line",
+        write: "Files and folders, one on each line",
+        connect: "One port on each line",
+        bind: "One port on each line",
+      },
+      sockets: {
+        label: "Local sockets of other programs",
+        hint: "Such as the session bus or Docker, which can do for the server what the sandbox forbids.",
+      },
+      relativePath: "Write whole paths, such as /srv/data or ~/project.",
+      projectMissing: "Enter the folder of your project.",
+      badPort: "A port is a number from 0 to 65535.",
+      nothing: "This sandbox restricts nothing. Choose None, or take something away.",
+    },
     visibility: {
       label: "What clients see",
       visible: "Every tool",

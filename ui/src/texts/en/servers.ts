@@ -51,6 +51,12 @@ export const servers = {
     floating: (packages: string) =>
       `No exact version: ${packages}. Another one may run at the next start. “Pin version” writes the version in use into the spec.`,
     programChanges: "The program and its scripts may be replaced without asking you again.",
+    sandboxed: "sandbox",
+    sandbox: {
+      requested: "The server starts only in its sandbox.",
+      enforced: (landlock: number, signals: boolean) =>
+        `The sandbox is enforced by Landlock ${landlock} and seccomp.${signals ? "" : " This kernel cannot limit signals."}`,
+    },
     enableFirst: "Enable the server first.",
     history: "History",
     tools: "Tools",
@@ -145,6 +151,22 @@ export const servers = {
     requiredVariables: "Required variables",
     workingFolder: "Working folder",
     homeFolder: "your home folder",
+    ownFolder: "its own folder",
+    sandbox: "Sandbox",
+    noSandbox: "none; it may use all that you may",
+    sandboxFacts: {
+      files: { all: "all your files", listed: "its own folder" },
+      read: (paths: string) => `reads ${paths}`,
+      write: (paths: string) => `reads and writes ${paths}`,
+      network: {
+        all: "the whole network",
+        listed: "TCP on listed ports only, and UDP",
+        none: "no network",
+      },
+      connect: (ports: string) => `connects to port ${ports}`,
+      bind: (ports: string) => `listens on port ${ports}`,
+      localSockets: "local sockets of other programs",
+    },
     sessions: "Sessions",
     onePerClient: "one per client",
     transport: "Transport",

@@ -7,6 +7,7 @@ use drawbridge_model::spec::{Isolation, OauthClient, ServerSpec, TransportKind, 
 use crate::{context::Context, exit::Failure};
 
 pub(super) mod manifest;
+mod sandbox;
 #[cfg(test)]
 mod tests;
 
@@ -59,6 +60,8 @@ pub(crate) struct AddArgs {
     oauth_callback_port: Option<u16>,
     #[command(flatten)]
     from: manifest::ManifestArgs,
+    #[command(flatten)]
+    confinement: sandbox::SandboxArgs,
     /// Give each client its own session and process
     #[arg(long)]
     per_client: bool,
@@ -120,16 +123,15 @@ impl AddArgs {
         match self.manifest_source()? {
             Some(source) => self.add_from_manifest(source, context).await,
             None => {
+                let verb = self.into_verb()?;
                 context
-                    .run_and_print(self.into_verb(), |server| {
-                        super::format_change("added", server)
-                    })
+                    .run_and_print(verb, |server| super::format_change("added", server))
                     .await
             }
         }
     }
 
-    fn into_verb(self) -> AddServer {
+    fn into_verb(self) -> Result<AddServer, Failure> {
         let callback_port = self.oauth_callback_port;
         let client = |client_id| OauthClient {
             client_id,
@@ -154,6 +156,7 @@ impl AddArgs {
                 Isolation::Shared
             },
             validate: self.validate.to_validate(),
+            sandbox: self.confinement.apply(None)?,
             ..ServerSpec::default()
         };
         let secrets = SecretValues {
@@ -161,12 +164,12 @@ impl AddArgs {
             headers: self.secret_header.into_iter().collect(),
             oauth_client: self.oauth_client_secret,
         };
-        AddServer {
+        Ok(AddServer {
             spec,
             secrets,
             pending: self.pending,
             grant_secrets: self.grant_secret,
-        }
+        })
     }
 }
 

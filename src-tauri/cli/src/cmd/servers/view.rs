@@ -7,7 +7,11 @@ use drawbridge_hub::api::{
     tools::ToolView,
 };
 use drawbridge_model::{
-    capability::ExcludedEntries, server::SyncStatus, sign_in::ServerSignIn, spec::ServerSpec,
+    capability::ExcludedEntries,
+    sandbox::{EnforcedSandbox, Sandbox, SandboxFiles, SandboxNetwork},
+    server::SyncStatus,
+    sign_in::ServerSignIn,
+    spec::ServerSpec,
 };
 use serde_json::json;
 
@@ -104,6 +108,17 @@ pub(super) fn format_server(server: &ServerView) -> String {
     }
     if let Some(pid) = server.pid {
         line("pid", &pid.to_string());
+    }
+    if let Some(EnforcedSandbox { landlock, signals }) = server.sandbox {
+        let signals = if signals {
+            ""
+        } else {
+            "; this kernel cannot limit signals"
+        };
+        line(
+            "enforced",
+            &format!("the sandbox, by Landlock {landlock} and seccomp{signals}"),
+        );
     }
     if let Some(name) = &server.server_name {
         line(
@@ -232,6 +247,7 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         protocol_version,
         runtime_hint,
         program_changes,
+        sandbox,
         enabled,
         lifecycle,
         isolation,
@@ -281,6 +297,9 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
     }
     if let Some(cwd) = cwd {
         line("folder", cwd);
+    }
+    if let Some(sandbox) = sandbox {
+        describe_sandbox(sandbox, line);
     }
     if let Some(url) = url {
         line("url", url);
@@ -334,6 +353,48 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         json!(cache_results_ms),
         json!(defaults.cache_results_ms),
     );
+}
+
+fn describe_sandbox(sandbox: &Sandbox, line: &mut impl FnMut(&str, &str)) {
+    let Sandbox {
+        files,
+        read,
+        write,
+        network,
+        connect,
+        bind,
+        local_sockets,
+    } = sandbox;
+    let files = match files {
+        SandboxFiles::All => "all files of yours",
+        SandboxFiles::Listed => "its own folder and the files listed here",
+    };
+    line("sandbox", files);
+    for path in read {
+        line("  read", path);
+    }
+    for path in write {
+        line("  write", path);
+    }
+    let ports = |ports: &[u16]| {
+        ports
+            .iter()
+            .map(u16::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    match network {
+        SandboxNetwork::All => line("  network", "all"),
+        SandboxNetwork::None => line("  network", "none"),
+        SandboxNetwork::Listed => {
+            line("  network", "TCP on the ports listed here, and UDP");
+            line("  connect", &ports(connect));
+            line("  listen", &ports(bind));
+        }
+    }
+    if *local_sockets {
+        line("  sockets", "local sockets of other programs");
+    }
 }
 
 /// Returns a reference as it is, and of a literal value only where it is.

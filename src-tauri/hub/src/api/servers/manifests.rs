@@ -191,7 +191,11 @@ impl Verb for FillManifest {
             .name
             .as_deref()
             .unwrap_or_else(|| manifest.server_name());
-        Ok(choice.fill(name, &self.values, &self.secrets)?.into())
+        let mut filled: FilledManifest = choice.fill(name, &self.values, &self.secrets)?.into();
+        if let ManifestSource::Preset(id) = &self.source {
+            filled.spec.sandbox = presets::get(id).and_then(|preset| preset.sandbox(&self.values));
+        }
+        Ok(filled)
     }
 }
 

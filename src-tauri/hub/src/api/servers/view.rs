@@ -49,6 +49,7 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
         authorization: hub.authorizer.authorization(&server.spec),
         signing_in: hub.authorizer.attempt(&server.id),
         pid: status.as_ref().and_then(|status| status.pid),
+        sandbox: status.as_ref().and_then(|status| status.sandbox),
         sync_status: copy.row.sync_status,
         last_synced_at: copy.row.last_synced_at,
         stale: copy.row.last_synced_at.is_some() && hub.catalog.is_stale(server, &copy),

@@ -105,3 +105,31 @@ fn a_preset_names_its_runtime() {
     );
     assert_eq!(get("github").and_then(|preset| preset.choice.runtime), None);
 }
+
+#[test]
+fn a_preset_with_a_sandbox_may_write_the_folders_that_a_person_chose() {
+    let values = BTreeMap::from([("folder".to_owned(), "/home/me/a\n/srv/b\n".to_owned())]);
+    let preset = get("filesystem").expect("a preset");
+    let sandbox = preset.profile.sandbox.as_ref().expect("a sandbox");
+    assert_eq!(sandbox.check(), Ok(()));
+    let filled = preset.sandbox(&values);
+    let expected = sandbox::is_available().then(|| Sandbox {
+        write: vec!["/home/me/a".to_owned(), "/srv/b".to_owned()],
+        ..sandbox.clone()
+    });
+    assert_eq!(filled, expected);
+}
+
+#[test]
+fn the_profiles_of_presets_name_inputs() {
+    for preset in all() {
+        for name in &preset.profile.writes {
+            let mut inputs = preset.choice.inputs.iter();
+            assert!(
+                inputs.any(|input| &input.name == name),
+                "{} {name}",
+                preset.id
+            );
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::login_path::login_path;
 
-/// Marks every process of a hub's run, so that the guard finds those that left their process group.
+/// Marks the processes of a hub's run, so that the guard finds those that are not below it any more.
 pub(super) const RUN_ID_VARIABLE: &str = "DRAWBRIDGE_RUN";
 
 const PASSED_VARIABLES: &[&str] = &[

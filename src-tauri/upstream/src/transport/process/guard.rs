@@ -1,14 +1,14 @@
 //! The guard: a second process of Drawbridge that waits for the hub to end, however it ends, and
 //! then ends every server process that is left.
 //!
-//! The hub holds the write end of the guard's stdin, which even `kill -9` closes. The hub uses it
-//! to report the process groups that run. On Linux, the guard also searches `/proc` for processes
-//! with the hub's run id in their environment, and so finds processes that left their group. On
-//! Windows, Job Objects do this, and there is no guard.
+//! The hub holds one end of the guard's stdin, which even `kill -9` closes. On Linux, the guard also
+//! makes the [`supervisor`](super::supervisor) of each server, and is the child subreaper above
+//! them. On other systems, the hub reports the process groups that run. On Windows, Job Objects end
+//! the processes, and there is no guard.
 
 use std::{
-    io::{BufRead, Write},
-    process::{Child, ChildStdin, Command, Stdio},
+    io,
+    process::{Child, Command, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -16,6 +16,25 @@ use std::{
 };
 
 use drawbridge_model::random;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod other;
+
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(not(target_os = "linux"))]
+use other as platform;
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::Supervised;
+
+/// The hub's end of the guard's stdin.
+#[cfg(target_os = "linux")]
+type GuardLink = std::os::unix::net::UnixStream;
+#[cfg(not(target_os = "linux"))]
+type GuardLink = std::process::ChildStdin;
 
 const ARGUMENT: &str = "--drawbridge-guard";
 
@@ -30,7 +49,7 @@ pub fn run_if_started_as_guard() {
     let mut args = std::env::args().skip(1);
     if args.next().as_deref() == Some(ARGUMENT) {
         let run = args.next().expect("the hub passes the id of its run");
-        run_guard(&run);
+        platform::run_guard(&run);
         std::process::exit(0);
     }
 }
@@ -46,7 +65,7 @@ pub struct Guard {
 enum GuardProcess {
     /// No process has been started yet that needs a guard.
     NotNeeded,
-    Running(Child, ChildStdin),
+    Running(Child, GuardLink),
     Gone,
 }
 
@@ -66,26 +85,49 @@ impl Guard {
         &self.run_id
     }
 
+    /// Makes the supervisor of a new server; `None` if there is no guard that could make it. If the
+    /// guard has ended, starts another one.
+    #[cfg(target_os = "linux")]
+    pub(super) fn make_supervisor(&self) -> Option<Supervised> {
+        let mut process = self.lock();
+        for _ in 0..2 {
+            process.start_if_needed(&self.run_id);
+            let GuardProcess::Running(guard, link) = &mut *process else {
+                return None;
+            };
+            match Supervised::request(link) {
+                Ok(supervised) => return Some(supervised),
+                Err(error) => {
+                    tracing::error!("The guard process has ended ({error}). It is started again");
+                    let _ = guard.kill();
+                    let _ = guard.wait();
+                    *process = GuardProcess::NotNeeded;
+                }
+            }
+        }
+        None
+    }
+
+    /// Reports a new process group to the guard.
     pub(super) fn watch(&self, pid: u32) {
         let mut process = self.lock();
-        if matches!(*process, GuardProcess::NotNeeded)
-            && CAN_GUARD.load(Ordering::Relaxed)
-            && cfg!(unix)
-        {
-            *process = spawn(&self.run_id);
+        if cfg!(all(unix, not(target_os = "linux"))) {
+            process.start_if_needed(&self.run_id);
+            process.report(&format!("+{pid}\n"));
         }
-        process.send_line(&format!("+{pid}\n"));
     }
 
     pub(super) fn unwatch(&self, pid: u32) {
-        self.lock().send_line(&format!("-{pid}\n"));
+        if cfg!(all(unix, not(target_os = "linux"))) {
+            self.lock().report(&format!("-{pid}\n"));
+        }
     }
 
     /// Ends the guard, and waits for it.
     pub fn dismiss(&self) {
         let process = std::mem::replace(&mut *self.lock(), GuardProcess::Gone);
-        if let GuardProcess::Running(mut child, stdin) = process {
-            drop(stdin);
+        if let GuardProcess::Running(mut child, link) = process {
+            drop(link);
             let _ = child.wait();
         }
     }
@@ -102,11 +144,25 @@ impl Default for Guard {
 }
 
 impl GuardProcess {
-    fn send_line(&mut self, line: &str) {
-        let Self::Running(_, stdin) = self else {
+    fn start_if_needed(&mut self, run: &str) {
+        if matches!(self, Self::NotNeeded) && CAN_GUARD.load(Ordering::Relaxed) {
+            *self = match try_spawn(run) {
+                Ok((child, link)) => Self::Running(child, link),
+                Err(error) => {
+                    tracing::error!(
+                        "The guard process cannot be started: {error}. If Drawbridge is killed, servers may be left running"
+                    );
+                    Self::Gone
+                }
+            };
+        }
+    }
+
+    fn report(&mut self, line: &str) {
+        let Self::Running(_, link) = self else {
             return;
         };
-        if let Err(error) = stdin.write_all(line.as_bytes()) {
+        if let Err(error) = io::Write::write_all(link, line.as_bytes()) {
             tracing::error!(
                 "The guard process has ended ({error}). If Drawbridge is killed, servers may be left running"
             );
@@ -115,92 +171,13 @@ impl GuardProcess {
     }
 }
 
-fn spawn(run: &str) -> GuardProcess {
-    match try_spawn(run) {
-        Ok((child, stdin)) => GuardProcess::Running(child, stdin),
-        Err(error) => {
-            tracing::error!(
-                "The guard process cannot be started: {error}. If Drawbridge is killed, servers may be left running"
-            );
-            GuardProcess::Gone
-        }
-    }
-}
-
-fn try_spawn(run: &str) -> std::io::Result<(Child, ChildStdin)> {
+fn try_spawn(run: &str) -> io::Result<(Child, GuardLink)> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args([ARGUMENT, run])
-        .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.spawn()?;
-    let stdin = child.stdin.take().expect("stdin is piped");
-    Ok((child, stdin))
-}
-
-/// Waits for the hub's end, then ends the server processes that are left.
-fn run_guard(run: &str) {
-    let mut groups: Vec<i32> = Vec::new();
-    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        match line
-            .split_at_checked(1)
-            .map(|(sign, pid)| (sign, pid.parse::<i32>()))
-        {
-            Some(("+", Ok(pid))) => groups.push(pid),
-            Some(("-", Ok(pid))) => groups.retain(|group| *group != pid),
-            _ => {}
-        }
-    }
-    #[cfg(unix)]
-    end_processes(&groups, run);
-    #[cfg(not(unix))]
-    let _ = (groups, run);
-}
-
-#[cfg(unix)]
-fn end_processes(groups: &[i32], run: &str) {
-    use std::time::Duration;
-
-    use nix::sys::signal::{
-        Signal::{SIGKILL, SIGTERM},
-        kill, killpg,
-    };
-    use nix::unistd::Pid;
-
-    let mark = format!("{}={run}", super::environment::RUN_ID_VARIABLE);
-    for (signal, pause) in [(SIGTERM, 300), (SIGKILL, 100), (SIGKILL, 100), (SIGKILL, 0)] {
-        let remaining = find_marked(&mark);
-        let alive = groups
-            .iter()
-            .filter(|pid| **pid > 1 && killpg(Pid::from_raw(**pid), signal).is_ok())
-            .count();
-        if remaining.is_empty() && alive == 0 {
-            return;
-        }
-        for pid in remaining {
-            let _ = kill(Pid::from_raw(pid), signal);
-        }
-        std::thread::sleep(Duration::from_millis(pause));
-    }
-}
-
-/// Returns the processes whose environment holds `mark`. Returns none if there is no `/proc`.
-#[cfg(unix)]
-fn find_marked(mark: &str) -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let pids = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid: &i32| {
-        let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environ
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == mark.as_bytes())
-    })
-    .collect()
+    platform::spawn_linked(command)
 }

@@ -131,7 +131,7 @@ pub async fn identify(spec: &ServerSpec) -> Option<Program> {
 
 /// Returns the files whose content counts: the program, unless it is a runtime, and the scripts
 /// among the arguments.
-fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<PathBuf> {
+pub(super) fn list_files(program: &Path, args: &[String], folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut files = Vec::new();
     let is_runtime = is_runtime(program);

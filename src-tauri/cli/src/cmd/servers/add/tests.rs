@@ -2,7 +2,10 @@
 
 use clap::Parser;
 use drawbridge_hub::api::servers::AddServer;
-use drawbridge_model::spec::{Isolation, TransportKind, Validate};
+use drawbridge_model::{
+    sandbox::Sandbox,
+    spec::{Isolation, TransportKind, Validate},
+};
 
 use crate::{
     args::{Args, Command},
@@ -15,7 +18,9 @@ fn parse(line: &str) -> Result<AddServer, clap::error::ErrorKind> {
         .chain(line.split(' '));
     let args = Args::try_parse_from(words).map_err(|e| e.kind())?;
     match args.command {
-        Some(Command::Servers(Servers::Add(add))) => Ok(add.into_verb()),
+        Some(Command::Servers(Servers::Add(add))) => {
+            Ok(add.into_verb().expect("options that fit together"))
+        }
         _ => panic!("another command"),
     }
 }
@@ -170,4 +175,54 @@ fn wrong_usage_is_refused() {
     ] {
         assert!(parse(line).is_err(), "{line}");
     }
+}
+
+#[test]
+fn the_presets_and_lists_of_a_sandbox_are_combined() {
+    for (line, expected) in [
+        ("a --sandbox own-folder -- x", r#"{}"#),
+        (
+            "a --sandbox no-network -- x",
+            r#"{"files": "all", "network": "none"}"#,
+        ),
+        (
+            "a --sandbox own-folder --sandbox no-network -- x",
+            r#"{"network": "none"}"#,
+        ),
+        (
+            "a --sandbox read-project --sandbox-read /p -- x",
+            r#"{"read": ["/p"]}"#,
+        ),
+        (
+            "a --sandbox-write /p --sandbox-connect 443 --sandbox-local-sockets -- x",
+            r#"{"write": ["/p"], "network": "listed", "connect": [443], "local_sockets": true}"#,
+        ),
+    ] {
+        let expected: Sandbox = serde_json::from_str(expected).expect("a sandbox");
+        let add = parse(line).expect(line);
+        assert_eq!(add.spec.sandbox, Some(expected), "{line}");
+    }
+    for line in ["a -- x", "a --sandbox off -- x"] {
+        assert_eq!(parse(line).expect(line).spec.sandbox, None, "{line}");
+    }
+}
+
+#[test]
+fn options_of_a_sandbox_that_contradict_each_other_are_refused() {
+    for line in [
+        "a --sandbox off --sandbox own-folder -- x",
+        "a --sandbox off --sandbox-read /p -- x",
+        "a --sandbox read-project -- x",
+        "a --sandbox no-network --sandbox-connect 443 -- x",
+    ] {
+        let words = ["drawbridge", "servers", "add"];
+        let words = words.into_iter().chain(line.split(' '));
+        let Some(Command::Servers(Servers::Add(add))) =
+            Args::try_parse_from(words).expect(line).command
+        else {
+            panic!("another command")
+        };
+        assert!(add.into_verb().is_err(), "{line}");
+    }
+    assert!(parse("a --url http://x --sandbox own-folder").is_err());
 }

@@ -1,0 +1,175 @@
+//! The sandbox of a local server: what its processes may read, write and connect to.
+
+use serde::{Deserialize, Serialize};
+
+/// The files that a server in a sandbox may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxFiles {
+    /// Its own folder, the listed files, and what programs need to run at all.
+    #[default]
+    Listed,
+    /// All files of the user.
+    All,
+}
+
+/// The network that a server in a sandbox may use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxNetwork {
+    #[default]
+    All,
+    /// TCP only to and on the listed ports.
+    Listed,
+    /// No network at all, not even this computer's own.
+    None,
+}
+
+/// The restrictions of a local server and of everything that it starts. A member that is not known
+/// makes the spec invalid, because an ignored restriction would not be enforced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(deny_unknown_fields)]
+pub struct Sandbox {
+    #[serde(default)]
+    pub files: SandboxFiles,
+    /// Files and folders that the server may read, as absolute paths or beginning with `~/`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<String>,
+    /// Files and folders that the server may read and write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<String>,
+    #[serde(default)]
+    pub network: SandboxNetwork,
+    /// The TCP ports to which the server may connect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub connect: Vec<u16>,
+    /// The TCP ports on which the server may listen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bind: Vec<u16>,
+    /// Whether the server may connect to the local sockets of other programs, such as the session
+    /// bus or Docker. Such a program can do for the server what the sandbox forbids.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub local_sockets: bool,
+}
+
+/// Why a sandbox is invalid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    #[error("'sandbox.{0}' lists files, but 'sandbox.files' allows all; remove one of them")]
+    ListedAndAll(&'static str),
+    #[error(
+        "'sandbox.{0}' lists ports, but 'sandbox.network' is not listed; set it, or remove the ports"
+    )]
+    PortsWithoutList(&'static str),
+    #[error(
+        "'sandbox.{field}' must list absolute paths, or paths that begin with ~/, not '{path}'"
+    )]
+    RelativePath { field: &'static str, path: String },
+    #[error("'sandbox.{0}' must not refer to a secret")]
+    Secret(&'static str),
+    #[error(
+        "'sandbox' restricts nothing, because it allows all files, the whole network and local sockets; remove it"
+    )]
+    Nothing,
+    #[error(
+        "the program serves a URL, so 'sandbox.network' must not be none; list the port of the URL in 'sandbox.bind'"
+    )]
+    NoPortForUrl,
+}
+
+impl Sandbox {
+    /// Checks that the fields fit together.
+    ///
+    /// # Errors
+    /// Returns an error if two fields contradict each other, or if a path is not absolute.
+    pub fn check(&self) -> Result<(), SandboxError> {
+        for (field, paths) in [("read", &self.read), ("write", &self.write)] {
+            if self.files == SandboxFiles::All && !paths.is_empty() {
+                return Err(SandboxError::ListedAndAll(field));
+            }
+            for path in paths {
+                if path.contains("${keyring:") {
+                    return Err(SandboxError::Secret(field));
+                }
+                if !path.starts_with('/') && !path.starts_with("~/") || path.contains('\0') {
+                    let path = path.clone();
+                    return Err(SandboxError::RelativePath { field, path });
+                }
+            }
+        }
+        for (field, ports) in [("connect", &self.connect), ("bind", &self.bind)] {
+            if self.network != SandboxNetwork::Listed && !ports.is_empty() {
+                return Err(SandboxError::PortsWithoutList(field));
+            }
+        }
+        let allows_all = self.files == SandboxFiles::All && self.network == SandboxNetwork::All;
+        if allows_all && self.local_sockets {
+            return Err(SandboxError::Nothing);
+        }
+        Ok(())
+    }
+}
+
+/// What is enforced for a server that runs in a sandbox, in addition to its spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct EnforcedSandbox {
+    /// The version of Landlock that the kernel has.
+    pub landlock: u32,
+    /// Whether the server can send signals only to its own processes (from Linux 6.12).
+    pub signals: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<(), String> {
+        let sandbox: Sandbox = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        sandbox.check().map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_sandbox_whose_restrictions_contradict_each_other_is_invalid() {
+        for (text, word) in [
+            (
+                r#"{"files": "all", "read": ["/a"]}"#,
+                "'sandbox.read' lists",
+            ),
+            (
+                r#"{"network": "none", "connect": [443]}"#,
+                "'sandbox.connect' lists",
+            ),
+            (r#"{"bind": [80]}"#, "'sandbox.bind' lists"),
+            (r#"{"read": ["project"]}"#, "not 'project'"),
+            (r#"{"write": ["~other/x"]}"#, "not '~other/x'"),
+            (r#"{"write": ["/${keyring:a}"]}"#, "secret"),
+            (
+                r#"{"files": "all", "local_sockets": true}"#,
+                "restricts nothing",
+            ),
+            (r#"{"netwrok": "none"}"#, "unknown field `netwrok`"),
+        ] {
+            let error = check(text).expect_err(text);
+            assert!(error.contains(word), "{text}: {error}");
+        }
+        for text in [
+            "{}",
+            r#"{"files": "all", "network": "none"}"#,
+            r#"{"read": ["~/project", "/srv"], "network": "listed", "connect": [443]}"#,
+        ] {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
+    }
+}

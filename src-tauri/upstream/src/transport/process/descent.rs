@@ -1,0 +1,75 @@
+//! Finds processes by descent. A process can leave its group and session and clear its environment,
+//! but it stays below its nearest living ancestor that is a child subreaper.
+
+use std::{collections::BTreeMap, ffi::OsStr};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+/// Sends a signal to every descendant of a process except for those in `except`, and returns how many
+/// there were. Zombies do not count: they only wait to be reaped.
+pub(super) fn signal_descendants(root: Pid, signal: Signal, except: &[Pid]) -> usize {
+    let found = find_descendants(root, except);
+    for pid in &found {
+        let _ = kill(*pid, signal);
+    }
+    found.len()
+}
+
+/// Returns the descendants of a process, parents before their children, without those in `except`
+/// and what they started.
+fn find_descendants(root: Pid, except: &[Pid]) -> Vec<Pid> {
+    let Ok(processes) = procfs::process::all_processes() else {
+        return Vec::new();
+    };
+    let mut children: BTreeMap<i32, Vec<(i32, bool)>> = BTreeMap::new();
+    // A process that ends meanwhile cannot be read.
+    for stat in processes
+        .flatten()
+        .filter_map(|process| process.stat().ok())
+    {
+        let is_zombie = matches!(stat.state, 'Z' | 'X');
+        children
+            .entry(stat.ppid)
+            .or_default()
+            .push((stat.pid, is_zombie));
+    }
+    let mut found = Vec::new();
+    let mut waiting = vec![root.as_raw()];
+    while let Some(parent) = waiting.pop() {
+        for (pid, is_zombie) in children.remove(&parent).unwrap_or_default() {
+            if except.contains(&Pid::from_raw(pid)) {
+                continue;
+            }
+            // The first thread of a process may have ended while others run: the children of such
+            // a zombie are still its own.
+            waiting.push(pid);
+            if !is_zombie {
+                found.push(Pid::from_raw(pid));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the processes whose environment holds a variable with this value.
+pub(super) fn find_marked(name: &str, value: &str) -> Vec<Pid> {
+    let Ok(processes) = procfs::process::all_processes() else {
+        return Vec::new();
+    };
+    let is_marked = |process: &procfs::process::Process| {
+        let environment = process.environ();
+        environment.is_ok_and(|variables| {
+            variables
+                .get(OsStr::new(name))
+                .is_some_and(|found| found == value)
+        })
+    };
+    processes
+        .flatten()
+        .filter(is_marked)
+        .map(|process| Pid::from_raw(process.pid))
+        .collect()
+}

@@ -1,0 +1,160 @@
+//! The sandbox of a server: which files, ports and sockets its processes may use. [`resolve`] turns
+//! the sandbox of a spec into rules, and `enforce` applies them to the server, on Linux.
+
+#[cfg(target_os = "linux")]
+pub(super) mod enforce;
+mod folders;
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use drawbridge_model::sandbox::{Sandbox, SandboxFiles, SandboxNetwork};
+use serde::{Deserialize, Serialize};
+
+use super::{home_dir, program};
+use folders::{list_folders, own_environment};
+
+/// The folder for temporary files in a server's own folder.
+const TEMPORARY_FOLDER: &str = "tmp";
+
+/// Variables that make runners use the packages that they have, instead of asking their registry.
+const OFFLINE: &[(&str, &str)] = &[("UV_OFFLINE", "1"), ("npm_config_offline", "true")];
+
+/// The sandbox to start a server in.
+pub struct LaunchSandbox {
+    pub sandbox: Sandbox,
+    /// The server's own folder. It is created if it does not exist.
+    pub own_folder: PathBuf,
+}
+
+impl LaunchSandbox {
+    /// Returns the server's own folder if it is the home folder of the program.
+    pub(super) fn home_folder(&self) -> Option<&Path> {
+        (self.sandbox.files == SandboxFiles::Listed).then_some(self.own_folder.as_path())
+    }
+}
+
+/// Why a sandbox cannot be enforced. The server is not started then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum SandboxFailure {
+    #[error("sandboxes need Linux")]
+    NotLinux,
+    #[error("the guard process of Drawbridge does not run")]
+    NoGuard,
+    #[error(
+        "this kernel has no Landlock (Linux 6.2 or newer is needed), or Landlock is turned off (the kernel parameter \
+         'lsm' must include landlock)"
+    )]
+    NoLandlock,
+    #[error("{feature} needs Linux {version} or newer")]
+    MissingFeature { feature: String, version: String },
+    #[error("the path '{path}' in its sandbox cannot be opened: {error}")]
+    Path { path: String, error: String },
+    #[error("its own folder '{folder}' cannot be created: {error}")]
+    OwnFolder { folder: String, error: String },
+    #[error("the system refuses a restriction: {0}")]
+    Refused(String),
+}
+
+/// What the processes of a server may use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Confinement {
+    /// Absent if the server may use all files.
+    pub(super) files: Option<FileRules>,
+    pub(super) network: SandboxNetwork,
+    pub(super) connect: Vec<u16>,
+    pub(super) bind: Vec<u16>,
+    pub(super) local_sockets: bool,
+}
+
+/// The files that the processes of a server may use. A folder stands for all that is in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileRules {
+    /// What programs need to run. Those that do not exist are ignored.
+    pub(super) system: Vec<PathBuf>,
+    pub(super) read: Vec<PathBuf>,
+    pub(super) write: Vec<PathBuf>,
+}
+
+/// Returns whether this system can enforce sandboxes at all.
+pub fn is_available() -> bool {
+    #[cfg(target_os = "linux")]
+    return enforce::is_available();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
+/// Returns the rules of a sandbox for a program. Creates the server's own folder, and makes it the
+/// home folder in `env` if the server may not use all files.
+pub(super) fn resolve(
+    launch: &LaunchSandbox,
+    spec_env: &BTreeMap<String, String>,
+    program: &Path,
+    args: &[String],
+    env: &mut BTreeMap<String, String>,
+) -> Result<Confinement, SandboxFailure> {
+    let sandbox = &launch.sandbox;
+    let files = match sandbox.files {
+        SandboxFiles::All => None,
+        SandboxFiles::Listed => {
+            let own = &launch.own_folder;
+            create_own_folder(own).map_err(|error| SandboxFailure::OwnFolder {
+                folder: own.display().to_string(),
+                error: error.to_string(),
+            })?;
+            let expand = |paths: &[String]| paths.iter().map(|path| expand_home(path)).collect();
+            let mut write: Vec<PathBuf> = expand(&sandbox.write);
+            write.push(own.clone());
+            let scripts = program::list_files(program, args, own);
+            let rules = FileRules {
+                system: list_folders(program, &scripts, env),
+                read: expand(&sandbox.read),
+                write,
+            };
+            for (name, value) in own_environment(own) {
+                if spec_env.contains_key(name) {
+                    continue;
+                }
+                match value {
+                    Some(folder) => env.insert(name.to_owned(), folder),
+                    None => env.remove(name),
+                };
+            }
+            Some(rules)
+        }
+    };
+    if sandbox.network == SandboxNetwork::None {
+        for (name, value) in OFFLINE {
+            env.entry((*name).to_owned())
+                .or_insert_with(|| (*value).to_owned());
+        }
+    }
+    Ok(Confinement {
+        files,
+        network: sandbox.network,
+        connect: sandbox.connect.clone(),
+        bind: sandbox.bind.clone(),
+        local_sockets: sandbox.local_sockets,
+    })
+}
+
+fn create_own_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder.join(TEMPORARY_FOLDER))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+/// Replaces a leading `~/` by the user's home folder.
+fn expand_home(path: &str) -> PathBuf {
+    match (path.strip_prefix("~/"), home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
+    }
+}

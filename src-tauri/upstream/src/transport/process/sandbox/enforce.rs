@@ -1,0 +1,304 @@
+//! Enforces a sandbox with Landlock, and with a seccomp filter for the sockets that Landlock does not
+//! know. Both last for ever, and apply to everything that the confined thread starts.
+
+use std::{collections::BTreeMap, io, path::Path};
+
+use caps::{CapSet, Capability, CapsHashSet, errors::CapsError};
+use drawbridge_model::sandbox::{EnforcedSandbox, SandboxNetwork};
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath,
+    PathFd, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus,
+    Scope,
+};
+use nix::libc;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
+};
+
+use super::{Confinement, FileRules, SandboxFailure};
+
+/// The versions of Landlock from which a restriction can be enforced, and the versions of Linux that
+/// have them. Before version 3, a file that may not be written could still be truncated.
+const FILES: (u32, &str) = (3, "6.2");
+const PORTS: (u32, &str) = (4, "6.7");
+const SIGNALS: u32 = 6;
+/// Devices that hold no data. Programs expect to read and write them.
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
+const RANDOM_DEVICES: &[&str] = &["/dev/random", "/dev/urandom"];
+/// The bits of a socket's type that are flags.
+const SOCKET_TYPE: u64 = 0xf;
+/// The bit in the numbers of the system calls of the x32 interface.
+const X32: i64 = 0x4000_0000;
+
+/// Confines this thread and all that it starts from now on.
+pub(in super::super) fn confine_this_thread(
+    rules: &Confinement,
+) -> Result<EnforcedSandbox, SandboxFailure> {
+    let version = landlock_version();
+    check_version(version, rules)?;
+    let ruleset = build_ruleset(rules).map_err(|error| refused(&error))?;
+    let ruleset = add_rules(ruleset, rules)?;
+    let status = ruleset.restrict_self().map_err(|error| refused(&error))?;
+    if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
+        return Err(SandboxFailure::NoLandlock);
+    }
+    let filter = build_filter(rules).map_err(|error| refused(&error))?;
+    seccompiler::apply_filter(&filter).map_err(|error| refused(&error))?;
+    drop_capabilities().map_err(|error| refused(&error))?;
+    Ok(EnforcedSandbox {
+        landlock: version,
+        signals: version >= SIGNALS,
+    })
+}
+
+/// Returns whether the kernel has the Landlock that every sandbox needs.
+pub(super) fn is_available() -> bool {
+    landlock_version() >= FILES.0
+}
+
+/// Drops the capabilities of a root user's hub, except for those that concern files, which Landlock
+/// restricts. Others reach past the sandbox, such as into the memory of other processes.
+fn drop_capabilities() -> Result<(), CapsError> {
+    let kept = [
+        Capability::CAP_CHOWN,
+        Capability::CAP_DAC_OVERRIDE,
+        Capability::CAP_DAC_READ_SEARCH,
+        Capability::CAP_FOWNER,
+        Capability::CAP_FSETID,
+    ];
+    caps::clear(None, CapSet::Ambient)?;
+    caps::clear(None, CapSet::Inheritable)?;
+    let held = caps::read(None, CapSet::Permitted)?;
+    let left: CapsHashSet = held
+        .into_iter()
+        .filter(|held| kept.contains(held))
+        .collect();
+    caps::set(None, CapSet::Effective, &left)?;
+    caps::set(None, CapSet::Permitted, &left)
+}
+
+fn refused(error: &dyn std::error::Error) -> SandboxFailure {
+    SandboxFailure::Refused(error.to_string())
+}
+
+/// Returns the version of Landlock that the kernel has; 0 if it has none.
+fn landlock_version() -> u32 {
+    const ONLY_VERSION: libc::c_ulong = 1;
+    // SAFETY: with this flag the call reads no memory, and only returns a number.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0_usize,
+            ONLY_VERSION,
+        )
+    };
+    u32::try_from(version).unwrap_or(0)
+}
+
+/// Fails if the kernel cannot enforce a restriction that the sandbox asks for.
+fn check_version(version: u32, rules: &Confinement) -> Result<(), SandboxFailure> {
+    if version < FILES.0 {
+        return Err(SandboxFailure::NoLandlock);
+    }
+    if rules.network == SandboxNetwork::Listed && version < PORTS.0 {
+        return Err(SandboxFailure::MissingFeature {
+            feature: "a limit on TCP ports".to_owned(),
+            version: PORTS.1.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Makes the set of what is restricted. What the sandbox asks for is required; the rest is
+/// restricted as far as the kernel can.
+fn build_ruleset(rules: &Confinement) -> Result<RulesetCreated, RulesetError> {
+    let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    // At least one access is restricted, so that the server cannot trace other processes, either.
+    ruleset = ruleset.handle_access(AccessFs::MakeBlock)?;
+    if rules.files.is_some() {
+        ruleset = ruleset.handle_access(AccessFs::from_all(ABI::V3))?;
+    }
+    if rules.network == SandboxNetwork::Listed {
+        ruleset = ruleset.handle_access(AccessNet::BindTcp | AccessNet::ConnectTcp)?;
+    }
+    ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
+    if rules.files.is_some() {
+        ruleset = ruleset.handle_access(AccessFs::IoctlDev)?;
+    }
+    if !rules.local_sockets {
+        ruleset = ruleset.scope(Scope::AbstractUnixSocket)?;
+    }
+    ruleset.scope(Scope::Signal)?.create()
+}
+
+fn add_rules(
+    mut ruleset: RulesetCreated,
+    rules: &Confinement,
+) -> Result<RulesetCreated, SandboxFailure> {
+    if let Some(files) = &rules.files {
+        ruleset = add_file_rules(ruleset, files)?;
+    }
+    for (ports, access) in [
+        (&rules.connect, AccessNet::ConnectTcp),
+        (&rules.bind, AccessNet::BindTcp),
+    ] {
+        for port in ports {
+            ruleset = ruleset
+                .add_rule(NetPort::new(*port, access))
+                .map_err(|error| refused(&error))?;
+        }
+    }
+    Ok(ruleset)
+}
+
+fn add_file_rules(
+    mut ruleset: RulesetCreated,
+    files: &FileRules,
+) -> Result<RulesetCreated, SandboxFailure> {
+    let read = AccessFs::from_read(ABI::V3);
+    let write = AccessFs::from_all(ABI::V3);
+    for path in &files.system {
+        if let Ok(file) = PathFd::new(path) {
+            ruleset = add_path(ruleset, path, file, read)?;
+        }
+    }
+    for (devices, access) in [
+        (
+            DEVICES,
+            AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev,
+        ),
+        (RANDOM_DEVICES, AccessFs::ReadFile.into()),
+    ] {
+        for path in devices.iter().map(Path::new) {
+            if let Ok(file) = PathFd::new(path) {
+                ruleset = add_path(ruleset, path, file, access)?;
+            }
+        }
+    }
+    for (paths, access) in [(&files.read, read), (&files.write, write)] {
+        for path in paths {
+            let file = PathFd::new(path).map_err(|_| SandboxFailure::Path {
+                path: path.display().to_string(),
+                error: io::Error::last_os_error().to_string(),
+            })?;
+            ruleset = add_path(ruleset, path, file, access)?;
+        }
+    }
+    Ok(ruleset)
+}
+
+/// Allows access to a path. Rights that apply to folders only are left out for a file.
+fn add_path(
+    ruleset: RulesetCreated,
+    path: &Path,
+    file: PathFd,
+    access: BitFlags<AccessFs>,
+) -> Result<RulesetCreated, SandboxFailure> {
+    let access = if path.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(ABI::V5)
+    };
+    ruleset
+        .add_rule(PathBeneath::new(file, access))
+        .map_err(|error| refused(&error))
+}
+
+/// Builds the filter of system calls. It refuses sockets of the families that the sandbox does not
+/// allow, so that neither UDP nor a local socket leads out of it, and io_uring, which would make
+/// sockets past the filter.
+fn build_filter(rules: &Confinement) -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut families = vec![libc::AF_NETLINK];
+    if rules.network != SandboxNetwork::None {
+        families.extend([libc::AF_INET, libc::AF_INET6]);
+    }
+    if rules.local_sockets {
+        families.push(libc::AF_UNIX);
+    }
+    let is_other = |family: libc::c_int| {
+        let family = u64::try_from(family).expect("the families of sockets are positive");
+        condition(0, SeccompCmpOp::Ne, family)
+    };
+    let other_family = SeccompRule::new(
+        families
+            .into_iter()
+            .map(is_other)
+            .collect::<Result<_, _>>()?,
+    )?;
+    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::from([
+        (libc::SYS_socket, vec![other_family]),
+        (libc::SYS_io_uring_setup, Vec::new()),
+    ]);
+    if !rules.local_sockets {
+        // A datagram socket of a pair can still send to any address.
+        let datagram = u64::try_from(libc::SOCK_DGRAM).expect("the types of sockets are positive");
+        let is_datagram = condition(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), datagram)?;
+        refused.insert(
+            libc::SYS_socketpair,
+            vec![SeccompRule::new(vec![is_datagram])?],
+        );
+    }
+    if cfg!(target_arch = "x86_64") {
+        let x32: Vec<_> = refused
+            .iter()
+            .map(|(call, rules)| (call | X32, rules.clone()))
+            .collect();
+        refused.extend(x32);
+    }
+    let errno = u32::try_from(libc::EACCES).expect("error numbers are positive");
+    SeccompFilter::new(
+        refused,
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno),
+        std::env::consts::ARCH.try_into()?,
+    )?
+    .try_into()
+}
+
+fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompCondition, seccompiler::BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(network: SandboxNetwork) -> Confinement {
+        Confinement {
+            files: None,
+            network,
+            connect: Vec::new(),
+            bind: Vec::new(),
+            local_sockets: false,
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_cannot_enforce_a_restriction_starts_nothing() {
+        for version in 0..3 {
+            for network in [
+                SandboxNetwork::All,
+                SandboxNetwork::Listed,
+                SandboxNetwork::None,
+            ] {
+                assert_eq!(
+                    check_version(version, &rules(network)),
+                    Err(SandboxFailure::NoLandlock)
+                );
+            }
+        }
+        let error = check_version(3, &rules(SandboxNetwork::Listed)).expect_err("no ports");
+        assert_eq!(
+            error.to_string(),
+            "a limit on TCP ports needs Linux 6.7 or newer"
+        );
+        assert_eq!(check_version(3, &rules(SandboxNetwork::None)), Ok(()));
+        assert_eq!(check_version(4, &rules(SandboxNetwork::Listed)), Ok(()));
+    }
+}

@@ -1,0 +1,226 @@
+//! The folders that a program in a sandbox needs to run at all: those of the system, of the runtimes
+//! on the PATH, and of the program itself.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{super::home_dir, TEMPORARY_FOLDER};
+
+/// Folders and files of the system that any user may read, and that hold programs, libraries and
+/// settings.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/proc",
+    "/sys",
+    "/nix/store",
+    "/gnu/store",
+    "/snap",
+    "/run/current-system",
+    "/home/linuxbrew/.linuxbrew",
+];
+/// Files below `/etc` that are links to elsewhere on some systems.
+const LINKED: &[&str] = &[
+    "/etc/resolv.conf",
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/localtime",
+];
+/// Variables that name files which programs read to check certificates.
+const CERTIFICATES: &[&str] = &["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"];
+/// Programs that start other programs on the PATH, or that scripts name in their first line.
+const INTERPRETERS: &[&str] = &[
+    "node", "python3", "python", "uv", "uvx", "npx", "bun", "deno",
+];
+/// Folders that hold programs. The folder around one holds what the programs need.
+const PROGRAM_FOLDERS: &[&str] = &["bin", "shims"];
+/// Folders in the home folder that hold programs in `bin`, and secrets or other data around it.
+const SHARED_PREFIXES: &[&str] = &[".local", ".cargo"];
+
+/// Returns what a program with these scripts may read besides the files that its sandbox lists.
+pub(super) fn list_folders(
+    program: &Path,
+    scripts: &[PathBuf],
+    env: &BTreeMap<String, String>,
+) -> Vec<PathBuf> {
+    let private = Private(home_dir());
+    let mut folders: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    folders.extend(LINKED.iter().filter_map(|file| fs::canonicalize(file).ok()));
+    let named = CERTIFICATES.iter().filter_map(|name| env.get(*name));
+    folders.extend(named.filter(|value| !value.is_empty()).map(PathBuf::from));
+    let path = env.get("PATH").map_or("", String::as_str);
+    for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
+        for name in INTERPRETERS {
+            let interpreter = folder.join(name);
+            if interpreter.is_file() {
+                folders.extend(private.around_program(&interpreter));
+            }
+        }
+        folders.extend(private.around_folder(&folder));
+    }
+    folders.extend(private.around_program(program));
+    for script in scripts {
+        folders.extend(private.around_script(script));
+        if let Ok(target) = fs::canonicalize(script) {
+            folders.extend(private.around_script(&target));
+        }
+    }
+    folders.sort_unstable();
+    folders.dedup();
+    folders
+}
+
+/// Returns the variables that make a folder the home of a program. `None` removes one.
+pub(super) fn own_environment(own: &Path) -> [(&'static str, Option<String>); 8] {
+    let home = own.display().to_string();
+    let temporary = own.join(TEMPORARY_FOLDER).display().to_string();
+    [
+        ("HOME", Some(home)),
+        ("TMPDIR", Some(temporary.clone())),
+        ("TMP", Some(temporary.clone())),
+        ("TEMP", Some(temporary)),
+        ("XDG_CACHE_HOME", None),
+        ("XDG_CONFIG_HOME", None),
+        ("XDG_DATA_HOME", None),
+        ("XDG_RUNTIME_DIR", None),
+    ]
+}
+
+/// Knows the user's home folder, no part of which a program gets just because it lies there.
+struct Private(Option<PathBuf>);
+
+impl Private {
+    /// Returns whether a folder holds more than one program's files.
+    fn is_shared(&self, folder: &Path) -> bool {
+        folder.parent().is_none()
+            || self.0.as_ref().is_some_and(|home| {
+                home.starts_with(folder)
+                    || SHARED_PREFIXES
+                        .iter()
+                        .any(|prefix| folder == home.join(prefix))
+            })
+    }
+
+    /// Returns a folder of programs, and the folder around it if that belongs to them.
+    fn around_folder(&self, folder: &Path) -> Vec<PathBuf> {
+        let name = folder.file_name().and_then(|name| name.to_str());
+        let prefix = name
+            .filter(|name| PROGRAM_FOLDERS.contains(name))
+            .and_then(|_| folder.parent())
+            .filter(|prefix| !self.is_shared(prefix));
+        [
+            prefix,
+            Some(folder).filter(|folder| !self.is_shared(folder)),
+        ]
+        .into_iter()
+        .flatten()
+        .map(Path::to_owned)
+        .collect()
+    }
+
+    /// Returns a program with the folders around it and around the file that it links to.
+    fn around_program(&self, program: &Path) -> Vec<PathBuf> {
+        let mut found = vec![program.to_owned()];
+        let target = fs::canonicalize(program).ok();
+        for file in [Some(program), target.as_deref()].into_iter().flatten() {
+            found.push(file.to_owned());
+            if let Some(folder) = file.parent() {
+                found.extend(self.around_folder(folder));
+            }
+        }
+        found
+    }
+
+    /// Returns a script with its package: all `node_modules` around it, or the folder of the nearest
+    /// project file, or the script's own folder.
+    fn around_script(&self, script: &Path) -> Vec<PathBuf> {
+        let is_modules = |folder: &&Path| folder.ends_with("node_modules");
+        let is_project = |folder: &&Path| {
+            ["package.json", "pyproject.toml"]
+                .iter()
+                .any(|file| folder.join(file).is_file())
+        };
+        let around = || script.ancestors().skip(1);
+        let outermost = around().filter(is_modules).last();
+        let package = outermost
+            .or_else(|| {
+                around()
+                    .take_while(|folder| !self.is_shared(folder))
+                    .find(is_project)
+            })
+            .or_else(|| script.parent());
+        let package = package.filter(|folder| !self.is_shared(folder));
+        [Some(script), package]
+            .into_iter()
+            .flatten()
+            .map(Path::to_owned)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_gets_its_own_installation_and_nothing_else_of_the_home_folder() {
+        let home = Private(Some(PathBuf::from("/home/me")));
+        let around = |folder: &str| home.around_folder(Path::new(folder));
+        let paths = |paths: &[&str]| -> Vec<PathBuf> { paths.iter().map(PathBuf::from).collect() };
+        for (folder, expected) in [
+            (
+                "/home/me/.nvm/versions/node/v24/bin",
+                paths(&[
+                    "/home/me/.nvm/versions/node/v24",
+                    "/home/me/.nvm/versions/node/v24/bin",
+                ]),
+            ),
+            ("/home/me/.local/bin", paths(&["/home/me/.local/bin"])),
+            ("/home/me/.cargo/bin", paths(&["/home/me/.cargo/bin"])),
+            ("/home/me/bin", paths(&["/home/me/bin"])),
+            ("/home/me", paths(&[])),
+            ("/home", paths(&[])),
+            ("/bin", paths(&["/bin"])),
+        ] {
+            assert_eq!(around(folder), expected, "{folder}");
+        }
+    }
+
+    #[test]
+    fn a_script_gets_its_package() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Private(Some(folder.path().to_owned()));
+        let file = |name: &str| {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().expect("a parent")).expect("create");
+            fs::write(&file, "").expect("write");
+            file
+        };
+        file("app/package.json");
+        file("other/pyproject.toml");
+        for (script, package) in [
+            ("app/dist/index.js", Some("app")),
+            (
+                "x/node_modules/a/node_modules/b/index.js",
+                Some("x/node_modules"),
+            ),
+            ("alone/server.py", Some("alone")),
+            ("server.py", None),
+        ] {
+            let script = file(script);
+            let mut expected = vec![script.clone()];
+            expected.extend(package.map(|package| folder.path().join(package)));
+            assert_eq!(home.around_script(&script), expected);
+        }
+    }
+}

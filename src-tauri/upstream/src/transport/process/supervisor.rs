@@ -1,0 +1,266 @@
+//! The supervisor of one server: a process between the guard and the server. It starts the server,
+//! and ends whatever the server has started.
+//!
+//! The supervisor is a child subreaper: each process that a server starts stays below it, even if
+//! that process leaves its group and session, clears its environment, and loses its parent. So the
+//! supervisor finds them all by descent. It ends once nothing is left below it.
+//!
+//! The hub and the supervisor are connected by a socket: the hub sends the command to start and then the
+//! bytes [`ASK_TO_END`] and [`KILL`]; the supervisor answers with [`Report`]s, one JSON value on each
+//! line. If the hub ends, however it ends, the socket is closed, and the supervisor ends the server.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    process::{Child, Command},
+    thread,
+    time::{Duration, Instant},
+};
+
+use drawbridge_model::sandbox::EnforcedSandbox;
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::{
+        prctl,
+        signal::{SigSet, Signal},
+        signalfd::{SfdFlags, SignalFd},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::Pid,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    PreparedCommand, descent,
+    sandbox::{Confinement, SandboxFailure, enforce::confine_this_thread},
+};
+
+/// Sends SIGTERM to all processes of the server.
+pub(super) const ASK_TO_END: u8 = b't';
+/// Kills all processes of the server.
+pub(super) const KILL: u8 = b'k';
+
+/// How long the processes of a server may take to end after the hub has ended.
+const ORPHAN_GRACE: Duration = Duration::from_millis(300);
+/// How often the supervisor looks for processes again that a killed one started in its last moment.
+const KILL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What the supervisor tells the hub.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Report {
+    Started {
+        pid: u32,
+        supervisor: u32,
+        sandbox: Option<EnforcedSandbox>,
+    },
+    /// The server was not started, because its sandbox cannot be enforced.
+    Unconfined(SandboxFailure),
+    /// The server was not started.
+    Failed { errno: Option<i32>, message: String },
+    /// The server itself has ended; what it left behind is killed.
+    Exited {
+        code: Option<i32>,
+        signal: Option<i32>,
+    },
+}
+
+/// The descriptors that the hub passes for a new server.
+pub(super) struct Descriptors {
+    pub(super) stdin: OwnedFd,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+    pub(super) control: OwnedFd,
+}
+
+/// Starts the server that the hub asks for on the control socket, and returns once nothing of it is
+/// left. Must run in a process of its own, which has one thread.
+pub(super) fn run(descriptors: Descriptors) -> io::Result<()> {
+    prctl::set_child_subreaper(true)?;
+    let Descriptors {
+        stdin,
+        stdout,
+        stderr,
+        control,
+    } = descriptors;
+    let mut control = BufReader::new(UnixStream::from(control));
+    let mut line = String::new();
+    control.read_line(&mut line)?;
+    let request: PreparedCommand = serde_json::from_str(&line)?;
+    let mut command = Command::new(&request.program);
+    command
+        .args(&request.args)
+        .env_clear()
+        .envs(&request.env)
+        .stdin(stdin)
+        .stdout(stdout)
+        .stderr(stderr)
+        .process_group(0);
+    if let Some(folder) = &request.cwd {
+        command.current_dir(folder);
+    }
+    let started = start(command, request.confinement);
+    let control = control.into_inner();
+    match started {
+        Ok((child, sandbox)) => {
+            let pid = child.id();
+            write_report(
+                &control,
+                &Report::Started {
+                    pid,
+                    supervisor: std::process::id(),
+                    sandbox,
+                },
+            )?;
+            Supervisor {
+                leader: Pid::from_raw(i32::try_from(pid).expect("Linux's pids are below 2^22")),
+                control,
+                is_connected: true,
+                kill_at: None,
+            }
+            .run_to_end()
+        }
+        Err(StartError::Sandbox(failure)) => write_report(&control, &Report::Unconfined(failure)),
+        Err(StartError::Io(error)) => write_report(
+            &control,
+            &Report::Failed {
+                errno: error.raw_os_error(),
+                message: error.to_string(),
+            },
+        ),
+    }
+}
+
+/// Why the server was not started.
+enum StartError {
+    Sandbox(SandboxFailure),
+    Io(io::Error),
+}
+
+/// Starts the server in its sandbox. Closes the supervisor's copies of its pipes.
+fn start(
+    mut command: Command,
+    confinement: Option<Confinement>,
+) -> Result<(Child, Option<EnforcedSandbox>), StartError> {
+    // The server inherits the sandbox and the signal mask of the thread that starts it. The
+    // supervisor's main thread is not confined, so that it can end the server, and blocks SIGCHLD.
+    let thread = thread::spawn(move || {
+        SigSet::empty()
+            .thread_set_mask()
+            .map_err(|error| StartError::Io(error.into()))?;
+        let enforced = confinement
+            .map(|rules| confine_this_thread(&rules))
+            .transpose()
+            .map_err(StartError::Sandbox)?;
+        let child = command.spawn().map_err(StartError::Io)?;
+        Ok((child, enforced))
+    });
+    thread.join().unwrap_or_else(|_| {
+        let error = io::Error::other("the thread that starts it panicked");
+        Err(StartError::Io(error))
+    })
+}
+
+fn write_report(mut control: &UnixStream, report: &Report) -> io::Result<()> {
+    let mut line = serde_json::to_vec(report)?;
+    line.push(b'\n');
+    control.write_all(&line)
+}
+
+struct Supervisor {
+    leader: Pid,
+    control: UnixStream,
+    is_connected: bool,
+    /// When everything below the supervisor is killed.
+    kill_at: Option<Instant>,
+}
+
+impl Supervisor {
+    fn run_to_end(mut self) -> io::Result<()> {
+        let signals = SignalFd::with_flags(&child_signals(), SfdFlags::SFD_CLOEXEC)?;
+        while self.reap()? {
+            if self.kill_at.is_some_and(|at| at <= Instant::now()) {
+                descent::signal_descendants(Pid::this(), Signal::SIGKILL, &[]);
+            }
+            self.wait(&signals)?;
+        }
+        Ok(())
+    }
+
+    /// Reaps what has ended, and returns whether any child is left.
+    fn reap(&mut self) -> io::Result<bool> {
+        loop {
+            let (pid, code, signal) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, code)) => (pid, Some(code), None),
+                Ok(WaitStatus::Signaled(pid, signal, _)) => (pid, None, Some(signal as i32)),
+                Ok(WaitStatus::StillAlive) => return Ok(true),
+                Ok(
+                    WaitStatus::Stopped(..)
+                    | WaitStatus::Continued(_)
+                    | WaitStatus::PtraceEvent(..)
+                    | WaitStatus::PtraceSyscall(_),
+                )
+                | Err(Errno::EINTR) => continue,
+                Err(Errno::ECHILD) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            };
+            if pid == self.leader {
+                // The hub may be gone.
+                let _ = write_report(&self.control, &Report::Exited { code, signal });
+                self.kill_at = Some(Instant::now());
+            }
+        }
+    }
+
+    /// Waits until a child ends or the hub sends something, and does what the hub asks for.
+    fn wait(&mut self, signals: &SignalFd) -> io::Result<()> {
+        let timeout = self.kill_at.map_or(PollTimeout::NONE, |at| {
+            let pause = at.saturating_duration_since(Instant::now());
+            PollTimeout::try_from(pause.max(KILL_INTERVAL)).unwrap_or(PollTimeout::MAX)
+        });
+        let mut ready = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        if self.is_connected {
+            ready.push(PollFd::new(self.control.as_fd(), PollFlags::POLLIN));
+        }
+        match poll(&mut ready, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [child_ended, hub_speaks] =
+            [0, 1].map(|index| ready.get(index).and_then(PollFd::any) == Some(true));
+        if child_ended {
+            signals.read_signal()?;
+        }
+        if hub_speaks {
+            self.read_command();
+        }
+        Ok(())
+    }
+
+    fn read_command(&mut self) {
+        let mut byte = [0];
+        match self.control.read(&mut byte) {
+            Ok(1..) if byte[0] == ASK_TO_END => {
+                descent::signal_descendants(Pid::this(), Signal::SIGTERM, &[]);
+            }
+            Ok(1..) => self.kill_at = Some(Instant::now()),
+            // The hub has ended, or it has let go of the server.
+            Ok(0) | Err(_) => {
+                self.is_connected = false;
+                descent::signal_descendants(Pid::this(), Signal::SIGTERM, &[]);
+                self.kill_at
+                    .get_or_insert_with(|| Instant::now() + ORPHAN_GRACE);
+            }
+        }
+    }
+}
+
+/// Returns the signal that reports the end of a child. Every thread that waits for it by a
+/// descriptor must block it.
+pub(super) fn child_signals() -> SigSet {
+    SigSet::from(Signal::SIGCHLD)
+}

@@ -1,0 +1,297 @@
+//! Servers in a sandbox: what they may not use is refused, real servers keep working, and a sandbox
+//! that cannot be enforced starts nothing.
+
+use std::{
+    fs,
+    net::TcpListener,
+    os::unix::net::{UnixDatagram, UnixListener},
+    path::PathBuf,
+};
+
+use drawbridge_tests::{Home, Hub, McpClient, hub, paths, wait::some_if, wait_until};
+use serde_json::{Value, json};
+
+const REFUSED: &str = "EACCES";
+
+fn fixture(name: &str) -> String {
+    paths::path_text(paths::repository_root().join("tests/upstreams").join(name))
+}
+
+fn python() -> String {
+    paths::path_text(paths::python_program())
+}
+
+/// A server that tries what its sandbox forbids.
+struct Curious {
+    client: McpClient,
+}
+
+impl Curious {
+    fn add(hub: &Hub, sandbox: &Value) -> Self {
+        let spec = json!({
+            "name": "curious", "command": python(), "args": [fixture("curious.py")], "sandbox": sandbox
+        });
+        hub.run_verb("servers.add", &json!({"spec": spec}));
+        hub.wait_until_synced("curious");
+        hub.set_policy("curious", "allow");
+        Self {
+            client: hub.connect_client("desk"),
+        }
+    }
+
+    fn attempt(&self, kind: &str, target: impl ToString) -> String {
+        let arguments = json!({"kind": kind, "target": target.to_string()});
+        self.client
+            .call("curious__attempt", &arguments.to_string())
+            .text()
+    }
+
+    #[track_caller]
+    fn assert(&self, kind: &str, target: impl ToString, expected: &str) {
+        let target = target.to_string();
+        assert_eq!(self.attempt(kind, &target), expected, "{kind} {target}");
+    }
+}
+
+/// Writes a file in the home folder of the person.
+fn write_file(home: &Home, name: &str) -> PathBuf {
+    let file = home.path().join("home").join(name);
+    fs::create_dir_all(file.parent().expect("a parent")).expect("create a folder");
+    fs::write(&file, "private").expect("write a file");
+    file
+}
+
+#[test]
+fn a_server_with_only_its_own_folder_gets_nothing_else() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let key = write_file(&home, ".ssh/id_ed25519");
+    let curious = Curious::add(&hub, &json!({}));
+    let own = home.data_dir().join("server-folders/curious");
+    curious.assert("variable", "HOME", &paths::path_text(&own));
+    curious.assert("write", "~/notes", "done");
+    curious.assert("read", "~/notes", "done");
+    curious.assert("run", "test \"$PATH\" && echo x > notes", "done");
+    for (kind, target) in [
+        ("read", paths::path_text(&key)),
+        ("write", paths::path_text(&key)),
+        ("truncate", paths::path_text(&key)),
+        ("list", paths::path_text(home.path().join("home"))),
+        (
+            "read",
+            paths::path_text(home.data_dir().join("drawbridge.db")),
+        ),
+        ("list", paths::path_text(home.data_dir())),
+        ("write", "/tmp/drawbridge-escaped".to_owned()),
+        ("environment", hub.pid().to_string()),
+    ] {
+        curious.assert(kind, target, REFUSED);
+    }
+    // The same from a new session with an empty environment.
+    let copy = format!("cat {} > notes", paths::path_text(&key));
+    curious.assert("run", copy, "failed");
+    assert_eq!(fs::read_to_string(&key).expect("the key"), "private");
+    assert!(!PathBuf::from("/tmp/drawbridge-escaped").exists());
+    // The network is not restricted.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("listen");
+    let port = listener.local_addr().expect("an address").port();
+    curious.assert("connect", port, "done");
+}
+
+#[test]
+fn a_server_in_a_sandbox_reaches_no_other_process() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let curious = Curious::add(&hub, &json!({"files": "all"}));
+    let socket = home.path().join("stream");
+    let _stream = UnixListener::bind(&socket).expect("listen");
+    let datagrams = home.path().join("datagrams");
+    let _datagrams = UnixDatagram::bind(&datagrams).expect("listen");
+    curious.assert("local", paths::path_text(&socket), REFUSED);
+    curious.assert("local_datagram", paths::path_text(&datagrams), REFUSED);
+    curious.assert("pipe", "", "done");
+    curious.assert("uring", "", REFUSED);
+    curious.assert("environment", hub.pid(), REFUSED);
+    let signals = hub.show_server("curious")["sandbox"]["signals"] == json!(true);
+    assert!(signals, "{}", hub.show_server("curious")["sandbox"]);
+    curious.assert("signal", hub.pid(), "EPERM");
+    curious.assert("run", "sleep 60 & kill $!", "done");
+}
+
+#[test]
+fn a_server_reads_the_project_and_writes_nothing_in_it() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let file = write_file(&home, "project/src/main.rs");
+    let other = write_file(&home, "other/file");
+    let output = write_file(&home, "output/file");
+    let sandbox = json!({"read": ["~/project"], "write": [paths::path_text(&output)]});
+    let curious = Curious::add(&hub, &sandbox);
+    let path = |file: &PathBuf| paths::path_text(file);
+    curious.assert("read", path(&file), "done");
+    curious.assert("write", path(&file), REFUSED);
+    curious.assert("truncate", path(&file), REFUSED);
+    curious.assert("write", path(&file.with_extension("new")), REFUSED);
+    curious.assert("write", path(&output), "done");
+    curious.assert("write", path(&output.with_extension("new")), REFUSED);
+    curious.assert("read", path(&other), REFUSED);
+}
+
+#[test]
+fn a_server_without_the_network_has_no_socket() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let file = write_file(&home, "file");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("listen");
+    let port = listener.local_addr().expect("an address").port();
+    let curious = Curious::add(&hub, &json!({"files": "all", "network": "none"}));
+    for kind in ["connect", "listen", "udp"] {
+        curious.assert(kind, port, REFUSED);
+    }
+    curious.assert("write", paths::path_text(&file), "done");
+}
+
+#[test]
+fn a_server_uses_the_listed_ports_only() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let listen = || TcpListener::bind("127.0.0.1:0").expect("listen");
+    let (allowed, other) = (listen(), listen());
+    let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
+    let sandbox = json!({"files": "all", "network": "listed", "connect": [port(&allowed)]});
+    let curious = Curious::add(&hub, &sandbox);
+    curious.assert("connect", port(&allowed), "done");
+    curious.assert("connect", port(&other), REFUSED);
+    curious.assert("listen", 0, REFUSED);
+}
+
+#[test]
+fn a_changed_sandbox_waits_for_acceptance_and_shows_the_difference() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let curious = Curious::add(&hub, &json!({"network": "none"}));
+    drop(curious);
+    let shown = home.cli(&["servers", "show", "curious"]).expect_success();
+    for text in ["its own folder", "none", "Landlock"] {
+        assert!(shown.stdout().contains(text), "{text}: {}", shown.stdout());
+    }
+    let mut spec = hub.show_server("curious")["spec"].clone();
+    for (sandbox, field) in [
+        (
+            json!({"files": "listed", "network": "all"}),
+            "/sandbox/network",
+        ),
+        (Value::Null, "/sandbox/files"),
+    ] {
+        spec["sandbox"] = sandbox;
+        hub::write_spec(&home, "curious", &spec.to_string());
+        wait_until("the server waits for acceptance", || {
+            let server = hub.show_server("curious");
+            let fields = server["changes"].as_array().expect("a list").clone();
+            let is_listed = fields.iter().any(|change| change["field"] == field);
+            some_if(server["state"] == "needs_acceptance" && is_listed)
+        });
+    }
+}
+
+#[test]
+fn a_sandbox_that_cannot_be_enforced_starts_nothing() {
+    let home = Home::new();
+    let (python, wrapper) = (python(), fixture("without_landlock.py"));
+    let hub = Hub::serve_with_starter(&home, &[&python, &wrapper]);
+    let record = home.file("started");
+    let script = format!("echo started > {}", paths::path_text(&record));
+    for (name, sandbox) in [
+        ("files", json!({})),
+        ("network", json!({"files": "all", "network": "none"})),
+    ] {
+        let spec = json!({
+            "name": name, "command": "sh", "args": ["-c", script], "sandbox": sandbox, "retries": 0
+        });
+        hub.run_verb("servers.add", &json!({"spec": spec}));
+        let reason = wait_until("the server cannot be started", || {
+            let server = hub.show_server(name);
+            some_if(server["state"] == "error").map(|()| server["reason"].to_string())
+        });
+        assert!(
+            reason.contains("sandbox cannot be enforced") && reason.contains("no Landlock"),
+            "{reason}"
+        );
+    }
+    assert!(!record.exists(), "the program ran");
+    // Without a sandbox the same program starts.
+    hub.add_server("free", &[], &["sh", "-c", &script]);
+    wait_until("the program runs without a sandbox", || {
+        some_if(record.exists())
+    });
+}
+
+#[test]
+fn a_sandbox_with_a_missing_folder_starts_nothing() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let options = [
+        "--sandbox",
+        "read-project",
+        "--sandbox-read",
+        "/nonexistent/project",
+    ];
+    hub.add_server("lost", &options, &["sh", "-c", "exit 3"]);
+    let reason = wait_until("the server cannot be started", || {
+        let server = hub.show_server("lost");
+        some_if(server["state"] == "error").map(|()| server["reason"].to_string())
+    });
+    assert!(reason.contains("/nonexistent/project"), "{reason}");
+}
+
+#[test]
+fn real_servers_work_in_their_sandboxes() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let project = write_file(&home, "project/readme.md");
+    let folder = paths::path_text(project.parent().expect("a folder"));
+    let npm = |name: &str| {
+        paths::path_text(paths::npm_file(&format!(
+            "@modelcontextprotocol/{name}/dist/index.js"
+        )))
+    };
+    let everything = npm("server-everything");
+    let (files, memory) = (npm("server-filesystem"), npm("server-memory"));
+    let thinking = npm("server-sequential-thinking");
+    let python = python();
+    let own = ["--sandbox", "own-folder", "--sandbox", "no-network"];
+    let read = ["--sandbox", "no-network", "--sandbox-read", folder.as_str()];
+    let servers: [(&str, &[&str], &[&str]); 6] = [
+        ("everything", &own, &["node", &everything]),
+        ("linked", &own, &["mcp-server-everything"]),
+        ("files", &read, &["node", &files, &folder]),
+        ("memory-graph", &own, &["node", &memory]),
+        ("thinking", &own, &["node", &thinking]),
+        ("time", &own, &[&python, "-m", "mcp_server_time"]),
+    ];
+    let client = {
+        for (name, options, command) in servers {
+            hub.add_server(name, options, command);
+            hub.set_policy(name, "allow");
+        }
+        for (name, ..) in servers {
+            hub.wait_until_synced(name);
+        }
+        hub.connect_client("desk")
+    };
+    let call = |tool: &str, arguments: Value| client.call(tool, &arguments.to_string());
+    let text = call("everything__echo", json!({"message": "hello"})).text();
+    assert!(text.contains("hello"), "{text}");
+    let path = paths::path_text(&project);
+    let text = call("files__read_text_file", json!({"path": path})).text();
+    assert_eq!(text, "private");
+    let written = call("files__write_file", json!({"path": path, "content": "x"}));
+    assert!(written.is_error(), "{}", written.raw);
+    assert_eq!(fs::read_to_string(&project).expect("the file"), "private");
+    let text = call(
+        "time__get_current_time",
+        json!({"timezone": "Europe/Berlin"}),
+    )
+    .text();
+    assert!(text.contains("Europe/Berlin"), "{text}");
+}
