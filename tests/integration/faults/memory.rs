@@ -28,7 +28,6 @@ const CLIENT_REQUESTS: usize = 512;
 #[track_caller]
 fn check_growth(memory: &MemoryGrowth, what: &str, max_mib: u64) {
     let growth_mib = memory.peak_growth_mib();
-    println!("{what}: the hub grew by {growth_mib} MiB");
     assert!(
         growth_mib <= max_mib,
         "{what}: the hub grew by {growth_mib} MiB"

@@ -27,7 +27,7 @@ async fn a_list_beyond_the_limit_in_bytes_is_cut_and_its_other_pages_are_not_rea
             })
             .collect();
         let page = serde_json::json!({"tools": tools, "nextCursor": page.to_string()});
-        async move { Ok(Reply::Result(Json::new(&page.to_string()))) }
+        async move { Ok(Reply::Result(Json::new(page.to_string()))) }
     };
     let listed = read_list(CapabilityKind::Tools, 5_000, send_request).await;
     let listed = listed.expect("a list");
