@@ -91,11 +91,11 @@ impl ServerSession {
             return false;
         }
         let answers = self.ask_all(handle, &required, outgoing).await;
-        let is_accepted = |answer: &Box<RawValue>| {
+        let is_accepted = |answer: &RawValue| {
             RawObject::parse(answer)
                 .is_ok_and(|answer| answer.get_string("action").as_deref() == Some("accept"))
         };
-        answers.is_ok_and(|answers| answers.values().all(is_accepted))
+        answers.is_ok_and(|answers| answers.values().all(|answer| is_accepted(answer)))
     }
 
     /// Asks for all the input that the server requires.
