@@ -34,7 +34,7 @@ pub(crate) enum Trouble {
     NoAnswer { error: String },
     /// No client can connect to this address.
     NotListening { address: String },
-    /// So many servers are in the state [`ServerState::Error`].
+    /// This many servers are in the state [`ServerState::Error`].
     Errors { servers: usize },
     /// Some servers need a secret or a sign-in, or their specs cannot be read.
     NeedsAttention,
@@ -87,7 +87,7 @@ impl Overview {
 }
 
 /// Returns the most important problem. A listener that does not listen comes first, because no
-/// client can connect.
+/// client can connect through it.
 fn find_trouble(health: &HealthView, servers: &[ServerLine]) -> Option<Trouble> {
     if let Some(transport) = health
         .transports

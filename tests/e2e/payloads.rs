@@ -134,10 +134,13 @@ impl<'a> PayloadFixture<'a> {
         fixture
     }
 
-    /// Opens a session as a client with payloads in its `clientInfo`.
+    /// Opens sessions of two clients with payloads in each member of their `clientInfo`, which may
+    /// have 64 KiB, and returns that of the first.
     fn connect_client(hub: &Hub<'_>) -> McpClient {
         let all_texts = all_payloads();
-        let client_info = json!({"name": all_texts, "title": all_texts, "version": all_texts, "icons": [{"src": all_texts}]});
+        let other_info = json!({"name": "painter", "title": all_texts, "version": "1", "icons": [{"src": all_texts}]});
+        McpClient::connect_as(&hub.url, &hub.add_client("painter"), &other_info);
+        let client_info = json!({"name": all_texts, "version": all_texts});
         McpClient::connect_as(&hub.url, &hub.add_client("scribbler"), &client_info)
     }
 

@@ -182,7 +182,8 @@ fn calls_are_found_by_their_arguments_and_exported_without_their_secrets() {
     );
 }
 
-/// Makes calls, and ends the hub with that signal after the end of the audit is saved.
+/// Makes calls, waits until `audit.head` names the last of their entries, and stops the hub with
+/// that signal.
 fn make_calls_and_stop(home: &Home, count: u32, signal: Signal) {
     let hub = Hub::serve(home);
     let head = home.data_dir().join("audit.head");

@@ -30,7 +30,7 @@ fn uri(folder: &Path, file: &str) -> String {
     format!("file://{}/{file}", paths::path_text(folder))
 }
 
-/// Returns the names of the resources, sorted.
+/// Returns the names of the resources, in the order of the list.
 fn list(client: &McpClient) -> Vec<String> {
     let listed = client.request("resources/list", "{}").result();
     let resources = listed["resources"].as_array().expect("a list").clone();

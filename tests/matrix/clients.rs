@@ -1,4 +1,4 @@
-//! The clients: public SDKs, each with its own transport to Drawbridge.
+//! The clients: public SDKs, each over one of the transports that Drawbridge offers.
 
 use std::{
     io::Write,

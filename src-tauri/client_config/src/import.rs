@@ -275,7 +275,8 @@ struct RawEntry {
     entry: Value,
     keys: Vec<String>,
     line: Option<usize>,
-    /// The folder of the project to which the entry belongs, if the file has those of many.
+    /// The folder of the project to which the entry belongs, if the file contains entries of
+    /// several projects.
     project: Option<PathBuf>,
 }
 
@@ -293,7 +294,7 @@ impl<'a> Importer<'a> {
     /// may have written the text: the person has to give their values.
     ///
     /// # Errors
-    /// Returns an error if the text contains no entry.
+    /// Returns an error if the text is too large, does not parse, or contains no entry.
     pub fn read_text(&self, text: &str) -> Result<FoundServers, ImportError> {
         let document = text::read(&decode(text.as_bytes())?.text)?;
         let mut drafts = Drafts::new(self.taken_ids);

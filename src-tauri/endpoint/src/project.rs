@@ -1,5 +1,6 @@
 //! The folder in which a client works. A client names it with each request, in a header or in the
-//! query of its URL, so that lists never depend on a connection.
+//! query of its URL, so that the lists of tools, prompts and resources never depend on a
+//! connection.
 
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use crate::error_response::Refusal;
 pub(crate) const PROJECT_HEADER: &str = "drawbridge-project";
 
 /// The member of the URL's query with the folder.
-const QUERY_MEMBER: &str = "project";
+const QUERY_PARAMETER: &str = "project";
 
 /// The characters of a path that are encoded in the header.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -40,7 +41,7 @@ pub(crate) fn named_folder(uri: &Uri, headers: &HeaderMap) -> Result<Option<Path
             Some((text.into_owned(), "the header `Drawbridge-Project`"))
         }
         None => form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes())
-            .find(|(name, _)| name == QUERY_MEMBER)
+            .find(|(name, _)| name == QUERY_PARAMETER)
             .map(|(_, folder)| (folder.into_owned(), "`project` in the URL")),
     };
     let Some((folder, place)) = folder else {

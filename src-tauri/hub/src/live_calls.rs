@@ -153,7 +153,8 @@ impl ProgressObserver for LiveCall {
         }
         latest.progress = Some(progress.clone());
         drop(latest);
-        // Progress that is not published is in the list, and the next notification is published.
+        // Progress that is not published is still returned by `list`. The first notification after
+        // the interval is published.
         if is_due {
             self.events.publish_with(|| Event::CallProgressed {
                 id: self.call.id.clone(),

@@ -71,7 +71,8 @@ struct Question {
 enum Asker {
     /// The SHA-256 hash of its token.
     Token([u8; 32]),
-    /// The executable file of the program without a token, if the system reveals it.
+    /// The executable file of a program that sent no token; `None` if the system does not reveal
+    /// it.
     Program(Option<String>),
 }
 
@@ -140,8 +141,8 @@ impl Pairings {
         self.lock().waiting.is_empty()
     }
 
-    /// Reserves a place for a client that may ask, with the token that it sent. The request is made
-    /// with [`PairingPlace::ask`].
+    /// Reserves a place for a client that is about to ask. `token` is the one that it sent. The
+    /// request is made with [`PairingPlace::ask`].
     ///
     /// # Errors
     /// Returns an error if a client with this token waits already or was denied, or if too many

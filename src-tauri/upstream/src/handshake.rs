@@ -40,9 +40,10 @@ const PACKAGES_NEEDING_INITIALIZE: [&str; 1] = ["uvx chroma-mcp"];
 pub(super) enum Negotiation {
     /// `server/discover`, then `initialize` if that does not help.
     Discover,
-    /// `initialize`, then `server/discover` if the server refuses that.
+    /// `initialize` first; if the server refuses it, `server/discover`.
     Initialize,
-    /// `initialize` only: the server offers the stateless revision, but refuses requests in it.
+    /// `initialize` only: the spec names a legacy revision, or the server offers the modern
+    /// revision but refuses requests in it.
     OnlyInitialize,
     /// `initialize` over HTTP+SSE.
     LegacySse,

@@ -230,7 +230,8 @@ pub(crate) fn must_be_escaped(c: char) -> bool {
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// Unpaired surrogates and other JSON strings that Rust's strings cannot hold, as JSON.
+/// JSON strings with unpaired surrogates, which Rust's strings cannot hold, and with noncharacters
+/// and NUL, as JSON.
 pub(crate) const INVALID_STRINGS: &[&str] = &[
     r#""\ud800""#,
     r#""\udc00\ud800""#,

@@ -1,4 +1,4 @@
-/** Running calls and their stats, in memory. */
+/** Running calls, and the stats of all calls, in memory. */
 
 import { IpcError } from "..";
 import type { Call, CallStats, CallStatsView, RunningCallView, StatsPeriod } from "../bindings";

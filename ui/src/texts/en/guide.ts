@@ -56,7 +56,7 @@ export const guide = {
     badArguments: "This is not a JSON object.",
     tryIt: "Try it",
     trying: (client: string) =>
-      `${client}'s entry was started and calls the tool. Look at the prompt above, and decide.`,
+      `${client}'s entry was started and calls the tool. Look at the approval card above, and decide.`,
     result: (ms: string) => `The tool answered after ${ms}:`,
     failed: "The call did not succeed:",
     done: "You have approved a call. From now on, every call is decided here or by the policy.",

@@ -17,7 +17,7 @@ export const policy = {
     imported: (count: number) => `Imported ${plural(count, "rule")}.`,
     linkedRuleGone: "This rule was deleted or has expired.",
     suspended:
-      "Suspended: the tool or server changed. Its calls wait for you until you accept the change.",
+      "Suspended: the tool or server changed. This rule applies again when you accept the change.",
     edit: "Edit…",
     editNamed: (rule: string) => `Edit the rule: ${rule}`,
     delete: "Delete",

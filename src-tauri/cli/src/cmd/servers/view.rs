@@ -397,7 +397,8 @@ fn describe_sandbox(sandbox: &Sandbox, line: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Returns a reference as it is, and of a literal value only where it is.
+/// Returns a keyring reference unchanged. For a literal secret, returns only that it is in the spec
+/// file.
 fn describe_secret(value: &str) -> &str {
     if value.starts_with("${keyring:") {
         value

@@ -304,7 +304,7 @@ fn check_server(hub: &Hub, server: &RegisteredServer) -> DoctorCheck {
 
 async fn check_database(hub: &Hub) -> Vec<DoctorCheck> {
     const TOPIC: DoctorTopic = DoctorTopic::Database;
-    const REMEDY: &str = "Stop Drawbridge, keep a copy of drawbridge.db, and restore it from a backup. If there is none, move it away: Drawbridge then begins with an empty one.";
+    const REMEDY: &str = "Stop Drawbridge, copy drawbridge.db to a safe place, and restore the file from a backup. If you have no backup, move drawbridge.db away: Drawbridge then begins with an empty one.";
     let version = match hub.store.schema_version().await {
         Ok(version) => DoctorCheck::ok(TOPIC, format!("The database has schema {version}.")),
         Err(error) => DoctorCheck::failure(TOPIC, format!("{error}."), REMEDY),
