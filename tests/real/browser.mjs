@@ -82,9 +82,12 @@ async function checkFocus(where) {
 }
 
 const MAX_TAB_PRESSES = 80;
+// Longer than the half second in which a card that has just changed disables its buttons.
+const TAB_TIMEOUT_MS = 10_000;
 
 async function tabTo(step) {
-  for (let presses = 0; presses < MAX_TAB_PRESSES; presses += 1) {
+  const end = performance.now() + TAB_TIMEOUT_MS;
+  while (performance.now() < end) {
     await page.keyboard.press(step.back ? "Shift+Tab" : "Tab");
     const focus = await checkFocus(`on the way to ${step.part}`);
     if (focus.part === step.part) return;
