@@ -79,7 +79,7 @@ describe("the guide", () => {
     });
     expect(step("call").textContent).toContain("Ask Claude Code to use the tool");
     await click("try-call");
-    expect(screen.getByTestId("try-running").textContent).toContain("Look at the prompt");
+    expect(screen.getByTestId("try-running").textContent).toContain("Look at the approval card");
     expect(screen.getAllByTestId("approval-card").length).toBeGreaterThan(0);
     await advanceTime(3000);
     expect(screen.getByTestId("try-result").textContent).toContain("12 files");
