@@ -181,7 +181,7 @@ struct Supervisor {
 
 impl Supervisor {
     fn run_to_end(mut self) -> io::Result<()> {
-        let signals = SignalFd::with_flags(&child_signals(), SfdFlags::SFD_CLOEXEC)?;
+        let signals = open_child_signals()?;
         while self.reap()? {
             if self.kill_at.is_some_and(|at| at <= Instant::now()) {
                 descent::signal_descendants(Pid::this(), Signal::SIGKILL, &[]);
@@ -263,4 +263,11 @@ impl Supervisor {
 /// descriptor must block it.
 pub(super) fn child_signals() -> SigSet {
     SigSet::from(Signal::SIGCHLD)
+}
+
+/// Returns a descriptor that becomes readable if a child has ended. Reading it never blocks: a signal
+/// may be gone by then, and whoever waited for it would hear nothing else.
+pub(super) fn open_child_signals() -> io::Result<SignalFd> {
+    let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+    Ok(SignalFd::with_flags(&child_signals(), flags)?)
 }

@@ -17,7 +17,6 @@ use nix::{
     sys::{
         prctl,
         signal::{Signal, kill},
-        signalfd::{SfdFlags, SignalFd},
         socket::{ControlMessage, ControlMessageOwned, MsgFlags, UnixAddr, recvmsg, sendmsg},
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
@@ -90,7 +89,7 @@ pub(super) fn run_guard(run: &str) {
 fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
     prctl::set_child_subreaper(true)?;
     supervisor::child_signals().thread_block()?;
-    let signals = SignalFd::with_flags(&supervisor::child_signals(), SfdFlags::SFD_CLOEXEC)?;
+    let signals = supervisor::open_child_signals()?;
     // The copy has close-on-exec. Only the guard may hold the socket, or else the hub would not notice
     // the guard's end.
     let link = io::stdin().as_fd().try_clone_to_owned()?;
@@ -108,10 +107,10 @@ fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
         let [child_ended, hub_speaks] = ready.map(|fd| fd.any() == Some(true));
         if child_ended {
             signals.read_signal()?;
-            if reap(supervisors) {
-                // Whatever is below the guard, but below no supervisor, has lost its own.
-                descent::signal_descendants(Pid::this(), Signal::SIGKILL, supervisors);
-            }
+        }
+        if reap(supervisors) {
+            // Whatever is below the guard, but below no supervisor, has lost its own.
+            descent::signal_descendants(Pid::this(), Signal::SIGKILL, supervisors);
         }
         if hub_speaks {
             match receive(&link)? {
