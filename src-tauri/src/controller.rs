@@ -208,6 +208,7 @@ impl<S: Shell> Controller<S> {
             | Event::PolicyChanged
             | Event::ProfilesChanged
             | Event::HooksChanged
+            | Event::BrowsersChanged
             | Event::SessionChanged { .. }
             | Event::CallProgressed { .. }
             | Event::LogAdded { .. } => {}

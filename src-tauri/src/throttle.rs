@@ -48,6 +48,7 @@ impl Throttle {
             | Event::PolicyChanged
             | Event::ProfilesChanged
             | Event::HooksChanged
+            | Event::BrowsersChanged
             | Event::SessionChanged { .. }
             | Event::SettingsChanged
             | Event::LogAdded { .. } => {

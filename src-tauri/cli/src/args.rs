@@ -5,11 +5,11 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     cmd::{
-        approvals::Approvals, audit::Audit, calls::Calls, clients::Clients, config::Config,
-        desktop, doctor::Doctor, drawbridge, folders::Folders, health, hooks::Hooks,
-        import::Import, logs::Logs, memory::Memory, open::Open, policy::Policy, profiles::Profiles,
-        roots::Roots, sampling::Sampling, secrets::Secrets, serve::Serve, servers::Servers,
-        settings::Settings, stdio::Stdio, tools::Tools,
+        approvals::Approvals, audit::Audit, backup::Backup, browsers::Browsers, calls::Calls,
+        clients::Clients, config::Config, desktop, doctor::Doctor, drawbridge, folders::Folders,
+        health, hooks::Hooks, import::Import, logs::Logs, memory::Memory, open::Open,
+        policy::Policy, profiles::Profiles, roots::Roots, sampling::Sampling, secrets::Secrets,
+        serve::Serve, servers::Servers, settings::Settings, stdio::Stdio, tools::Tools,
     },
     context::{Common, Context},
     exit::Failure,
@@ -53,6 +53,9 @@ pub(crate) enum Command {
     /// Share folders, whose files clients can then read
     #[command(subcommand)]
     Folders(Folders),
+    /// List the browsers that are signed in to the screens, and sign them out
+    #[command(subcommand)]
+    Browsers(Browsers),
     /// Manage hooks: programs and webhooks that run on the events of servers and calls
     #[command(subcommand)]
     Hooks(Hooks),
@@ -85,6 +88,9 @@ pub(crate) enum Command {
     /// Show and change settings
     #[command(subcommand)]
     Settings(Settings),
+    /// Make and restore backups of the data folder
+    #[command(subcommand)]
+    Backup(Backup),
     /// Check everything that Drawbridge needs, and say how to solve problems
     Doctor(Doctor),
     /// Block all calls: deny pending approvals and cancel calls in flight
@@ -109,6 +115,7 @@ impl Args {
             Some(Command::Clients(clients)) => clients.run(context).await,
             Some(Command::Config(config)) => config.run(context).await,
             Some(Command::Import(import)) => import.run(context).await,
+            Some(Command::Backup(backup)) => backup.run(context).await,
             Some(Command::Doctor(doctor)) => doctor.run(context).await,
             Some(Command::Health) => health::run(context).await,
             Some(Command::Pause) => drawbridge::pause(context).await,
@@ -116,6 +123,7 @@ impl Args {
             Some(Command::Policy(policy)) => policy.run(context).await,
             Some(Command::Profiles(profiles)) => profiles.run(context).await,
             Some(Command::Folders(folders)) => folders.run(context).await,
+            Some(Command::Browsers(browsers)) => browsers.run(context).await,
             Some(Command::Hooks(hooks)) => hooks.run(context).await,
             Some(Command::Approvals(approvals)) => approvals.run(context).await,
             Some(Command::Audit(audit)) => audit.run(context).await,

@@ -3,6 +3,8 @@
 
 pub(crate) mod approvals;
 pub(crate) mod audit;
+pub(crate) mod backup;
+pub(crate) mod browsers;
 pub(crate) mod calls;
 pub(crate) mod clients;
 pub(crate) mod config;

@@ -9,6 +9,7 @@ use std::{
 use drawbridge_endpoint::{ServeError, WeakAdminToken, admin_token::AdminTokenError};
 use drawbridge_hub::api::ApiError;
 use drawbridge_model::ids::ServerId;
+use drawbridge_store::backup::BackupError;
 
 use crate::{spec_fields::FieldError, text::escape};
 
@@ -63,12 +64,20 @@ pub(crate) enum Failure {
         "no display was found, and MCP_HUB_URL names a remote hub; run `drawbridge open` for a link to its screens"
     )]
     NoDisplayForRemoteHub,
+    #[error(
+        "a backup is made and restored on the hub's own computer; run the command there, without MCP_HUB_URL"
+    )]
+    BackupOfRemoteHub,
+    #[error(transparent)]
+    Backup(#[from] BackupError),
     #[error("--allow-host can be given at most 32 times")]
     TooManyHosts,
     #[error("some checks failed; see the text above")]
     ChecksFailed,
     #[error("cannot open a browser: {source}. Open the link above yourself.")]
     OpenBrowser { source: io::Error },
+    #[error("no browser signed in with the link in time. Run `drawbridge open` to get a new one.")]
+    LinkExpired,
     /// The URL of a sign-in page is not safe to open.
     #[error("cannot sign in: {reason}")]
     SignInUrl { reason: String },

@@ -4,48 +4,25 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt::{Display, Write};
+use std::fmt::Display;
 
-use drawbridge_model::invisible_chars::is_hidden;
+use drawbridge_model::content::ContentFlag;
+pub(crate) use drawbridge_model::invisible_chars::{escape, escape_json, escape_lines};
 
-/// Escapes every character that a terminal would interpret, hide or reorder.
-pub(crate) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if is_hidden(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Escapes each line like [`escape`], but keeps the line breaks.
-pub(crate) fn escape_lines(text: &str) -> String {
-    text.split('\n')
-        .map(|line| escape(line.strip_suffix('\r').unwrap_or(line)))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
-/// Returns the same JSON, with hidden characters written as JSON escapes.
-pub(crate) fn escape_json(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if is_hidden(c) {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(out, "\\u{unit:04x}");
-            }
-        } else {
-            out.push(c);
-        }
-    }
-    out
+/// Returns what is suspicious in a text, in one line.
+pub(crate) fn format_flags(flags: &[ContentFlag]) -> String {
+    let flags: Vec<_> = flags
+        .iter()
+        .map(|flag| {
+            format!(
+                "{} at {}: \"{}\"",
+                flag.kind.label(),
+                escape(&flag.place),
+                escape(&flag.excerpt)
+            )
+        })
+        .collect();
+    flags.join("; ")
 }
 
 /// Indents JSON. Only the space between its tokens changes, so numbers and duplicate keys stay as

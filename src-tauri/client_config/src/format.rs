@@ -125,5 +125,7 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     )
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

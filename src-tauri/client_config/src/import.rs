@@ -14,13 +14,18 @@ mod naming;
 mod text;
 mod variables;
 
+pub(crate) use finish::reference;
+
 use std::{
     collections::BTreeSet,
-    fmt, fs, io, mem,
+    fmt, fs, io,
     path::{Path, PathBuf},
 };
 
-use drawbridge_model::spec::{ServerSpec, SpecError};
+use drawbridge_model::{
+    names,
+    spec::{ServerSpec, SpecError},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -120,6 +125,7 @@ pub enum Place {
     Url,
     Env(String),
     Header(String),
+    BearerToken,
     /// The client secret of `oauth`.
     ClientSecret,
 }
@@ -128,9 +134,8 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiteralSecret {
     pub place: Place,
-    /// The name for the secret in the keyring. `None` if a spec cannot refer to the keyring in this
-    /// place: in arguments and URLs, which other programs can read.
-    pub secret_name: Option<String>,
+    /// The name for the secret in the keyring.
+    pub secret_name: String,
 }
 
 /// A value that the person still has to give.
@@ -415,29 +420,15 @@ impl<'a> Importer<'a> {
 
 impl FoundServer {
     /// Moves the literal secrets out of the spec, and leaves references to the keyring. Returns the
-    /// names and values to store there. Secrets in arguments and URLs stay.
+    /// names and values to store there.
     pub fn move_secrets(&mut self) -> Vec<(String, String)> {
         let Ok(spec) = &mut self.spec else {
             return Vec::new();
         };
-        let mut moved = Vec::new();
-        self.secrets.retain(|secret| {
-            let value = match &secret.place {
-                Place::Env(name) => spec.env.get_mut(name),
-                Place::Header(name) => spec.headers.get_mut(name),
-                Place::ClientSecret => spec
-                    .oauth
-                    .as_mut()
-                    .and_then(|client| client.client_secret.as_mut()),
-                Place::Command | Place::Arg(_) | Place::Cwd | Place::Url => None,
-            };
-            let (Some(value), Some(name)) = (value, &secret.secret_name) else {
-                return true;
-            };
-            moved.push((name.clone(), mem::replace(value, finish::reference(name))));
-            false
-        });
-        moved
+        self.secrets.clear();
+        let id = names::server_id_from_name(&self.name)
+            .expect("the name was chosen so that it has an id");
+        crate::literals::move_literals(id.as_str(), spec)
     }
 
     /// Puts a value that the person gave in the place of `${input:ID}`, in the command, the
@@ -476,7 +467,7 @@ fn format_name(format: Format) -> &'static str {
     }
 }
 
-#[cfg(test)]
-mod properties;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

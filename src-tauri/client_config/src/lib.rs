@@ -7,8 +7,12 @@ mod diff;
 mod edit;
 mod file;
 mod format;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod import;
 mod kill_point;
+mod literals;
 mod machine;
 mod plan;
 mod secrets;
@@ -24,6 +28,7 @@ pub use import::{
     AddError, EntryError, FoundAt, FoundServer, FoundServers, ImportError, Importer, LiteralSecret,
     Place, ReadEntryError, RequiredInput, SkipReason, SkippedEntry, UnreadableFile,
 };
+pub use literals::{LiteralPart, find_literals, move_literals};
 pub use machine::{Machine, Os, variable_names};
 pub use plan::{
     BackupError, Backups, ChangedFile, FileDiff, Plan, PlanError, Receipt, UndoError, UndoOutcome,

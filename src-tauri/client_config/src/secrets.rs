@@ -77,7 +77,7 @@ pub fn is_likely_secret(name: &str, value: &str) -> bool {
 }
 
 /// Returns whether a value is a switch, or the path of a file, which may contain the secret.
-fn is_ordinary(value: &str) -> bool {
+pub(crate) fn is_ordinary(value: &str) -> bool {
     let value = value.trim();
     let is_switch = ["true", "false", "yes", "no", "on", "off"].contains(&value);
     let is_path = ["/", "~/", "./", "../"]
@@ -210,10 +210,7 @@ fn is_random(value: &str) -> bool {
 /// Returns whether an argument contains a secret: by its shape, as in `--api-key=…` and `KEY=…`, as
 /// a header, or because `previous` is an option for one.
 pub(crate) fn is_secret_argument(argument: &str, previous: Option<&str>) -> bool {
-    let follows_option = previous.is_some_and(|option| {
-        option.starts_with('-') && !option.contains('=') && is_secret_name(option)
-    });
-    if follows_option && !argument.starts_with('-') {
+    if follows_secret_option(argument, previous) {
         return is_literal(argument);
     }
     let has_value = |separator: char| {
@@ -232,15 +229,31 @@ pub fn find_secret_part<'a>(argument: &'a str, previous: Option<&str>) -> Option
     if !is_secret_argument(argument, previous) {
         return None;
     }
-    let named = argument.split_once('=').or_else(|| {
-        argument
-            .split_once(':')
-            .filter(|_| !argument.contains("://"))
-    });
+    let named = if follows_secret_option(argument, previous) {
+        None
+    } else {
+        argument.split_once('=').or_else(|| {
+            argument
+                .split_once(':')
+                .filter(|_| !argument.contains("://"))
+        })
+    };
+    // What follows the last letter of base64 is padding, and no value.
+    let is_value = |value: &str| !value.trim_matches('=').trim().is_empty();
     Some(match named {
-        Some((name, value)) if !name.contains(['/', ' ']) => split_scheme(value.trim()).1.trim(),
+        Some((name, value)) if !name.contains(['/', ' ']) && is_value(value) => {
+            split_scheme(value.trim()).1.trim()
+        }
         Some(_) | None => split_scheme(argument).1.trim(),
     })
+}
+
+/// Returns whether an argument is the value of an option for a secret, as in `--api-key VALUE`.
+fn follows_secret_option(argument: &str, previous: Option<&str>) -> bool {
+    let follows = previous.is_some_and(|option| {
+        option.starts_with('-') && !option.contains('=') && is_secret_name(option)
+    });
+    follows && !argument.starts_with('-')
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Authentication. Over TCP, a client sends its token; an administrator sends a token, or a browser
-//! its cookie. Only this user can open the local socket, so every request is authorized there, and
+//! Authentication. Over TCP, each request has a bearer token: that of a client, the admin token, or
+//! that of a signed-in browser, which is valid only at the address at which the browser signed in.
+//! Cookies count for nothing: browsers send them to every port of a host. Only this user can open the local socket, so every request is authorized there, and
 //! a client names itself.
 
 #[cfg(test)]
@@ -10,22 +11,20 @@ use std::sync::Arc;
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{Extensions, HeaderMap, Method, header, request::Parts},
+    http::{Extensions, HeaderMap, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use drawbridge_hub::access::{BrowserSession, ScreenAddress, TokenRefusal};
 use drawbridge_model::ids::ClientName;
 
 use crate::{
     error_response::Refusal,
-    headers::is_json,
+    headers::header_text,
     pairing,
     state::{ListenerKind, ListenerState},
     strangers::Stranger,
 };
-
-/// The cookie that holds the token of a browser after it redeemed a login code.
-pub(crate) const COOKIE: &str = "drawbridge";
 
 /// The header in which a client on the local socket sends its name.
 pub(crate) const CLIENT_HEADER: &str = "drawbridge-client";
@@ -37,6 +36,8 @@ const NO_CLIENT_TOKEN: &str = "the request has no bearer token; set the header A
     `drawbridge config connect CLIENT`, or send `POST /pair` to ask Drawbridge's user for a token";
 const WRONG_CLIENT_TOKEN: &str = "the token is wrong or was revoked; add the client again on Drawbridge's Clients screen, \
     or with `drawbridge clients add NAME`, and use the token shown there";
+const EXPIRED_CLIENT_TOKEN: &str = "the token has expired; give the client a new one on Drawbridge's Clients screen, or with \
+    `drawbridge clients rotate NAME`, and use the token shown there";
 const ASKED_TO_PAIR: &str = "the token is wrong or was revoked. Drawbridge has asked its user to pair this client: after the \
     user has approved it, connect again with the same token";
 const NO_ADMIN_TOKEN: &str = "this path requires the administrator's token; open the screens with `drawbridge open`, or send \
@@ -60,19 +61,37 @@ pub(crate) async fn authenticate_client(
     }
 }
 
+/// An administrator's access, an extension of each request that needs it.
+#[derive(Clone, Default)]
+pub(crate) struct AdminAccess {
+    /// The browser that sent the request, if it was one.
+    browser: Option<BrowserSession>,
+}
+
+impl AdminAccess {
+    /// Resolves when the access ends: the browser was signed out, or its time is over.
+    pub(crate) async fn ended(self) {
+        match self.browser {
+            Some(browser) => browser.ended().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// Passes a request on if an administrator sent it.
 pub(crate) async fn require_administrator(
     State(state): State<Arc<ListenerState>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let access = match state.kind {
-        ListenerKind::Tcp => check_administrator(&state, request.method(), request.headers()),
-        ListenerKind::Local => Ok(()),
+        ListenerKind::Tcp => check_administrator(&state, request.headers()),
+        ListenerKind::Local => Ok(AdminAccess::default()),
     };
     match access {
-        Ok(()) => {
+        Ok(access) => {
             introduce(request.extensions());
+            request.extensions_mut().insert(access);
             next.run(request).await
         }
         Err(refusal) => refusal.into_response(),
@@ -88,12 +107,35 @@ fn introduce(extensions: &Extensions) {
 
 /// Returns whether an administrator sent a request that anyone may send.
 pub(crate) fn is_administrator(state: &ListenerState, headers: &HeaderMap) -> bool {
-    let access = state.hub.access();
     match state.kind {
         ListenerKind::Local => true,
         ListenerKind::Tcp => bearer_token(headers)
-            .or_else(|| cookie_token(headers))
-            .is_some_and(|token| access.is_admin(token)),
+            .is_some_and(|token| find_administrator(state, token, headers).is_some()),
+    }
+}
+
+/// Returns the access of a token, if it is the admin token or that of a signed-in browser.
+fn find_administrator(
+    state: &ListenerState,
+    token: &str,
+    headers: &HeaderMap,
+) -> Option<AdminAccess> {
+    let access = state.hub.access();
+    if access.is_admin(token) {
+        return Some(AdminAccess::default());
+    }
+    let browser = access.use_browser_token(token, &screen_address(headers))?;
+    Some(AdminAccess {
+        browser: Some(browser),
+    })
+}
+
+/// Returns the address that a browser's request names.
+pub(crate) fn screen_address(headers: &HeaderMap) -> ScreenAddress {
+    let text = |name| header_text(headers, name).map(|text| text.into_owned());
+    ScreenAddress {
+        host: text(&header::HOST).unwrap_or_default(),
+        origin: text(&header::ORIGIN),
     }
 }
 
@@ -103,9 +145,21 @@ async fn client_by_token(
     body: Option<&mut Body>,
 ) -> Result<ClientName, Refusal> {
     let token = bearer_token(&parts.headers).ok_or_else(|| Refusal::no_token(NO_CLIENT_TOKEN))?;
-    if let Some(client) = state.hub.access().find_client(token) {
-        introduce(&parts.extensions);
-        return Ok(client);
+    let user_agent = header_text(&parts.headers, &header::USER_AGENT);
+    match state
+        .hub
+        .access()
+        .authenticate(token, user_agent.as_deref())
+    {
+        Ok(client) => {
+            introduce(&parts.extensions);
+            return Ok(client);
+        }
+        Err(TokenRefusal::Expired(client)) => {
+            state.hub.record_expired_token(&client);
+            return Err(Refusal::invalid_token(EXPIRED_CLIENT_TOKEN));
+        }
+        Err(TokenRefusal::Unknown) => {}
     }
     state.hub.record_unknown_token(token);
     let is_asked = Box::pin(pairing::ask_about_token(state, parts, token, body)).await;
@@ -134,38 +188,19 @@ async fn client_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<Cl
     Ok(name)
 }
 
-fn check_administrator(
-    state: &ListenerState,
-    method: &Method,
-    headers: &HeaderMap,
-) -> Result<(), Refusal> {
-    let access = state.hub.access();
-    if let Some(token) = bearer_token(headers) {
-        return if access.is_admin(token) {
-            Ok(())
-        } else if let Some(client) = access.find_client(token) {
-            state.hub.record_refused_token(&client);
-            Err(Refusal::forbidden(
-                "a client's token does not give access to this path; send the administrator's token",
-            ))
-        } else {
-            state.hub.record_unknown_token(token);
-            Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
-        };
+fn check_administrator(state: &ListenerState, headers: &HeaderMap) -> Result<AdminAccess, Refusal> {
+    let token = bearer_token(headers).ok_or_else(|| Refusal::no_token(NO_ADMIN_TOKEN))?;
+    if let Some(access) = find_administrator(state, token, headers) {
+        return Ok(access);
     }
-    let cookie = cookie_token(headers);
-    if !cookie.is_some_and(|token| access.is_admin(token)) {
-        if let Some(token) = cookie {
-            state.hub.record_unknown_token(token);
-        }
-        return Err(Refusal::no_token(NO_ADMIN_TOKEN));
-    }
-    if method != Method::GET && !is_json(headers) {
+    if let Some(client) = state.hub.access().find_client(token) {
+        state.hub.record_refused_token(&client);
         return Err(Refusal::forbidden(
-            "a request with a cookie must have the header `Content-Type: application/json`",
+            "a client's token does not give access to this path; send the administrator's token",
         ));
     }
-    Ok(())
+    state.hub.record_unknown_token(token);
+    Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
 }
 
 /// Returns the token of the `Authorization: Bearer` header, if there is exactly one such header.
@@ -179,14 +214,4 @@ pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
         .eq_ignore_ascii_case("bearer")
         .then(|| token.trim())
         .filter(|token| !token.is_empty())
-}
-
-fn cookie_token(headers: &HeaderMap) -> Option<&str> {
-    headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, token)| (name == COOKIE).then_some(token))
 }

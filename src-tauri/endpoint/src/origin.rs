@@ -106,7 +106,8 @@ impl OwnHosts {
 ///
 /// # Errors
 /// Returns 400 if `Host` is missing, empty or repeated. Returns 403 if `Host`, the request's target
-/// or `Origin` names another host, or if `Sec-Fetch-Site` is neither `same-origin` nor `none`.
+/// or `Origin` names another host, or if `Sec-Fetch-Site` is neither `same-origin` nor `none`,
+/// unless the request opens the page of the screens as a document.
 pub(crate) fn check_host_and_origin(
     hosts: &OwnHosts,
     uri: &Uri,
@@ -114,7 +115,7 @@ pub(crate) fn check_host_and_origin(
 ) -> Result<NamedHost, Refusal> {
     let host = check_host(hosts, uri, headers)?;
     check_origin(hosts, headers)?;
-    check_site(headers)?;
+    check_site(uri, headers)?;
     Ok(host)
 }
 
@@ -165,16 +166,30 @@ fn check_origin(hosts: &OwnHosts, headers: &HeaderMap) -> Result<(), Refusal> {
     })
 }
 
-fn check_site(headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_site(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let is_own_site = |site: &[u8]| matches!(site, b"same-origin" | b"none");
-    if headers
-        .get_all("sec-fetch-site")
-        .iter()
-        .all(|site| is_own_site(site.as_bytes()))
-    {
+    let sites = headers.get_all("sec-fetch-site");
+    if sites.iter().all(|site| is_own_site(site.as_bytes())) || opens_screens(uri, headers) {
         return Ok(());
     }
     Err(Refusal::forbidden(
         "requests from other websites are not allowed (header `Sec-Fetch-Site`)",
     ))
+}
+
+/// Returns whether a browser opens the page of the screens as a document, as it does from the page
+/// that `drawbridge open` writes. This page is the same for everyone and cannot be framed, so another
+/// website learns nothing and changes nothing by opening it.
+fn opens_screens(uri: &Uri, headers: &HeaderMap) -> bool {
+    let is = |name: &str, expected: &[u8]| {
+        let mut values = headers.get_all(name).iter();
+        values
+            .next()
+            .is_some_and(|value| value.as_bytes() == expected)
+            && values.next().is_none()
+    };
+    uri.path() == "/"
+        && uri.query().is_none()
+        && is("sec-fetch-mode", b"navigate")
+        && is("sec-fetch-dest", b"document")
 }

@@ -11,7 +11,7 @@
 //! | `/ws/progress` | GET | administrator | the calls that run now, and their progress, over a WebSocket |
 //! | `/config/client/{type}` | GET | anyone | the configuration for a client, without a secret (`?format=raw` to download) |
 //! | `/pair` | POST | anyone on this computer | asks a person to add the client, and waits for the answer |
-//! | `/api/login` | POST | anyone | exchanges a one-time code for a browser's cookie |
+//! | `/api/login` | POST | anyone | exchanges a one-time code for a browser's token |
 //! | `/api/verbs/{verb}` | POST | administrator | every verb of the hub, with parameters and answer in JSON |
 //! | `/api/events` | GET | administrator | the hub's events, as server-sent events |
 //! | `/api/presence` | GET | administrator | a stream without events, which keeps the hub from ending for lack of use |

@@ -22,7 +22,7 @@ use crate::{
     tcp::HttpListener,
 };
 
-/// The minimum length of the admin token of a hub that other computers can reach, in characters.
+/// The minimum length of the admin token, in characters.
 const MIN_ADMIN_TOKEN_CHARS: usize = 32;
 
 /// The TCP address to listen on, and who may reach it.
@@ -52,41 +52,36 @@ impl Default for ServeOptions {
 }
 
 impl ServeOptions {
-    /// Checks that the hub does not let other computers guess its administrator's token.
+    /// Checks that nobody can guess the administrator's token.
     ///
     /// # Errors
-    /// Returns an error if other computers can reach the address and the token is missing or short.
+    /// Returns an error if the token is short, or if it is missing and other computers can reach the
+    /// address.
     pub fn check_admin_token(&self, token: Option<&str>) -> Result<(), WeakAdminToken> {
-        let chars = token.map_or(0, |token| token.chars().count());
-        if self.host.is_loopback() || chars >= MIN_ADMIN_TOKEN_CHARS {
-            return Ok(());
+        match token.map(|token| token.chars().count()) {
+            None if self.host.is_loopback() => Ok(()),
+            Some(MIN_ADMIN_TOKEN_CHARS..) => Ok(()),
+            None => Err(WeakAdminToken::Missing { host: self.host }),
+            Some(chars) => Err(WeakAdminToken::Short { chars }),
         }
-        Err(WeakAdminToken {
-            host: self.host,
-            chars,
-        })
     }
 }
 
-/// The error if other computers could guess the admin token.
+/// The error if somebody could guess the admin token.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "other computers can reach {host}, so the hub needs an admin token of at least {MIN_ADMIN_TOKEN_CHARS} characters, and {}. \
-     Set DRAWBRIDGE_ADMIN_TOKEN, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it (`openssl rand -hex 32` prints one), \
-     or leave --host out",
-    describe_length(.chars)
-)]
-pub struct WeakAdminToken {
-    host: IpAddr,
-    /// The length of the token; 0 if there is none.
-    chars: usize,
-}
-
-fn describe_length(chars: &usize) -> String {
-    match chars {
-        0 => "there is none".to_owned(),
-        chars => format!("this one has {chars}"),
-    }
+pub enum WeakAdminToken {
+    #[error(
+        "the admin token needs at least {MIN_ADMIN_TOKEN_CHARS} characters, and this one has {chars}. Set \
+         DRAWBRIDGE_ADMIN_TOKEN, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it, to a longer one \
+         (`openssl rand -hex 32` prints one)"
+    )]
+    Short { chars: usize },
+    #[error(
+        "other computers can reach {host}, so the hub needs an admin token of at least {MIN_ADMIN_TOKEN_CHARS} characters, \
+         and there is none. Set DRAWBRIDGE_ADMIN_TOKEN, or DRAWBRIDGE_ADMIN_TOKEN_FILE to a file that holds it \
+         (`openssl rand -hex 32` prints one), or leave --host out"
+    )]
+    Missing { host: IpAddr },
 }
 
 /// The error if no listener could start.

@@ -3,18 +3,19 @@
 //! Only the HMAC-SHA-256 of a client's or the administrator's token is kept. The duration of a
 //! lookup by HMAC reveals nothing about the token.
 
-mod browser_tokens;
+mod browsers;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use drawbridge_model::{
     audit::AuditKind,
     clock,
     event::{Event, Events},
-    ids::{ClientName, UserName},
+    ids::{BrowserId, ClientName, Timestamp, UserName},
     random,
 };
 use drawbridge_store::{Store, StoreError, table::client::ClientRow};
@@ -22,11 +23,19 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::json;
 use sha2::Sha256;
 
-use browser_tokens::BrowserTokens;
+use browsers::Browsers;
+
+pub use browsers::{
+    BrowserSession, BrowserToken, CODE_TTL, CodeUse, ScreenAddress, SignedInBrowser,
+};
 
 /// The minimum length, in characters, of a token that a user brings.
 pub const MIN_TOKEN_CHARS: usize = 32;
 const MAX_NAME_CHARS: usize = 64;
+/// How long the old token of a client stays valid after a rotation if the new one is not used.
+pub const ROTATION_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The last use of a client is noted at most this often, in milliseconds.
+const USE_INTERVAL_MS: i64 = 1000;
 
 /// The tokens that the hub knows.
 pub struct Access {
@@ -34,10 +43,12 @@ pub struct Access {
     events: Events,
     key: Key,
     clients: Mutex<BTreeMap<ClientName, ClientRow>>,
+    /// The clients whose last use is not stored yet.
+    unsaved_uses: Mutex<BTreeSet<ClientName>>,
     /// Held from reading a row to writing it, so that no change is lost.
     write_lock: tokio::sync::Mutex<()>,
     admin_hmac: Option<Vec<u8>>,
-    browser_tokens: BrowserTokens,
+    browsers: Browsers,
 }
 
 /// Why a client cannot be added, admitted or revoked.
@@ -55,10 +66,29 @@ pub enum AccessError {
     Unknown(ClientName),
     #[error("the client '{0}' was revoked; add it again to give it access")]
     Revoked(ClientName),
+    #[error("the client '{0}' has no token: it connects with `drawbridge stdio`, which needs none")]
+    NoToken(ClientName),
     #[error("another client already uses this token")]
     TokenTaken,
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Why a client's token is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenRefusal {
+    /// No client has this token, or the client was revoked.
+    Unknown,
+    Expired(ClientName),
+}
+
+/// How long a new token of a client is valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenLifetime {
+    /// As long as the token before it.
+    Same,
+    Unlimited,
+    For(Duration),
 }
 
 impl Access {
@@ -84,9 +114,10 @@ impl Access {
             events,
             key,
             clients: Mutex::new(clients),
+            unsaved_uses: Mutex::default(),
             write_lock: tokio::sync::Mutex::default(),
             admin_hmac,
-            browser_tokens: BrowserTokens::default(),
+            browsers: Browsers::default(),
         })
     }
 
@@ -102,14 +133,58 @@ impl Access {
         }
     }
 
-    /// Returns the client that owns the token, or `None` if the token is unknown or revoked.
+    /// Returns the client that owns the token, or `None` if the token is unknown or revoked. The
+    /// token may have expired.
     pub fn find_client(&self, token: &str) -> Option<ClientName> {
         let hmac = self.key.hmac(token);
         let clients = self.lock();
-        let mut admitted = clients.values().filter(|row| row.revoked_at.is_none());
-        admitted
-            .find(|row| row.token_hmac.as_ref() == Some(&hmac))
-            .map(|row| row.name.clone())
+        find_owner(&clients, &hmac).map(|(row, _)| row.name.clone())
+    }
+
+    /// Returns the client that sends this token now, and notes the use.
+    ///
+    /// # Errors
+    /// Returns an error if the token is unknown, was revoked, or has expired.
+    pub fn authenticate(
+        &self,
+        token: &str,
+        user_agent: Option<&str>,
+    ) -> Result<ClientName, TokenRefusal> {
+        let hmac = self.key.hmac(token);
+        let now = clock::now();
+        let mut clients = self.lock();
+        let (row, use_) = find_owner(&clients, &hmac).ok_or(TokenRefusal::Unknown)?;
+        let expires_at = match use_ {
+            TokenUse::Current => row.token_expires_at,
+            TokenUse::Old => row.old_token_until,
+        };
+        if expires_at.is_some_and(|expires_at| now >= expires_at) {
+            return Err(TokenRefusal::Expired(row.name.clone()));
+        }
+        let name = row.name.clone();
+        let rotation_ends = use_ == TokenUse::Current && row.old_token_hmac.is_some();
+        let is_recent = row
+            .last_seen_at
+            .is_some_and(|seen| (seen.0..seen.0 + USE_INTERVAL_MS).contains(&now.0));
+        let is_other_program = user_agent.is_some() && row.user_agent.as_deref() != user_agent;
+        if is_recent && !rotation_ends && !is_other_program {
+            return Ok(name);
+        }
+        if let Some(row) = clients.get_mut(&name) {
+            row.last_seen_at = Some(now);
+            if let Some(user_agent) = user_agent {
+                row.user_agent = Some(plain_text(user_agent));
+            }
+            if rotation_ends {
+                (row.old_token_hmac, row.old_token_until) = (None, None);
+            }
+        }
+        drop(clients);
+        self.note_unsaved_use(&name);
+        if rotation_ends {
+            self.events.publish(Event::ClientsChanged);
+        }
+        Ok(name)
     }
 
     /// Returns the revoked client that owned the token, if there is one.
@@ -122,25 +197,91 @@ impl Access {
             .map(|row| row.name.clone())
     }
 
-    /// Returns whether the token is the admin token, or was given to a browser for a code.
+    /// Returns whether this is the admin token.
     pub fn is_admin(&self, token: &str) -> bool {
-        let hmac = self.key.hmac(token);
-        self.admin_hmac.as_ref() == Some(&hmac) || self.browser_tokens.is_valid(token)
+        self.admin_hmac.as_ref() == Some(&self.key.hmac(token))
     }
 
-    /// Returns a one-time code for a browser, valid for a minute.
+    /// Returns a one-time code for a browser, valid for [`CODE_TTL`].
     pub fn issue_browser_code(&self) -> String {
-        self.browser_tokens.issue_code()
+        self.browsers.issue_code()
     }
 
-    /// Exchanges a one-time code for a browser's token, which is valid until the hub ends.
-    pub fn redeem_browser_code(&self, code: &str) -> Option<String> {
-        self.browser_tokens.redeem_code(code)
+    /// Exchanges a one-time code for a browser's token, and records this.
+    pub fn redeem_browser_code(
+        &self,
+        code: &str,
+        address: ScreenAddress,
+        user_agent: Option<&str>,
+    ) -> Option<BrowserToken> {
+        let token = self.browsers.redeem_code(code, address, user_agent)?;
+        let note = json!({
+            "browser": token.browser.id,
+            "address": token.browser.address.url(),
+            "user_agent": token.browser.user_agent,
+        });
+        self.store.append_audit(AuditKind::BrowserSignedIn, &note);
+        self.events.publish(Event::BrowsersChanged);
+        Some(token)
+    }
+
+    /// Returns whether a code was exchanged, and by which browser.
+    pub fn use_of_browser_code(&self, code: &str) -> CodeUse {
+        self.browsers.use_of_code(code)
+    }
+
+    /// Returns the session of the browser that has this token, if the token is used at the address
+    /// at which the browser signed in.
+    pub fn use_browser_token(
+        &self,
+        token: &str,
+        address: &ScreenAddress,
+    ) -> Option<BrowserSession> {
+        let session = self.browsers.use_token(token, address);
+        if session.is_none() {
+            self.remove_ended_browsers();
+        }
+        session
+    }
+
+    /// Returns the browsers that are signed in, the latest first.
+    pub fn browsers(&self) -> Vec<SignedInBrowser> {
+        self.remove_ended_browsers();
+        self.browsers.list()
+    }
+
+    /// Signs out one browser, or all of them, and returns how many.
+    pub fn sign_out_browsers(&self, id: Option<&BrowserId>) -> usize {
+        let signed_out = self.browsers.sign_out(id);
+        self.record_signed_out(&signed_out, "signed out");
+        signed_out.len()
+    }
+
+    fn remove_ended_browsers(&self) {
+        self.record_signed_out(&self.browsers.remove_ended(), "its time was over");
+    }
+
+    fn record_signed_out(&self, browsers: &[SignedInBrowser], reason: &str) {
+        for browser in browsers {
+            let note = json!({
+                "browser": browser.id,
+                "user_agent": browser.user_agent,
+                "reason": reason,
+            });
+            self.store.append_audit(AuditKind::BrowserSignedOut, &note);
+        }
+        if !browsers.is_empty() {
+            self.events.publish(Event::BrowsersChanged);
+        }
     }
 
     /// Returns whether the token gives access to anything.
     pub fn is_token_in_use(&self, token: &str) -> bool {
-        self.is_admin(token) || self.find_client(token).is_some()
+        self.is_admin_or_browser(token) || self.find_client(token).is_some()
+    }
+
+    fn is_admin_or_browser(&self, token: &str) -> bool {
+        self.is_admin(token) || self.browsers.has_token(token)
     }
 
     /// Returns the name, with a number if a client that was not revoked has it already. Otherwise a
@@ -181,7 +322,8 @@ impl Access {
     }
 
     /// Adds a client, and returns its token. Without a `user`, the client belongs to the user to
-    /// whom a revoked client of this name belonged, or to the default user.
+    /// whom a revoked client of this name belonged, or to the default user. Without a `lifetime`,
+    /// the token does not expire.
     ///
     /// # Errors
     /// Returns an error if a name is invalid or taken, if the token is too short or taken, or if
@@ -191,23 +333,95 @@ impl Access {
         name: &ClientName,
         token: Option<String>,
         user: Option<UserName>,
+        lifetime: Option<Duration>,
     ) -> Result<String, AccessError> {
         user.as_ref().map_or(Ok(()), check_user)?;
         let _one_at_a_time = self.write_lock.lock().await;
-        let token = token.unwrap_or_else(|| format!("db_{}", random::token()));
+        let token = token.unwrap_or_else(new_token);
+        self.check_free(name)?;
+        self.check_token(name, &token)?;
+        let user = user.or_else(|| self.find_user(name)).unwrap_or_default();
+        let row = ClientRow {
+            token_expires_at: lifetime.map(end_of),
+            ..new_client(name, Some(self.key.hmac(&token)), user)
+        };
+        self.add_client(row).await?;
+        Ok(token)
+    }
+
+    /// Checks that a token can become that of a client.
+    fn check_token(&self, name: &ClientName, token: &str) -> Result<(), AccessError> {
         let chars = token.chars().count();
         if chars < MIN_TOKEN_CHARS {
             return Err(AccessError::ShortToken(chars));
         }
-        self.check_free(name)?;
         // A client's token must never administer, and belongs to one client only.
-        if self.is_admin(&token) || self.find_client(&token).is_some_and(|owner| owner != *name) {
+        let is_taken = self.is_admin_or_browser(token)
+            || self.find_client(token).is_some_and(|owner| owner != *name);
+        if is_taken {
             return Err(AccessError::TokenTaken);
         }
-        let user = user.or_else(|| self.find_user(name)).unwrap_or_default();
-        self.add_client(new_client(name, Some(self.key.hmac(&token)), user))
-            .await?;
+        Ok(())
+    }
+
+    /// Gives a client a new token, and returns it. The old one stays valid until the new one is used,
+    /// at most for [`ROTATION_GRACE`]. Without a `lifetime`, the new token lives as long as the old
+    /// one did.
+    ///
+    /// # Errors
+    /// Returns an error if the client does not exist, was revoked or has no token, or if the store
+    /// cannot be written.
+    pub async fn rotate(
+        &self,
+        name: &ClientName,
+        token: Option<String>,
+        lifetime: TokenLifetime,
+    ) -> Result<String, AccessError> {
+        let _one_at_a_time = self.write_lock.lock().await;
+        let row = self.find_admitted(name)?;
+        if row.token_hmac.is_none() {
+            return Err(AccessError::NoToken(name.clone()));
+        }
+        let token = token.unwrap_or_else(new_token);
+        self.check_token(name, &token)?;
+        let now = clock::now();
+        let previous = row
+            .token_issued_at
+            .zip(row.token_expires_at)
+            .map(|(issued, expires)| Timestamp(now.0 + (expires.0 - issued.0).max(0)));
+        let grace_end = end_of(ROTATION_GRACE);
+        let row = ClientRow {
+            old_token_until: Some(
+                row.token_expires_at
+                    .map_or(grace_end, |expires| expires.min(grace_end)),
+            ),
+            old_token_hmac: row.token_hmac,
+            token_hmac: Some(self.key.hmac(&token)),
+            token_issued_at: Some(now),
+            token_expires_at: match lifetime {
+                TokenLifetime::Same => previous,
+                TokenLifetime::Unlimited => None,
+                TokenLifetime::For(lifetime) => Some(end_of(lifetime)),
+            },
+            ..row
+        };
+        let note = json!({
+            "client": name,
+            "token": "rotated",
+            "expires_at": row.token_expires_at,
+        });
+        self.put_client(row).await?;
+        self.store.append_audit(AuditKind::ClientChanged, &note);
         Ok(token)
+    }
+
+    fn find_admitted(&self, name: &ClientName) -> Result<ClientRow, AccessError> {
+        let row = self.lock().get(name).cloned();
+        let row = row.ok_or_else(|| AccessError::Unknown(name.clone()))?;
+        if row.revoked_at.is_some() {
+            return Err(AccessError::Revoked(name.clone()));
+        }
+        Ok(row)
     }
 
     /// Admits a client of the local socket, and adds the client if its name is new.
@@ -237,22 +451,51 @@ impl Access {
         }
     }
 
-    /// Records that a client connected, and the software that it reported.
+    /// Notes that a client connected, and the software that it reported. No client waits for the
+    /// database: [`Self::store_uses`] writes the note later, together with others.
+    pub fn record_connection(&self, name: &ClientName, software: Option<String>) {
+        let mut clients = self.lock();
+        let Some(row) = clients.get_mut(name) else {
+            return;
+        };
+        row.last_seen_at = Some(clock::now());
+        row.software = software.or(row.software.take());
+        drop(clients);
+        self.note_unsaved_use(name);
+        self.events.publish(Event::ClientsChanged);
+    }
+
+    fn note_unsaved_use(&self, name: &ClientName) {
+        let mut unsaved = self.unsaved();
+        if !unsaved.contains(name) {
+            unsaved.insert(name.clone());
+        }
+    }
+
+    /// Writes when and by what program clients were last used. What cannot be written is written the
+    /// next time.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
-    pub async fn record_connection(
-        &self,
-        name: &ClientName,
-        software: Option<String>,
-    ) -> Result<(), StoreError> {
-        let _one_at_a_time = self.write_lock.lock().await;
-        let Some(mut row) = self.lock().get(name).cloned() else {
-            return Ok(());
-        };
-        row.last_seen_at = Some(clock::now());
-        row.software = software.or(row.software);
-        self.put_client(row).await
+    pub async fn store_uses(&self) -> Result<(), StoreError> {
+        let unsaved = std::mem::take(&mut *self.unsaved());
+        let mut result = Ok(());
+        for name in unsaved {
+            let row = self.lock().get(&name).cloned();
+            if let (Ok(()), Some(row)) = (&result, row) {
+                result = self.store.put_client_use(&row).await;
+            }
+            if result.is_err() {
+                self.unsaved().insert(name);
+            }
+        }
+        result
+    }
+
+    fn unsaved(&self) -> MutexGuard<'_, BTreeSet<ClientName>> {
+        self.unsaved_uses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Revokes a client: its token becomes invalid at once.
@@ -265,6 +508,7 @@ impl Access {
         let mut row = row.ok_or_else(|| AccessError::Unknown(name.clone()))?;
         if row.revoked_at.is_none() {
             row.revoked_at = Some(clock::now());
+            (row.old_token_hmac, row.old_token_until) = (None, None);
             self.put_client(row).await?;
             self.store
                 .append_audit(AuditKind::ClientRevoked, &json!({ "client": name }));
@@ -280,11 +524,7 @@ impl Access {
     pub async fn set_user(&self, name: &ClientName, user: &UserName) -> Result<bool, AccessError> {
         check_user(user)?;
         let _one_at_a_time = self.write_lock.lock().await;
-        let row = self.lock().get(name).cloned();
-        let row = row.ok_or_else(|| AccessError::Unknown(name.clone()))?;
-        if row.revoked_at.is_some() {
-            return Err(AccessError::Revoked(name.clone()));
-        }
+        let row = self.find_admitted(name)?;
         if row.user == *user {
             return Ok(false);
         }
@@ -309,11 +549,14 @@ impl Access {
     }
 
     async fn add_client(&self, row: ClientRow) -> Result<(), StoreError> {
-        let note = json!({
+        let mut note = json!({
             "client": row.name,
             "has_token": row.token_hmac.is_some(),
             "user": row.user,
         });
+        if let Some(expires_at) = row.token_expires_at {
+            note["expires_at"] = json!(expires_at);
+        }
         self.put_client(row).await?;
         self.store.append_audit(AuditKind::ClientAdded, &note);
         Ok(())
@@ -321,7 +564,22 @@ impl Access {
 
     async fn put_client(&self, row: ClientRow) -> Result<(), StoreError> {
         self.store.put_client(&row).await?;
-        self.lock().insert(row.name.clone(), row);
+        let mut clients = self.lock();
+        let used_meanwhile = clients
+            .get(&row.name)
+            .filter(|old| old.created_at == row.created_at && old.last_seen_at > row.last_seen_at)
+            .cloned();
+        let row = match used_meanwhile {
+            Some(used) => ClientRow {
+                last_seen_at: used.last_seen_at,
+                software: used.software,
+                user_agent: used.user_agent,
+                ..row
+            },
+            None => row,
+        };
+        clients.insert(row.name.clone(), row);
+        drop(clients);
         self.events.publish(Event::ClientsChanged);
         Ok(())
     }
@@ -331,13 +589,63 @@ impl Access {
     }
 }
 
+/// Which token of a client a request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TokenUse {
+    Current,
+    /// The one before the last rotation.
+    Old,
+}
+
+/// Returns the client that owns a token, unless it was revoked.
+fn find_owner<'a>(
+    clients: &'a BTreeMap<ClientName, ClientRow>,
+    hmac: &Vec<u8>,
+) -> Option<(&'a ClientRow, TokenUse)> {
+    let mut admitted = clients.values().filter(|row| row.revoked_at.is_none());
+    admitted.find_map(|row| {
+        if row.token_hmac.as_ref() == Some(hmac) {
+            Some((row, TokenUse::Current))
+        } else if row.old_token_hmac.as_ref() == Some(hmac) {
+            Some((row, TokenUse::Old))
+        } else {
+            None
+        }
+    })
+}
+
+fn new_token() -> String {
+    format!("db_{}", random::token())
+}
+
+/// Returns the end of a time that begins now.
+fn end_of(lifetime: Duration) -> Timestamp {
+    let millis = i64::try_from(lifetime.as_millis()).unwrap_or(i64::MAX);
+    Timestamp(clock::now().0.saturating_add(millis))
+}
+
+/// Returns text from outside without control characters, and not longer than a line.
+fn plain_text(text: &str) -> String {
+    const MAX_CHARS: usize = 256;
+    text.chars()
+        .filter(|c| !c.is_control())
+        .take(MAX_CHARS)
+        .collect()
+}
+
 fn new_client(name: &ClientName, token_hmac: Option<Vec<u8>>, user: UserName) -> ClientRow {
+    let now = clock::now();
     ClientRow {
         name: name.clone(),
+        token_issued_at: token_hmac.is_some().then_some(now),
         token_hmac,
+        token_expires_at: None,
+        old_token_hmac: None,
+        old_token_until: None,
+        user_agent: None,
         software: None,
         user,
-        created_at: clock::now(),
+        created_at: now,
         last_seen_at: None,
         revoked_at: None,
     }

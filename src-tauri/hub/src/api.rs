@@ -11,6 +11,7 @@ pub mod audit;
 pub(crate) mod audited;
 #[cfg(test)]
 mod bindings;
+pub mod browsers;
 pub mod calls;
 pub mod clients;
 pub mod config;
@@ -102,6 +103,9 @@ verbs! {
     "audit.verify" => audit::VerifyAudit,
     "audit.list" => audit::ListAudit,
     "audit.export" => audit::ExportAudit,
+    "browsers.list" => browsers::ListBrowsers,
+    "browsers.sign_out" => browsers::SignOutBrowser,
+    "browsers.sign_out_all" => browsers::SignOutAllBrowsers,
     "calls.list" => calls::ListCalls,
     "calls.show" => calls::ShowCall,
     "calls.running" => calls::ListRunningCalls,
@@ -109,6 +113,7 @@ verbs! {
     "calls.stats" => calls::ShowCallStats,
     "clients.list" => clients::ListClients,
     "clients.add" => clients::AddClient,
+    "clients.rotate" => clients::RotateClient,
     "clients.set_user" => clients::SetClientUser,
     "clients.revoke" => clients::RevokeClient,
     "config.list" => config::ListConfigs,
@@ -169,9 +174,11 @@ verbs! {
     "sampling.change" => sampling::ChangeSampling,
     "sampling.check" => sampling::CheckSampling,
     "screens.open" => screens::OpenScreen,
+    "screens.check_code" => screens::CheckCode,
     "secrets.list" => secrets::ListSecrets,
     "secrets.set" => secrets::SetSecret,
     "secrets.remove" => secrets::RemoveSecret,
+    "secrets.rename" => secrets::RenameSecret,
     "servers.list" => servers::ListServers,
     "servers.show" => servers::ShowServer,
     "servers.add" => servers::AddServer,
@@ -179,6 +186,7 @@ verbs! {
     "servers.remove" => servers::RemoveServer,
     "servers.enable" => servers::EnableServer,
     "servers.pin" => servers::PinServer,
+    "servers.move_literals" => servers::MoveLiterals,
     "servers.accept" => servers::AcceptServer,
     "servers.verify" => servers::VerifyServer,
     "servers.verify_spec" => servers::VerifySpec,

@@ -10,7 +10,7 @@ mod definition;
 mod instructions;
 mod merge;
 mod profiles;
-mod schema;
+pub(crate) mod schema;
 mod search;
 mod snapshots;
 mod sync;
@@ -29,6 +29,7 @@ use drawbridge_model::{
     audit::AuditKind,
     capability::{CapabilityKind, ExcludedEntries, ExcludedEntry},
     clock,
+    content::ContentDefence,
     event::{Event, Events},
     ids::{ClientName, ServerId, Timestamp},
     log::Level,
@@ -368,6 +369,12 @@ impl ServerCopy {
             .is_some_and(|end| Instant::now() < end);
         for (kind, definitions) in &copy.definitions {
             for definition in definitions {
+                // A flagged definition needs a person if the content defence asks.
+                if server.spec.content_defence == ContentDefence::Ask
+                    && !definition.flags().is_empty()
+                {
+                    continue;
+                }
                 let state = copy.accepted.acceptance_state(*kind, definition);
                 if accepts_all || (accepts_additions && state == AcceptanceState::New) {
                     copy.accepted.insert(definition_id(*kind, definition));
@@ -913,6 +920,7 @@ impl Catalog {
             .collect();
         self.store_sync(&server, key, &after).await?;
         report_unaccepted(&server, &were_offered, &after, &self.store);
+        report_flagged(&server, &were_offered, &after, self.pool.connector().logs());
         record_accepted(&server, &before, &after, &self.store);
         log_excluded(
             self.pool.connector().logs(),
@@ -1026,6 +1034,11 @@ impl Catalog {
         if let Some(gone) = definitions.iter().find(|one| !offered.contains(one)) {
             return Err(AcceptError::NoLongerOffered(gone.name.clone()));
         }
+        if definitions.len() > 1
+            && let Some((kind, flagged)) = self.find_flagged(id, definitions)
+        {
+            return Err(AcceptError::Flagged(kind, flagged.name.clone()));
+        }
         self.store.accept_definitions(id, definitions).await?;
         let mut accepted = self.copy(id).accepted;
         definitions
@@ -1035,6 +1048,20 @@ impl Catalog {
         self.events.publish(Event::ServerChanged { id: id.clone() });
         self.rebuild();
         Ok(())
+    }
+
+    /// Returns one of these definitions that a person has to accept on its own.
+    fn find_flagged(
+        &self,
+        id: &ServerId,
+        definitions: &[DefinitionId],
+    ) -> Option<(DefinitionKind, Arc<Definition>)> {
+        let server = self.registry.get(id).ok()?;
+        let asks = server.spec.content_defence == ContentDefence::Ask;
+        self.definitions(id).into_iter().find(|(kind, definition)| {
+            asks && definitions.contains(&definition_id(*kind, definition))
+                && !definition.flags().is_empty()
+        })
     }
 
     /// Returns Drawbridge's copy of a server's lists, after the sync that runs now has ended.
@@ -1099,6 +1126,12 @@ struct StaleCopy {
 pub enum AcceptError {
     #[error("the server no longer offers '{0}' as it was shown; check it again")]
     NoLongerOffered(String),
+    #[error(
+        "the {noun} '{1}' is flagged by the content defence, so it has to be accepted on its own; check it, and accept \
+         the others without it",
+        noun = .0.noun()
+    )]
+    Flagged(DefinitionKind, String),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -1222,6 +1255,34 @@ fn report_unaccepted(
         tracing::warn!("server {id}: {more} more new or changed definitions");
         let note = json!({ "server": id, "more": more });
         store.append_audit(AuditKind::DefinitionChanged, &note);
+    }
+}
+
+/// Logs what is suspicious in the definitions that a sync has added or changed.
+fn report_flagged(
+    server: &RegisteredServer,
+    were_offered: &HashSet<DefinitionId>,
+    after: &ServerCopy,
+    logs: &Logs,
+) {
+    if server.spec.content_defence == ContentDefence::Off {
+        return;
+    }
+    let flagged = after.definitions().filter(|(kind, definition)| {
+        !were_offered.contains(&definition_id(*kind, definition)) && !definition.flags().is_empty()
+    });
+    for (kind, definition) in flagged.take(MAX_LOGGED) {
+        for flag in definition.flags() {
+            let text = format!(
+                "the {} '{}' contains {} at {}: {}",
+                kind.noun(),
+                definition.name,
+                flag.kind.label(),
+                flag.place,
+                flag.excerpt
+            );
+            logs.add_server_line(&server.id, Level::Warn, "content", &text);
+        }
     }
 }
 

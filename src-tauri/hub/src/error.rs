@@ -142,7 +142,9 @@ impl From<AccessError> for ApiError {
             AccessError::BadName | AccessError::BadUser | AccessError::ShortToken(_) => {
                 ErrorCode::Invalid
             }
-            AccessError::NameTaken(_) | AccessError::TokenTaken => ErrorCode::Conflict,
+            AccessError::NameTaken(_) | AccessError::TokenTaken | AccessError::NoToken(_) => {
+                ErrorCode::Conflict
+            }
             AccessError::Unknown(_) => ErrorCode::NotFound,
             AccessError::Revoked(_) => ErrorCode::Forbidden,
             AccessError::Store(_) => ErrorCode::Unavailable,
@@ -246,7 +248,9 @@ impl From<OauthError> for ApiError {
 impl From<AcceptError> for ApiError {
     fn from(error: AcceptError) -> Self {
         match error {
-            AcceptError::NoLongerOffered(_) => Self::conflict(error.to_string()),
+            AcceptError::NoLongerOffered(_) | AcceptError::Flagged(..) => {
+                Self::conflict(error.to_string())
+            }
             AcceptError::Store(error) => error.into(),
         }
     }

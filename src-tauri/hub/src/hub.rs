@@ -2,6 +2,7 @@
 //! also uses the methods of this file.
 
 mod client_files;
+mod client_uses;
 pub(crate) mod disk_space;
 mod docling;
 pub mod methods;
@@ -40,7 +41,7 @@ use drawbridge_sessions::{
     StatelessRequest, Subscription,
 };
 use drawbridge_store::{
-    Journal, Store,
+    Journal, Store, crashes,
     data_dir::DataDir,
     logs::Logs,
     secrets::{Keyring, Secret, Secrets},
@@ -59,7 +60,7 @@ use tokio::{
 use url::Url;
 
 use crate::{
-    access::{Access, AccessError},
+    access::{Access, AccessError, BrowserToken, ScreenAddress},
     builtin::BuiltInServers,
     catalog::{Catalog, KindChange, KindChanges, Profiles},
     clients::{self, configs::ClientConfigs},
@@ -173,6 +174,27 @@ impl HubOptions {
     }
 }
 
+/// The setting with the time of the newest crash report that a person was told of.
+const CRASHES_TOLD: &str = "crashes_told";
+
+/// Tells once, in the log, that an earlier run had an internal error.
+async fn report_new_crashes(data_dir: &DataDir, store: &Store) -> Result<(), ApiError> {
+    let reports = crashes::list(data_dir.path());
+    let Some((at, newest)) = reports.files.first() else {
+        return Ok(());
+    };
+    let told: Option<Timestamp> = store.json_setting(CRASHES_TOLD).await?;
+    if told.is_none_or(|told| told < *at) {
+        tracing::error!(
+            "Drawbridge had an internal error; the report is {}. `drawbridge doctor` says what to do.",
+            newest.display()
+        );
+        let told = serde_json::to_string(at).expect("a time is plain data");
+        store.set_setting(CRASHES_TOLD, &told).await?;
+    }
+    Ok(())
+}
+
 impl Hub {
     /// Opens the data folder (creates it with mode 0700 if it is missing), takes its lock, reads
     /// the registry and begins to watch it. Starts no server.
@@ -197,6 +219,7 @@ impl Hub {
             logs.add_secret(&Secret::new(token.clone()));
         }
         logs.install();
+        crashes::set_destination(data_dir.path(), &logs);
         let (store, moved) = Store::open(&data_dir.database_file()).await?;
         if let Some(file) = moved {
             tracing::error!(
@@ -204,6 +227,7 @@ impl Hub {
                 file.display()
             );
         }
+        report_new_crashes(&data_dir, &store).await?;
         let hub = Self::assemble(data_dir, events, logs, store, secrets, options).await?;
         tracing::info!(
             "hub {} opened {}",
@@ -439,6 +463,7 @@ impl Hub {
             hub.pipeline.clone(),
             received.notifications,
         ));
+        tasks.spawn(client_uses::store_regularly(Arc::downgrade(&hub)));
         tasks.spawn(hub.hooks.clone().follow_connections(hub.catalog.clone()));
         let watch = hub.watch_specs();
         *hub.background() = Background {
@@ -617,13 +642,15 @@ impl Hub {
 
     /// Exchanges a one-time code for a browser's token, and records in the audit whether it was
     /// valid.
-    pub fn sign_in_browser(&self, code: &str) -> Option<String> {
-        let token = self.access.redeem_browser_code(code);
-        match token {
-            Some(_) => self
-                .store
-                .append_audit(AuditKind::BrowserSignedIn, &json!({})),
-            None => self.record_refused_code(),
+    pub fn sign_in_browser(
+        &self,
+        code: &str,
+        address: ScreenAddress,
+        user_agent: Option<&str>,
+    ) -> Option<BrowserToken> {
+        let token = self.access.redeem_browser_code(code, address, user_agent);
+        if token.is_none() {
+            self.record_refused_code();
         }
         token
     }
@@ -641,6 +668,12 @@ impl Hub {
             Some(client) => self.record_refusal(&client, "the client was revoked"),
             None => self.unknown_tokens.add(),
         }
+    }
+
+    /// Records that a client's token was refused because it has expired.
+    pub fn record_expired_token(&self, client: &ClientName) {
+        self.metrics.count_refused_client();
+        self.record_refusal(client, "the token has expired");
     }
 
     /// Records that a client's token was refused at an address for administrators.
@@ -664,18 +697,18 @@ impl Hub {
     }
 
     /// Opens a client session after `initialize`.
-    pub async fn open_session(
+    pub fn open_session(
         &self,
         client: ClientName,
         client_info: ClientHello,
         scope: ClientScope,
     ) -> Arc<ClientSession> {
-        self.record_session(&client, &client_info).await;
+        self.record_session(&client, &client_info);
         self.sessions.open(client, client_info, scope)
     }
 
     /// Returns the session to which the requests of a stateless client belong.
-    pub async fn stateless_session(
+    pub fn stateless_session(
         &self,
         client: &ClientName,
         client_info: &ClientHello,
@@ -685,22 +718,16 @@ impl Hub {
             .sessions
             .get_or_open_stateless(client, client_info, scope);
         if is_new {
-            self.record_session(client, client_info).await;
+            self.record_session(client, client_info);
         }
         session
     }
 
-    async fn record_session(&self, client: &ClientName, client_info: &ClientHello) {
+    fn record_session(&self, client: &ClientName, client_info: &ClientHello) {
         self.pool
             .add_client_extensions(client, client_info.capabilities.extensions());
         let software = client_info.software();
-        if let Err(error) = self
-            .access
-            .record_connection(client, software.clone())
-            .await
-        {
-            tracing::warn!("client {client}: {error}");
-        }
+        self.access.record_connection(client, software.clone());
         let software = software.as_deref().unwrap_or("an unnamed app");
         tracing::info!(
             "client {client}: {software} opened a session, revision {}",
@@ -860,9 +887,7 @@ impl Hub {
     ) -> Result<serde_json::Value, ApiError> {
         let client = ClientName::new(CLI_CLIENT);
         self.admit_local_client(&client).await?;
-        let session = self
-            .open_session(client, ClientHello::for_manual_calls(), ClientScope::ALL)
-            .await;
+        let session = self.open_session(client, ClientHello::for_manual_calls(), ClientScope::ALL);
         let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
         let reply = self
             .handle_request(
@@ -1046,6 +1071,7 @@ impl Hub {
         let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
         self.tracer.close().await;
         self.store_token_usage().await;
+        client_uses::store_now(&self.access).await;
         tracing::info!("hub ended");
         self.unknown_tokens.append();
         self.refused_codes.append();

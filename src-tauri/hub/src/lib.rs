@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' configuration files |
 //! | `metrics`, `traces`, `live_calls` | what the hub counts, its spans, the calls that run now |
+//! | `content` | what is suspicious in the texts of servers |
 //! | [`pairing`] | unknown clients that ask to be added |
 //! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients that cannot give them |
 //! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |
@@ -20,8 +21,12 @@ pub mod api;
 mod builtin;
 pub mod catalog;
 pub mod clients;
+mod content;
 pub mod elicitation;
 pub mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod hooks;
 pub mod hub;
 mod live_calls;

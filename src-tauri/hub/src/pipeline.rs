@@ -8,6 +8,7 @@ mod tasks;
 use drawbridge_model::{
     call::{Call, Decision, Outcome},
     capability::CapabilityKind,
+    content::ContentFlag,
     ids::ServerId,
     policy::RequestKind,
     protocol::{ProgressToken, guarded::GuardedMethod},
@@ -29,6 +30,7 @@ use crate::{
         CatalogEntry,
         deferred::{self, DeferredCallError},
     },
+    content,
     hooks::{Hooks, WatchedCall},
     live_calls::LiveCalls,
     policy::{Gate, GuardedRequest, Permitted, Refusal},
@@ -244,11 +246,18 @@ impl Pipeline {
             Ok(reply) => reply,
             Err(refusal) => return Ok(withheld_result(permitted, &refusal)),
         };
+        let flags = find_flags(&permitted.request().server, &reply);
+        permitted.set_flags(flags.clone());
         let (request, call) = (permitted.request(), permitted.record());
         let released = match reply {
-            Reply::Result(result) => self.release(request, call, result, handle).await.map(Ok),
+            Reply::Result(result) => {
+                let released = self.release(request, call, result, &flags, handle);
+                released.await.map(Ok)
+            }
             Reply::Error(error) => {
-                let released = self.gate.release_error(request, call, error, Some(handle));
+                let released = self
+                    .gate
+                    .release_error(request, call, error, &flags, Some(handle));
                 released.await.map(Err)
             }
         };
@@ -284,17 +293,18 @@ impl Pipeline {
 
     /// Returns the result of a permitted request for the client, as the rules for results demand.
     /// The requests to the client in it are decided like any others. `call` is the record of the
-    /// request.
+    /// request. If there are `flags`, the result gets the notice that it is data of the server.
     async fn release(
         &self,
         request: &GuardedRequest,
         call: &Call,
         result: Json,
+        flags: &[ContentFlag],
         handle: &ClientHandle,
     ) -> Result<Json, Refusal> {
         let result = self
             .gate
-            .release_result(request, call, result, Some(handle))
+            .release_result(request, call, result, flags, Some(handle))
             .await?;
         self.client_requests
             .admit_in_result(&request.server, &result, handle)
@@ -302,7 +312,7 @@ impl Pipeline {
         handle
             .session()
             .record_issued_uris(&request.server.id, &result);
-        Ok(result)
+        Ok(content::frame(&request.server, result, flags))
     }
 
     /// Records a call that one of Drawbridge's own tools has answered.
@@ -620,6 +630,14 @@ fn error_outcome(error: &ForwardError) -> Outcome {
         ForwardError::Upstream(UpstreamError::Lost(_)) => Outcome::Unknown,
         ForwardError::Upstream(UpstreamError::TimedOut(_)) => Outcome::TimedOut,
         ForwardError::Upstream(UpstreamError::Protocol(_)) => Outcome::ServerError,
+    }
+}
+
+/// Returns what is suspicious in an answer of a server.
+fn find_flags(server: &RegisteredServer, reply: &Reply) -> Vec<ContentFlag> {
+    match reply {
+        Reply::Result(result) => content::find_flags(server, result),
+        Reply::Error(error) => content::find_flags(server, &Json::from(json::to_raw(error))),
     }
 }
 

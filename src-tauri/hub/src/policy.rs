@@ -2,7 +2,7 @@
 //! decision is recorded; only then is there a [`Permitted`] request, without which nothing can be
 //! sent.
 
-mod conditions;
+pub(crate) mod conditions;
 mod deadline;
 mod denied_arguments;
 mod drawbridge;

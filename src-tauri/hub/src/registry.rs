@@ -36,7 +36,7 @@ use drawbridge_model::{
 };
 use drawbridge_store::{
     Store, StoreError,
-    secrets::SecretScope,
+    secrets::{SecretScope, is_own_secret, referenced_names},
     settings::{Settings, SettingsChange},
     table::server::AcceptedColumns,
 };
@@ -45,7 +45,9 @@ use futures_util::future::BoxFuture;
 
 use crate::builtin;
 pub use accepted::foreign_secrets;
-pub use import::{EntryError, ImportError, ImportedServer, ImportedServers, read_specs};
+pub use import::{
+    EntryError, ImportError, ImportedServer, ImportedServers, literal_places, read_specs,
+};
 pub use spec_file::BrokenFile;
 pub use watch::Watch;
 
@@ -662,8 +664,22 @@ impl Acceptances for Registry {
         Box::pin(self.compare_program(server, program))
     }
 
-    fn secret_scope(&self, server: &ServerId) -> SecretScope {
-        SecretScope::new(server.clone(), self.granted_secrets(server))
+    fn secret_scope(&self, id: &ServerId) -> SecretScope {
+        let accepted = self
+            .get(id)
+            .ok()
+            .filter(|server| self.acceptance(server) == AcceptanceState::Accepted);
+        let granted = self.granted_secrets(id);
+        let names = accepted.map(|server| {
+            let names = server
+                .spec
+                .values_with_references()
+                .flat_map(|text| referenced_names(text));
+            names
+                .filter(|name| is_own_secret(id, name) || granted.contains(name))
+                .collect()
+        });
+        SecretScope::exactly(id.clone(), names.unwrap_or_default())
     }
 }
 

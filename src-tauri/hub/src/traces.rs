@@ -14,7 +14,9 @@ use drawbridge_jsonrpc::{
     json::RawObject,
     rpc::{RpcError, RpcResult},
 };
-use drawbridge_model::{call::Decision, clock, protocol::Era, trace::TraceContext};
+use drawbridge_model::{
+    call::Decision, clock, display_url::DisplayUrl, protocol::Era, trace::TraceContext,
+};
 use drawbridge_sessions::ClientSession;
 use drawbridge_store::{logs::Logs, secrets::Secrets, settings::Settings};
 use drawbridge_upstream::SentRequest;
@@ -82,7 +84,7 @@ impl Tracer {
     async fn export_to(&self, collector: Option<Collector>) {
         let inner = &self.0;
         let exporter = collector.map(|collector| {
-            tracing::info!("traces go to {}", collector.url);
+            tracing::info!("traces go to {}", DisplayUrl::new(&collector.url));
             let (secrets, logs) = (inner.secrets.clone(), inner.logs.clone());
             Exporter::start(collector, secrets, logs, inner.metrics.clone())
         });

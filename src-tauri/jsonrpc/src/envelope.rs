@@ -36,9 +36,12 @@ impl<'a> Envelope<'a> {
     /// Reads a message.
     ///
     /// # Errors
-    /// Returns an error if the text is not a JSON object, or if one of its keys is rejected.
+    /// Returns an error if the text is not UTF-8 or not a JSON object, or if one of its keys is
+    /// rejected.
     pub(crate) fn read(text: &'a [u8], check: KeyCheck) -> Result<Self, serde_json::Error> {
-        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        // serde_json does not look at the bytes of strings that it ignores.
+        let text = str::from_utf8(text).map_err(serde_json::Error::custom)?;
+        let mut deserializer = serde_json::Deserializer::from_str(text);
         let envelope = check.deserialize(&mut deserializer)?;
         deserializer.end()?;
         Ok(envelope)

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    content::ContentFlag,
     ids::{CallId, ClientName, RuleId, ServerId, SessionId, Timestamp},
     policy::{Condition, RequestKind},
     protocol::guarded::GuardedMethod,
@@ -44,6 +45,10 @@ pub struct ApprovalRequest {
     /// The result as JSON text, if the call has run and its result waits for release. `None` if the
     /// call itself waits.
     pub result: Option<String>,
+    /// What is suspicious in the result or, if the call itself waits, in the tool's definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<ContentFlag>>", optional))]
+    pub flags: Vec<ContentFlag>,
     /// The model and the provider that answer a server's sampling request, because the client
     /// cannot: "gpt-5-mini at api.openai.com". `None` if the client answers.
     pub answered_by: Option<String>,

@@ -84,11 +84,15 @@ audit_kinds! {
     SignedOut = "signed_out",
     /// A browser exchanged a one-time code for a token that gives access to the screens.
     BrowserSignedIn = "browser_signed_in",
+    /// A person signed a browser out, or its time was over.
+    BrowserSignedOut = "browser_signed_out",
     /// A browser sent a code that was used, expired or never issued, or sent too many codes.
     BrowserRefused = "browser_refused",
     /// A token was refused: a client's at an address for administrators, one that was revoked, or
     /// one that is unknown.
     TokenRefused = "token_refused",
+    /// The database was restored from a backup. The entries after the backup are not in this chain.
+    BackupRestored = "backup_restored",
     /// Older entries were removed, as the settings demand. This entry states where the chain begins
     /// now.
     Pruned = "pruned",

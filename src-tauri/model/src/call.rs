@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    content::ContentFlag,
     ids::{CallId, ClientName, RuleId, ServerId, Timestamp},
     protocol::guarded::GuardedMethod,
 };
@@ -64,6 +65,10 @@ pub struct Call {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<String>>", optional))]
     pub result_hooks: Vec<String>,
+    /// What is suspicious in the result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "bindings", ts(as = "Option<Vec<ContentFlag>>", optional))]
+    pub flags: Vec<ContentFlag>,
 }
 
 /// The latest progress of a running call, as its server reported it.

@@ -78,6 +78,8 @@ pub enum Event {
     ProfilesChanged,
     /// A hook was changed, or has run.
     HooksChanged,
+    /// A browser signed in, or was signed out.
+    BrowsersChanged,
     SettingsChanged,
     LogAdded {
         line: LogLine,

@@ -81,6 +81,11 @@ id! {
     PairingId
 }
 
+id! {
+    /// The id of a browser that is signed in to the screens.
+    BrowserId
+}
+
 /// A moment, in milliseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS), ts(type = "number"))]

@@ -4,6 +4,7 @@
 use super::{
     acceptance::AcceptanceState,
     call::{DecidedBy, Decision, Outcome},
+    content::FlagKind,
     policy::{Effect, RequestKind, ResultEffect},
     server::ServerState,
 };
@@ -100,6 +101,19 @@ labels! {
         Mask: "Mask",
         Hold: "Hold",
     }
+
+    /// Returns the label of the reason, which follows "contains".
+    FlagKind {
+        Instructions: "instructions to a model",
+        Concealment: "a request to hide something from the user",
+        RoleTag: "a tag of a conversation's roles",
+        PrivateFile: "a request for private files",
+        ToolCall: "an order to call tools",
+        Exfiltration: "a request to send data away",
+        HiddenCharacters: "hidden characters",
+        LookAlike: "a name that looks like another server's tool",
+        Unchecked: "more text than Drawbridge checks",
+    }
 }
 
 #[cfg(test)]
@@ -130,5 +144,6 @@ mod tests {
         assert_distinct(Outcome::ALL, Outcome::label);
         assert_distinct(Effect::ALL, Effect::label);
         assert_distinct(ResultEffect::ALL, ResultEffect::label);
+        assert_distinct(FlagKind::ALL, FlagKind::label);
     }
 }

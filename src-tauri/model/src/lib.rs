@@ -11,8 +11,13 @@ pub mod capability;
 pub mod cause;
 pub mod client_file;
 pub mod clock;
+pub mod content;
 pub mod digest;
+pub mod display_url;
 pub mod event;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod hook;
 pub mod ids;
 pub mod invisible_chars;

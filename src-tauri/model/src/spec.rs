@@ -2,6 +2,8 @@
 
 pub mod changes;
 pub mod package;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     builtin::BuiltIn,
+    content::ContentDefence,
     digest,
+    display_url::DisplayUrl,
     ids::ServerId,
     names,
     runtime::Runtime,
@@ -147,8 +151,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// `url`. A spec with both and a `transport` is a program that Drawbridge starts, and that serves
 /// this URL on this machine.
 ///
-/// The values of `env` and `headers`, `bearer_token` and the OAuth client secret may contain
-/// `${keyring:NAME}`. The secret is resolved when the server is started, and is never written
+/// The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the user,
+/// password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved when the server is started, and is never written
 /// anywhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
@@ -214,6 +218,9 @@ pub struct ServerSpec {
     pub definitions: DefinitionPolicy,
     #[serde(default, skip_serializing_if = "is_default")]
     pub validate: Validate,
+    /// What happens to suspicious texts of the server.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub content_defence: ContentDefence,
     /// The tools that clients may see and call, by the server's own names; all tools if it is
     /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -286,7 +293,7 @@ pub enum SpecError {
     #[error(
         "the 'url' of a server with a 'command' must be on this computer, as in http://127.0.0.1:3001/sse, not {0}"
     )]
-    UrlNotLoopback(String),
+    UrlNotLoopback(DisplayUrl),
     #[error("'command' is empty")]
     EmptyCommand,
     #[error("transport 'stdio' needs a 'command', not a 'url'")]
@@ -294,22 +301,22 @@ pub enum SpecError {
     #[error("transport '{0}' needs a 'url', not a 'command'")]
     RemoteWithCommand(&'static str),
     #[error("'url' must begin with http:// or https://: {0}")]
-    BadUrl(String),
+    BadUrl(DisplayUrl),
     #[error("'url' is invalid: {url}: {source}")]
     InvalidUrl {
-        url: String,
+        url: DisplayUrl,
         source: url::ParseError,
     },
     #[error("'{0}' has no effect for a {1} server; remove it")]
     UnusedField(&'static str, &'static str),
     #[error("'env' contains '{0}', which is not a valid name of a variable")]
     BadVariable(String),
-    #[error("'url' must not refer to a secret, because it is shown and logged; use 'headers'")]
-    SecretInUrl,
     #[error(
-        "'{0}' must not refer to a secret, because every program on this computer can read it; use 'env'"
+        "'url' must not refer to a secret before its path; use 'headers', or a password in the URL"
     )]
-    SecretInArguments(&'static str),
+    SecretInHost,
+    #[error("'command' must not refer to a secret; use 'env'")]
+    SecretInCommand,
     #[error("'bearer_token' and the header 'Authorization' are the same; remove one")]
     DuplicateToken,
     #[error(
@@ -364,6 +371,7 @@ impl Default for ServerSpec {
             visibility: Visibility::default(),
             definitions: DefinitionPolicy::default(),
             validate: Validate::default(),
+            content_defence: ContentDefence::default(),
             allowed_tools: None,
             prefix: None,
             fallback: Vec::new(),
@@ -437,7 +445,7 @@ impl ServerSpec {
         };
         is_here
             .then_some(())
-            .ok_or_else(|| SpecError::UrlNotLoopback(url.to_owned()))
+            .ok_or_else(|| SpecError::UrlNotLoopback(DisplayUrl::new(url)))
     }
 
     fn check_local(&self, command: &str) -> Result<(), SpecError> {
@@ -458,8 +466,8 @@ impl ServerSpec {
             return Err(SpecError::UnusedField(field, "local"));
         }
         let refers = |text: &String| text.contains("${keyring:");
-        if refers(&command.to_owned()) || self.args.iter().any(refers) {
-            return Err(SpecError::SecretInArguments("args"));
+        if refers(&command.to_owned()) {
+            return Err(SpecError::SecretInCommand);
         }
         let bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
         self.env
@@ -469,9 +477,6 @@ impl ServerSpec {
     }
 
     fn check_remote(&self, url: &str) -> Result<(), SpecError> {
-        if url.contains("${keyring:") {
-            return Err(SpecError::SecretInUrl);
-        }
         if self.transport == Some(TransportKind::Stdio) {
             return Err(SpecError::StdioWithUrl);
         }
@@ -509,12 +514,15 @@ impl ServerSpec {
             }
         }
         let parsed = url::Url::parse(url).map_err(|source| SpecError::InvalidUrl {
-            url: url.to_owned(),
+            url: DisplayUrl::new(url),
             source,
         })?;
         let fits = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
+        if parsed.host_str().is_some_and(|host| host.contains('$')) {
+            return Err(SpecError::SecretInHost);
+        }
         fits.then_some(())
-            .ok_or_else(|| SpecError::BadUrl(url.to_owned()))
+            .ok_or_else(|| SpecError::BadUrl(DisplayUrl::from(&parsed)))
     }
 
     fn check_tools(&self) -> Result<(), SpecError> {
@@ -552,9 +560,30 @@ impl ServerSpec {
             .and_then(|client| client.client_secret.as_ref());
         self.env
             .values()
+            .chain(&self.args)
+            .chain(&self.url)
             .chain(self.headers.values())
             .chain(&self.bearer_token)
             .chain(client_secret)
+    }
+
+    /// Changes all values that may refer to secrets. See [`Self::values_with_references`].
+    pub fn change_values_with_references(&mut self, change: impl Fn(&str) -> String) {
+        let client_secret = self
+            .oauth
+            .as_mut()
+            .and_then(|client| client.client_secret.as_mut());
+        let values = self
+            .env
+            .values_mut()
+            .chain(&mut self.args)
+            .chain(&mut self.url)
+            .chain(self.headers.values_mut())
+            .chain(&mut self.bearer_token)
+            .chain(client_secret);
+        for value in values {
+            *value = change(value);
+        }
     }
 
     /// Returns the runtime of the server, if Drawbridge knows it.

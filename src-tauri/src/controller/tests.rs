@@ -180,6 +180,7 @@ pub(crate) fn request(id: &str) -> ApprovalRequest {
         request_hooks: Vec::new(),
         extra: None,
         result: None,
+        flags: Vec::new(),
         answered_by: None,
         is_form: false,
         is_first: false,
@@ -232,6 +233,7 @@ fn decided(id: &str, decision: Decision) -> Event {
             original_arguments: None,
             request_hooks: Vec::new(),
             result_hooks: Vec::new(),
+            flags: Vec::new(),
         }),
     }
 }

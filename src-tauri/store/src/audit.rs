@@ -98,6 +98,7 @@ pub(super) struct OutcomeColumns<'a> {
     pub(super) error: &'a [u8],
     pub(super) duration_ms: Option<i64>,
     pub(super) result_hooks: Option<&'a [u8]>,
+    pub(super) flags: Option<&'a [u8]>,
 }
 
 impl AuditEntry<'_> {
@@ -170,6 +171,10 @@ impl OutcomeColumns<'_> {
         // Entries of earlier versions lack this column.
         if let Some(hooks) = self.result_hooks {
             parts.bytes(hooks);
+        }
+        // A name keeps them apart from the hooks, which may be absent.
+        if let Some(flags) = self.flags {
+            parts.bytes(b"flags").maybe_bytes(Some(flags));
         }
     }
 }

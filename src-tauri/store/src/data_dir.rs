@@ -1,10 +1,16 @@
 //! The data folder: its location, its contents, and the lock that only one hub can hold.
 
+mod replacement;
+
 use std::{
     fs,
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
 };
+
+pub(crate) const DATABASE: &str = "drawbridge.db";
+pub(crate) const SERVERS: &str = "servers";
+pub(crate) const CLIENT_BACKUPS: &str = "client-backups";
 
 /// Why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +72,33 @@ impl DataDir {
             .and_then(|()| lock.rewind())
             .and_then(|()| write!(lock, "{}", std::process::id()))
             .map_err(failed)?;
+        replacement::complete(&path).map_err(failed)?;
         Ok(Self { path, _lock: lock })
+    }
+
+    /// Creates an empty folder for new contents of the data folder.
+    ///
+    /// # Errors
+    /// Returns an error if the folder, or what an earlier attempt left there, cannot be replaced.
+    pub(crate) fn create_staging_dir(&self) -> std::io::Result<PathBuf> {
+        replacement::create_staging_dir(&self.path)
+    }
+
+    /// Deletes the staging folder.
+    pub(crate) fn discard_staged(&self) {
+        if let Err(error) = replacement::discard_staged(&self.path) {
+            tracing::warn!("cannot delete the unpacked files of a backup: {error}");
+        }
+    }
+
+    /// Replaces the contents with those in the staging folder, and returns the folder with what was
+    /// replaced. If the process ends meanwhile, the next [`DataDir::open`] completes it.
+    ///
+    /// # Errors
+    /// Returns an error if a file cannot be moved. The next [`DataDir::open`] tries again.
+    pub(crate) fn replace_with_staged(&self) -> std::io::Result<Option<PathBuf>> {
+        replacement::commit(&self.path)?;
+        replacement::complete(&self.path)
     }
 
     pub fn path(&self) -> &Path {
@@ -74,7 +106,7 @@ impl DataDir {
     }
 
     pub fn servers_dir(&self) -> PathBuf {
-        self.path.join("servers")
+        self.path.join(SERVERS)
     }
 
     pub fn logs_dir(&self) -> PathBuf {
@@ -83,7 +115,7 @@ impl DataDir {
 
     /// The encrypted copies of clients' files, as they were before Drawbridge changed them.
     pub fn client_backups_dir(&self) -> PathBuf {
-        self.path.join("client-backups")
+        self.path.join(CLIENT_BACKUPS)
     }
 
     /// Documents while they are converted, and the models that convert them.
@@ -97,7 +129,7 @@ impl DataDir {
     }
 
     pub fn database_file(&self) -> PathBuf {
-        self.path.join("drawbridge.db")
+        self.path.join(DATABASE)
     }
 }
 

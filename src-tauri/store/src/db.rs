@@ -9,8 +9,8 @@ use std::{
 use drawbridge_model::clock;
 use futures_util::TryStreamExt;
 use sqlx::{
-    SqlSafeStr, SqlitePool,
-    migrate::{Migration, MigrationType, Migrator},
+    Connection, SqlSafeStr, SqliteConnection, SqlitePool,
+    migrate::{MigrateError, Migration, MigrationType, Migrator},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
@@ -94,6 +94,17 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "extensions",
         include_str!("migrations/0021_extensions.sql"),
     ),
+    (
+        23,
+        "abandoned_calls",
+        include_str!("migrations/0023_abandoned_calls.sql"),
+    ),
+    (24, "access", include_str!("migrations/0024_access.sql")),
+    (
+        26,
+        "content_flags",
+        include_str!("migrations/0026_content_flags.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -136,6 +147,7 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
         .busy_timeout(Duration::from_secs(5));
     let pool = SqlitePoolOptions::new()
         .max_connections(4)
+        .after_release(|connection, _| Box::pin(is_reusable(connection)))
         .connect_with(options)
         .await
         .context("cannot be opened")?;
@@ -143,11 +155,26 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
         .run(&pool)
         .await
         .map_err(|e| StoreError {
-            context: "cannot be migrated",
+            context: if matches!(e, MigrateError::VersionMissing(_)) {
+                "was written by a newer version of Drawbridge; install that version, or use another data folder"
+            } else {
+                "cannot be migrated"
+            },
             source: e.into(),
         })?;
     check_readable(&pool).await.context("cannot be read")?;
     Ok(pool)
+}
+
+/// Returns whether a connection that is no longer used has no open transaction.
+///
+/// On a full disk, SQLite itself rolls a transaction back. sqlx then cannot do so, still counts the
+/// transaction, and turns the next one into a savepoint. If that one is not committed, it stays open
+/// and blocks every other writer.
+async fn is_reusable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    // The answer comes after a rollback that the drop of a transaction has begun.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 /// Reads everything that a running hub reads. If the file is corrupt, the error appears now, while

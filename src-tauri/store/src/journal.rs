@@ -31,6 +31,7 @@ use drawbridge_model::{
     audit::{AuditKind, AuditReport},
     call::{DecidedBy, Decision, Outcome},
     clock,
+    content::ContentFlag,
     ids::{CallId, Timestamp},
 };
 use rusqlite::{Connection, OpenFlags};
@@ -57,8 +58,6 @@ const HEAD_DELAY: Duration = Duration::from_secs(2);
 /// Outcomes, and notes, that are kept while the database cannot be written. If an outcome is lost,
 /// its call stays `running` until a restart.
 const MAX_PENDING: usize = 10_000;
-/// Rows that may wait to be written in the background.
-const MAX_BACKGROUND_ROWS: usize = 1_000;
 /// The pause between two portions of a pruning.
 const PRUNE_PAUSE: Duration = Duration::from_millis(20);
 /// How long a commit waits if another program is writing to the database.
@@ -140,8 +139,6 @@ struct PendingDecisions {
 /// Rows that the journal writes in the background.
 #[derive(Default)]
 struct PendingWrites {
-    /// Requests with decisions whose commit nobody waits for.
-    rows: Vec<Arc<CallRow>>,
     outcomes: Vec<CallOutcome>,
     notes: Vec<Note>,
     /// Whether the thread knows of these writes, so that it needs no `Wake`.
@@ -162,7 +159,6 @@ struct Note {
 #[derive(Default)]
 struct Batch<'a> {
     rows: &'a [Arc<CallRow>],
-    background_rows: Vec<Arc<CallRow>>,
     ended: Vec<CallOutcome>,
     notes: Vec<Note>,
     /// Whether the disk is synced even if the batch has no decision of a person.
@@ -313,10 +309,11 @@ impl Journal {
         error: String,
         duration_ms: Option<u32>,
     ) {
-        self.record_hooked_outcome(id, outcome, error, duration_ms, Vec::new());
+        self.record_hooked_outcome(id, outcome, error, duration_ms, Vec::new(), Vec::new());
     }
 
-    /// Records the outcome of a call whose result was replaced by these hooks.
+    /// Records the outcome of a call whose result was replaced by these hooks, and was flagged like
+    /// this.
     pub fn record_hooked_outcome(
         &self,
         id: CallId,
@@ -324,6 +321,7 @@ impl Journal {
         error: String,
         duration_ms: Option<u32>,
         result_hooks: Vec<String>,
+        flags: Vec<ContentFlag>,
     ) {
         let mut pending = lock(&self.pending_writes);
         pending.outcomes.push(CallOutcome {
@@ -332,24 +330,9 @@ impl Journal {
             error,
             duration_ms,
             result_hooks,
+            flags,
         });
         self.announce(&mut pending);
-    }
-
-    /// Records a request with its decision. The journal writes it in the background, before the
-    /// outcome of the request.
-    ///
-    /// # Errors
-    /// Returns the row if the database cannot be written at present, or if too many rows wait. The
-    /// row then has to be written with [`Self::record_decision`], or its request be refused.
-    pub fn record_in_background(&self, row: Arc<CallRow>) -> Result<(), Arc<CallRow>> {
-        let mut pending = lock(&self.pending_writes);
-        if pending.has_failed || pending.rows.len() >= MAX_BACKGROUND_ROWS {
-            return Err(row);
-        }
-        pending.rows.push(row);
-        self.announce(&mut pending);
-        Ok(())
     }
 
     /// Makes sure that the thread writes what is pending.
@@ -467,7 +450,7 @@ impl Journal {
     pub fn waiting_writes(&self) -> usize {
         let decisions = lock(&self.pending_decisions).rows.len();
         let writes = lock(&self.pending_writes);
-        decisions + writes.rows.len() + writes.outcomes.len() + writes.notes.len()
+        decisions + writes.len()
     }
 
     /// Waits until everything that was given to the journal so far is written, or has failed.
@@ -515,14 +498,13 @@ struct OpenDatabase {
 
 impl PendingWrites {
     fn len(&self) -> usize {
-        self.rows.len() + self.outcomes.len() + self.notes.len()
+        self.outcomes.len() + self.notes.len()
     }
 
     /// Takes everything that is pending into a batch with these rows.
     fn take_with<'a>(&mut self, rows: &'a [Arc<CallRow>]) -> Batch<'a> {
         Batch {
             rows,
-            background_rows: std::mem::take(&mut self.rows),
             ended: std::mem::take(&mut self.outcomes),
             notes: std::mem::take(&mut self.notes),
             is_synced: false,
@@ -699,11 +681,10 @@ impl Writer {
         Some(self.commits >= CHECKPOINT_INTERVAL)
     }
 
-    /// Puts the background rows, outcomes and notes of a failed batch back.
+    /// Puts the outcomes and notes of a failed batch back.
     fn restore(&self, batch: Batch<'_>) {
         let mut pending = lock(&self.pending_writes);
         pending.has_failed = true;
-        pending.rows.splice(0..0, batch.background_rows);
         pending.outcomes.splice(0..0, batch.ended);
         pending.outcomes.truncate(MAX_PENDING);
         pending.notes.splice(0..0, batch.notes);
@@ -792,8 +773,11 @@ impl Writer {
             Some(tip) => Chain::resume_at(&open.connection, &key, tip),
             None => Chain::resume(&open.connection, &key, read_head_file(&file, &key)?)?,
         };
-        let rows = batch.background_rows.iter().chain(batch.rows);
-        call::insert_decisions(rows.map(AsRef::as_ref), &open.connection, &mut chain)?;
+        call::insert_decisions(
+            batch.rows.iter().map(AsRef::as_ref),
+            &open.connection,
+            &mut chain,
+        )?;
         call::write_outcomes(&batch.ended, &open.connection, &mut chain)?;
         for note in &batch.notes {
             chain.append_at(note.at.0, note.kind, None, &note.body, &Sealed::Nothing)?;

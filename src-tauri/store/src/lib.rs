@@ -1,5 +1,5 @@
 //! Everything that outlives the hub: the database, the [`secrets`], the [`settings`] and the
-//! [`logs`].
+//! [`logs`]; and a [`backup`] of it.
 //!
 //! The database is one SQLite file. No other crate names sqlx or rusqlite. The journal uses
 //! rusqlite because no other thread stands between it and the file.
@@ -17,8 +17,13 @@
 //! | `audit`, `audit_head` | a tamper-evident chain of entries: [`audit`]; also written by the journal |
 
 pub mod audit;
+pub mod backup;
+pub mod crashes;
 pub mod data_dir;
 mod db;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 pub mod journal;
 pub mod logs;

@@ -166,6 +166,12 @@ impl Logs {
         self.inner().masks.add(secret.expose());
     }
 
+    /// Masks the secret that now has this name, in every later line. The former secret of the name
+    /// is masked for an hour more, so that the secrets to search for do not accumulate.
+    pub fn replace_secret(&self, name: &str, secret: &Secret) {
+        self.inner().masks.replace(name, secret.expose());
+    }
+
     /// Returns the text as it may be shown and stored: one short line with masked secrets.
     pub fn mask_text(&self, text: &str) -> String {
         mask::to_printable(&self.inner().masks.apply(truncate(text)), MAX_REASON_CHARS)

@@ -408,5 +408,7 @@ fn replace_lone_surrogates(contents: &str) -> String {
     replaced
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

@@ -202,21 +202,71 @@ impl Secrets {
         let mut resolved = BTreeMap::new();
         let mut used = Vec::new();
         for (key, text) in values {
-            let mut text = text.clone();
-            for name in referenced_names(&text) {
-                scope.check(&name)?;
-                let secret = if is_reserved(&name) {
-                    None
-                } else {
-                    self.get(&name).await?
-                };
-                let secret = secret.ok_or_else(|| SecretError::Missing(name.clone()))?;
-                text = text.replace(&format_reference(&name), secret.expose());
-                used.push(secret);
-            }
+            let text = self
+                .resolve_text(text, scope, str::to_owned, &mut used)
+                .await?;
             resolved.insert(key.clone(), text);
         }
         Ok((resolved, used))
+    }
+
+    /// Replaces the references in arguments. See [`Self::resolve`].
+    ///
+    /// # Errors
+    /// Returns an error if one of the secrets is outside the scope, is missing or cannot be read.
+    pub async fn resolve_arguments(
+        &self,
+        arguments: &[String],
+        scope: &SecretScope,
+    ) -> Result<(Vec<String>, Vec<Secret>), SecretError> {
+        let mut resolved = Vec::with_capacity(arguments.len());
+        let mut used = Vec::new();
+        for text in arguments {
+            let text = self
+                .resolve_text(text, scope, str::to_owned, &mut used)
+                .await?;
+            resolved.push(text);
+        }
+        Ok((resolved, used))
+    }
+
+    /// Replaces the references in a URL by the secrets, percent-encoded so that each stays a part
+    /// of the URL. See [`Self::resolve`].
+    ///
+    /// # Errors
+    /// Returns an error if one of the secrets is outside the scope, is missing or cannot be read.
+    pub async fn resolve_url(
+        &self,
+        url: &str,
+        scope: &SecretScope,
+    ) -> Result<(String, Vec<Secret>), SecretError> {
+        let mut used = Vec::new();
+        let url = self
+            .resolve_text(url, scope, reference::encode_for_url, &mut used)
+            .await?;
+        Ok((url, used))
+    }
+
+    async fn resolve_text(
+        &self,
+        text: &str,
+        scope: &SecretScope,
+        encode: fn(&str) -> String,
+        used: &mut Vec<Secret>,
+    ) -> Result<String, SecretError> {
+        let mut text = text.to_owned();
+        for name in referenced_names(&text) {
+            scope.check(&name)?;
+            let secret = if is_reserved(&name) {
+                None
+            } else {
+                self.get(&name).await?
+            };
+            let secret = secret.ok_or_else(|| SecretError::Missing(name.clone()))?;
+            text = text.replace(&format_reference(&name), &encode(secret.expose()));
+            used.push(secret);
+        }
+        Ok(text)
     }
 
     /// Runs `ask` on the thread of the keyring, with a deadline. The keyring may block for ever,

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use drawbridge_client_config::find_literals;
 use drawbridge_model::{
     builtin::BuiltIn,
     event::Events,
@@ -322,6 +323,10 @@ impl Connector {
         negotiation: Negotiation,
     ) -> Result<Transport, UpstreamError> {
         let (id, spec) = (&server.id, &server.spec);
+        for literal in find_literals(id.as_str(), spec) {
+            self.logs
+                .add_secret(&Secret::new(literal.value().to_owned()));
+        }
         if let Some(built_in) = spec.builtin {
             let (built_ins, client) = (self.built_ins.clone(), client.cloned());
             return Ok(Transport::InMemory(InMemoryTransport::start(
@@ -332,7 +337,8 @@ impl Connector {
                 events,
             )));
         }
-        match (&spec.command, &spec.url) {
+        let url = self.resolve_url(id, spec).await?;
+        match (&spec.command, &url) {
             (Some(command), Some(url)) => {
                 let launch = self.prepare_launch(server, command).await?;
                 let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
@@ -370,6 +376,21 @@ impl Connector {
                 Ok(Transport::Stdio(transport.await?))
             }
         }
+    }
+
+    /// Returns the URL of a server with its secrets resolved.
+    async fn resolve_url(
+        &self,
+        id: &ServerId,
+        spec: &ServerSpec,
+    ) -> Result<Option<String>, UpstreamError> {
+        let Some(url) = &spec.url else {
+            return Ok(None);
+        };
+        let scope = self.acceptances.secret_scope(id);
+        let (url, used) = self.secrets.resolve_url(url, &scope).await?;
+        self.mask_secrets(&used);
+        Ok(Some(url))
     }
 
     async fn open_url_transport(
@@ -419,6 +440,8 @@ impl Connector {
         let scope = self.acceptances.secret_scope(&server.id);
         let (env, used) = self.secrets.resolve(&spec.env, &scope).await?;
         self.mask_secrets(&used);
+        let (args, used) = self.secrets.resolve_arguments(&spec.args, &scope).await?;
+        self.mask_secrets(&used);
         let has_value = |name: &String| env.get(name).is_some_and(|value| !value.trim().is_empty());
         let mut missing = spec.required_env.iter().filter(|name| !has_value(name));
         if let Some(first) = missing.next() {
@@ -429,7 +452,7 @@ impl Connector {
         }
         Ok(Launch {
             command: command.to_owned(),
-            args: spec.args.clone(),
+            args,
             env,
             cwd: spec.cwd.as_ref().map(PathBuf::from),
             sandbox: spec.sandbox.clone().map(|sandbox| LaunchSandbox {

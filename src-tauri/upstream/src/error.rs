@@ -275,7 +275,7 @@ impl TimeoutReason {
         match self {
             Self::Endpoint(timeout) => Self::Endpoint(timeout.map_text(change)),
             Self::NotListening(NotListening { url, timeout }) => Self::NotListening(NotListening {
-                url: change(&url),
+                url: url.map_text(change),
                 timeout,
             }),
             Self::NoAnswer { .. } | Self::Initialize { .. } | Self::Total { .. } => self,

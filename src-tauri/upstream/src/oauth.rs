@@ -25,6 +25,7 @@ use std::{
 };
 
 use drawbridge_model::{
+    display_url::DisplayUrl,
     event::{Event, Events},
     ids::ServerId,
     sign_in::{ServerSignIn, SignIn},
@@ -100,14 +101,9 @@ struct AccountKey {
 }
 
 impl AccountKey {
-    /// Returns the URL of the server without a password or a query, which may hold secrets.
-    fn shown_url(&self) -> String {
-        let mut url = self.server.clone();
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-        url.set_query(None);
-        url.set_fragment(None);
-        url.to_string()
+    /// Returns the URL of the server as the audit shows it.
+    fn shown_url(&self) -> DisplayUrl {
+        DisplayUrl::from(&self.server)
     }
 }
 
@@ -292,6 +288,23 @@ impl Authorizer {
     }
 }
 
+/// Removes the parameters that refer to secrets: authorization servers see the URL, too.
+fn remove_references(url: &mut Url) {
+    let is_reference = |value: &str| value.contains("${keyring:");
+    if !url.query_pairs().any(|(_, value)| is_reference(&value)) {
+        return;
+    }
+    let others: Vec<(String, String)> = url
+        .query_pairs()
+        .filter(|(_, value)| !is_reference(value))
+        .map(|(name, value)| (name.into_owned(), value.into_owned()))
+        .collect();
+    url.set_query(None);
+    if !others.is_empty() {
+        url.query_pairs_mut().extend_pairs(others);
+    }
+}
+
 /// Returns the URL of the server if a person can sign in to it, or the reason why not.
 fn sign_in_url(spec: &ServerSpec) -> Result<Url, SignInImpossible> {
     let url = spec.url.as_deref().ok_or(SignInImpossible::Local)?;
@@ -304,6 +317,7 @@ fn sign_in_url(spec: &ServerSpec) -> Result<Url, SignInImpossible> {
     }
     let mut url = Url::parse(url).map_err(|source| SignInImpossible::NotUrl { source })?;
     url.set_fragment(None);
+    remove_references(&mut url);
     if !url.username().is_empty() || url.password().is_some() {
         return Err(SignInImpossible::UserName);
     }

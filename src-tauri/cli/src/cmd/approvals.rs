@@ -23,7 +23,7 @@ use crate::{
     exit::Failure,
     output,
     table::Table,
-    text::{escape, escape_lines, indent_json},
+    text::{escape, escape_lines, format_flags, indent_json},
     time::parse_duration,
 };
 
@@ -271,6 +271,16 @@ fn format_request(request: &ApprovalRequest) -> String {
     sections.push(json("Arguments", &request.arguments));
     if let Some(extra) = &request.extra {
         sections.push(json("Sent along with the arguments", extra));
+    }
+    if !request.flags.is_empty() {
+        let subject = match request.result {
+            Some(_) => "The result contains",
+            None => "The request or the tool's definition contains",
+        };
+        sections.push(format!(
+            "! {subject} {}",
+            escape(&format_flags(&request.flags))
+        ));
     }
     if let Some(result) = &request.result {
         sections.push(json("Held result", result));

@@ -219,7 +219,7 @@ enum Exporter<W: Write> {
     Csv(Box<csv::Writer<W>>),
 }
 
-const COLUMNS: [&str; 26] = [
+const COLUMNS: [&str; 27] = [
     "id",
     "at",
     "client",
@@ -246,6 +246,7 @@ const COLUMNS: [&str; 26] = [
     "extra",
     "request_hooks",
     "result_hooks",
+    "flags",
 ];
 
 impl<W: Write> Exporter<W> {
@@ -315,6 +316,11 @@ fn cells(audited: &AuditedCall) -> [String; COLUMNS.len()] {
         call.extra.clone().unwrap_or_default(),
         call.request_hooks.join(", "),
         call.result_hooks.join(", "),
+        call.flags
+            .iter()
+            .map(|flag| format!("{}: {}", flag.place, enum_text(flag.kind)))
+            .collect::<Vec<_>>()
+            .join(", "),
     ]
 }
 

@@ -16,7 +16,7 @@ use crate::{
     exit::Failure,
     output::print_answer,
     table::Table,
-    text::escape,
+    text::{escape, format_flags},
     time::{format_time, parse_time},
 };
 
@@ -356,6 +356,7 @@ fn format_call(call: &Call) -> String {
         ("outcome", call.outcome.label().to_owned()),
         ("error", call.error.clone()),
         ("result by hooks", call.result_hooks.join(", ")),
+        ("result contains", format_flags(&call.flags)),
         (
             "duration",
             call.duration_ms

@@ -2,19 +2,29 @@
 
 mod pairing;
 
-use std::io;
+use std::{fmt::Write as _, io, time::Duration};
 
 use clap::Subcommand;
 use drawbridge_hub::api::{
-    clients::{AddClient, ClientAdded, ClientView, ListClients, RevokeClient, SetClientUser},
+    clients::{
+        AddClient, ClientAdded, ClientRotated, ClientView, ListClients, RevokeClient, RotateClient,
+        SetClientUser,
+    },
     profiles::AssignProfile,
 };
-use drawbridge_model::ids::{ClientName, UserName};
+use drawbridge_model::{
+    clock,
+    ids::{ClientName, Timestamp, UserName},
+};
 
 use pairing::Pairing;
 
 use crate::{
-    context::Context, exit::Failure, table::Table, text::escape, time::format_time_or_dash,
+    context::Context,
+    exit::Failure,
+    table::Table,
+    text::escape,
+    time::{format_time, format_time_or_dash, parse_duration},
 };
 
 #[derive(Subcommand)]
@@ -29,6 +39,27 @@ pub(crate) enum Clients {
         /// The user to whom the client belongs, and whose memory it uses [default: default]
         #[arg(long)]
         user: Option<String>,
+        /// The profile that limits what the client sees. Without it, the client sees everything
+        #[arg(long)]
+        profile: Option<String>,
+        /// How long the token is valid, such as 90d. Without it, the token does not expire
+        #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+        expires: Option<Duration>,
+    },
+    /// Give a client a new token, and write it to the files that Drawbridge manages. The old token
+    /// is valid until the new one is used, at most for 24 hours
+    Rotate {
+        /// The client's name
+        name: String,
+        /// Read the new token from stdin instead of creating one (at least 32 characters)
+        #[arg(long)]
+        token_stdin: bool,
+        /// How long the new token is valid [default: as long as the one before]
+        #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+        expires: Option<Duration>,
+        /// The new token does not expire
+        #[arg(long, conflicts_with = "expires")]
+        no_expiry: bool,
     },
     /// List clients
     List,
@@ -63,6 +94,8 @@ impl Clients {
                 name,
                 token_stdin,
                 user,
+                profile,
+                expires,
             } => {
                 let token = token_stdin.then(read_token).transpose()?;
                 context
@@ -71,8 +104,29 @@ impl Clients {
                             name: ClientName::new(name),
                             token,
                             user: user.map(UserName::new),
+                            lifetime_s: expires.map(seconds),
+                            profile,
                         },
                         format_added,
+                    )
+                    .await
+            }
+            Self::Rotate {
+                name,
+                token_stdin,
+                expires,
+                no_expiry,
+            } => {
+                let token = token_stdin.then(read_token).transpose()?;
+                let lifetime_s = no_expiry.then_some(0).or(expires.map(seconds));
+                context
+                    .run_and_print(
+                        RotateClient {
+                            name: ClientName::new(name),
+                            token,
+                            lifetime_s,
+                        },
+                        format_rotated,
                     )
                     .await
             }
@@ -146,11 +200,58 @@ fn format_added(client: &ClientAdded) -> String {
     )
 }
 
+fn format_rotated(client: &ClientRotated) -> String {
+    let mut text = format!(
+        "Client '{}' has a new token. The old one is valid until the new one is used, at most for 24 hours.\n\
+         token  {}\nurl    {}\n",
+        escape(client.name.as_str()),
+        client.token,
+        client.url,
+    );
+    for path in &client.updated_files {
+        let _ = writeln!(text, "updated {}", escape(path));
+    }
+    for file in &client.failed_files {
+        let _ = writeln!(
+            text,
+            "NOT updated {}: {}",
+            escape(&file.path),
+            escape(&file.error)
+        );
+    }
+    if client.updated_files.is_empty() || !client.failed_files.is_empty() {
+        let _ = write!(
+            text,
+            "\nCopy the token now: it is not shown again. Paste this into the client's settings:\n{:#}",
+            client.config
+        );
+    }
+    text.trim_end().to_owned()
+}
+
+/// Returns whole seconds; a verb has no place for more than a century.
+fn seconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
+}
+
+/// Returns the end of a token, with a warning if it has expired or soon will.
+fn format_expiry(expires_at: Timestamp) -> String {
+    const WARNING_MS: i64 = 3 * 24 * 60 * 60 * 1000;
+    let left = expires_at.0 - clock::now().0;
+    let time = format_time(expires_at);
+    match left {
+        ..=0 => format!("expired {time}"),
+        1..WARNING_MS => format!("soon: {time}"),
+        _ => time,
+    }
+}
+
 fn format_clients(clients: &[ClientView]) -> String {
     let mut table = Table::new([
         "NAME",
         "USER",
         "TOKEN",
+        "EXPIRES",
         "SESSIONS",
         "LAST SEEN",
         "PROFILE",
@@ -166,14 +267,23 @@ fn format_clients(clients: &[ClientView]) -> String {
             client.sessions.to_string(),
             format_time_or_dash(client.last_seen_at),
         );
+        let removed = client.profile_removed.then_some("(removed: sees nothing)");
         let (profile, software) = (
-            client.profile.as_deref().unwrap_or("-"),
-            client.software.as_deref().unwrap_or("-"),
+            client.profile.as_deref().or(removed).unwrap_or("-"),
+            client
+                .software
+                .as_deref()
+                .or(client.user_agent.as_deref())
+                .unwrap_or("-"),
         );
+        let expires = client
+            .token_expires_at
+            .map_or_else(|| "-".to_owned(), format_expiry);
         table.add_row([
             client.name.as_str(),
             client.user.as_str(),
             token,
+            &expires,
             &sessions,
             &last_seen,
             profile,

@@ -1,13 +1,29 @@
 //! `drawbridge open`: opens the web UI in a browser.
 
-use drawbridge_hub::api::screens::OpenScreen;
+mod link_page;
+
+use std::{path::Path, time::Duration};
+
+use drawbridge_endpoint::ApiClient;
+use drawbridge_hub::api::screens::{CheckCode, CodeState, OpenScreen, ScreenLink};
+use tokio::time::sleep;
 
 use super::desktop::has_display;
-use crate::{context::Context, exit::Failure, output};
+use crate::{
+    context::Context,
+    exit::{Failure, print_stderr},
+    output,
+    stop_signal::wait_for_stop_signal,
+    text::escape,
+};
+use link_page::LinkPage;
+
+/// How often the hub is asked whether a browser has signed in.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(clap::Args)]
 pub(crate) struct Open {
-    /// Print the link, but do not open it
+    /// Print the link and the code, but open no browser
     #[arg(long)]
     print: bool,
 }
@@ -21,14 +37,73 @@ impl Open {
             link.url = format!("{origin}/#{login}");
         }
         output::print_answer(context.json, &link, |link| link.url.clone())?;
-        if !self.print && has_display() {
-            open(&link.url)?;
+        let page = link.url.split('#').next().unwrap_or_default();
+        print_stderr(&format!(
+            "the link works once, within five minutes. If a browser cannot open it, go to {page} \
+             and enter the code {}",
+            grouped(&link.code)
+        ));
+        if self.print || !has_display() {
+            return Ok(());
         }
-        Ok(())
+        open_and_wait(&hub, &link).await
     }
 }
 
-/// Opens a URL with the system's launcher, without a shell, and waits for the launcher.
+/// Opens a browser, waits until it has signed in, and says which browser that was. The page that it
+/// opens exists until then.
+async fn open_and_wait(hub: &ApiClient, link: &ScreenLink) -> Result<(), Failure> {
+    let stop = wait_for_stop_signal()?;
+    let page = LinkPage::write(&link.url)?;
+    open_page(page.path())?;
+    print_stderr("waiting for the browser to sign in; press Ctrl+C to stop waiting");
+    let state = tokio::select! {
+        state = wait_for_use(hub, &link.code) => state?,
+        () = stop => return Ok(()),
+    };
+    match state {
+        CodeState::Used { browser } => {
+            let agent = browser
+                .user_agent
+                .as_deref()
+                .unwrap_or("an unnamed browser");
+            print_stderr(&format!(
+                "signed in: {}. If that is not yours, run `drawbridge browsers sign-out {}`",
+                escape(agent),
+                browser.id
+            ));
+            Ok(())
+        }
+        CodeState::Expired | CodeState::Waiting => Err(Failure::LinkExpired),
+    }
+}
+
+async fn wait_for_use(hub: &ApiClient, code: &str) -> Result<CodeState, Failure> {
+    loop {
+        let check = CheckCode {
+            code: code.to_owned(),
+        };
+        match hub.call(check).await? {
+            CodeState::Waiting => sleep(POLL_INTERVAL).await,
+            state @ (CodeState::Used { .. } | CodeState::Expired) => return Ok(state),
+        }
+    }
+}
+
+/// Opens a URL with the system's launcher, without a shell, and waits for the launcher. Other users
+/// can read the launcher's arguments, so the URL must not contain a secret.
 pub(super) fn open(url: &str) -> Result<(), Failure> {
     open::that(url).map_err(|source| Failure::OpenBrowser { source })
+}
+
+fn open_page(page: &Path) -> Result<(), Failure> {
+    open::that(page).map_err(|source| Failure::OpenBrowser { source })
+}
+
+/// Returns a code as a person types it.
+fn grouped(code: &str) -> String {
+    match code.split_at_checked(code.len() / 2) {
+        Some((first, second)) => format!("{first}-{second}"),
+        None => code.to_owned(),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    io::{self, IsTerminal},
     path::{self, Path, PathBuf},
 };
 
@@ -9,7 +10,13 @@ use clap::Subcommand;
 use drawbridge_hub::api::profiles::{ListProfiles, ProfileView, PutProfile, RemoveProfile};
 use drawbridge_model::{ids::ServerId, profile::Profile};
 
-use crate::{context::Context, exit::Failure, table::Table, text::escape};
+use crate::{
+    confirm::confirm,
+    context::Context,
+    exit::{Failure, print_stderr},
+    table::Table,
+    text::escape,
+};
 
 #[derive(Subcommand)]
 pub(crate) enum Profiles {
@@ -26,10 +33,13 @@ pub(crate) enum Profiles {
         #[arg(long, value_name = "DIR")]
         folder: Option<PathBuf>,
     },
-    /// Remove a profile. Its clients see everything again.
+    /// Remove a profile. Its clients see nothing until you choose another profile for them
     Remove {
         /// The profile's name
         name: String,
+        /// Do not ask, even if clients have the profile
+        #[arg(long)]
+        yes: bool,
     },
 }
 
@@ -56,7 +66,8 @@ impl Profiles {
                     .run_and_print(PutProfile { profile }, |_| lines)
                     .await
             }
-            Self::Remove { name } => {
+            Self::Remove { name, yes } => {
+                warn_about_clients(context, &name, yes).await?;
                 let lines = format!("Profile '{}' removed.", escape(&name));
                 context
                     .run_and_print(RemoveProfile { name }, |_| lines)
@@ -64,6 +75,44 @@ impl Profiles {
             }
         }
     }
+}
+
+/// Says which clients have a profile that is about to be removed. Asks at a terminal, unless `yes`.
+async fn warn_about_clients(context: &Context, name: &str, yes: bool) -> Result<(), Failure> {
+    let profiles = context.run(ListProfiles {}).await?;
+    let Some(view) = profiles.iter().find(|view| view.profile.name == name) else {
+        return Ok(());
+    };
+    let mut lines = Vec::new();
+    if !view.clients.is_empty() {
+        let clients: Vec<_> = view
+            .clients
+            .iter()
+            .map(|client| escape(client.as_str()))
+            .collect();
+        lines.push(format!(
+            "these clients see nothing without the profile, until you choose another one with \
+             `drawbridge clients profile NAME [PROFILE]`: {}",
+            clients.join(", ")
+        ));
+    }
+    if let Some(folder) = &view.profile.folder {
+        lines.push(format!(
+            "clients that work in {} are no longer limited to the profile there",
+            escape(folder)
+        ));
+    }
+    if lines.is_empty() || yes {
+        return Ok(());
+    }
+    if io::stdin().is_terminal() {
+        return confirm(
+            &lines.join("\n"),
+            &format!("Remove the profile '{}'?", escape(name)),
+        );
+    }
+    lines.iter().for_each(|line| print_stderr(line));
+    Ok(())
 }
 
 fn absolute(folder: &Path) -> Result<String, Failure> {

@@ -1,10 +1,11 @@
-//! `drawbridge secrets`: sets and removes values in the keyring. No command prints a value.
+//! `drawbridge secrets`: sets, renames and removes values in the keyring. No command prints a value.
 
 use std::io::{self, IsTerminal, Read};
 
 use clap::Subcommand;
-use drawbridge_hub::api::secrets::{ListSecrets, RemoveSecret, SecretView, SetSecret};
-use drawbridge_model::ids::ServerId;
+use drawbridge_hub::api::secrets::{
+    ListSecrets, RemoveSecret, RenameSecret, SecretView, SetSecret,
+};
 
 use crate::{context::Context, exit::Failure, table::Table, text::escape};
 
@@ -21,6 +22,16 @@ pub(crate) enum Secrets {
     Remove {
         /// The secret's name
         name: String,
+        /// Remove it even if something refers to it
+        #[arg(long)]
+        in_use: bool,
+    },
+    /// Rename a secret, also where servers refer to it
+    Rename {
+        /// The secret's name
+        name: String,
+        /// The new name
+        new_name: String,
     },
 }
 
@@ -39,10 +50,20 @@ impl Secrets {
                     .run_and_print(SetSecret { name, value }, |_| lines)
                     .await
             }
-            Self::Remove { name } => {
+            Self::Remove { name, in_use } => {
                 let lines = format!("Secret '{}' removed.", escape(&name));
                 context
-                    .run_and_print(RemoveSecret { name }, |_| lines)
+                    .run_and_print(RemoveSecret { name, in_use }, |_| lines)
+                    .await
+            }
+            Self::Rename { name, new_name } => {
+                let lines = format!(
+                    "Secret '{}' renamed to '{}'.",
+                    escape(&name),
+                    escape(&new_name)
+                );
+                context
+                    .run_and_print(RenameSecret { name, new_name }, |_| lines)
                     .await
             }
         }
@@ -74,7 +95,14 @@ fn format_secrets(secrets: &[SecretView]) -> String {
             Some(false) => "no",
             None => "unknown",
         };
-        let servers = secret.servers.iter().map(ServerId::to_string);
+        let servers = secret.servers.iter().map(|id| {
+            let state = if secret.not_granted.contains(id) {
+                " (not accepted, so it cannot read it)"
+            } else {
+                ""
+            };
+            format!("{id}{state}")
+        });
         let hooks = secret.hooks.iter().map(|hook| format!("hook {hook}"));
         let traces = secret.traces.then(|| "traces".to_owned());
         let users: Vec<_> = servers.chain(hooks).chain(traces).collect();

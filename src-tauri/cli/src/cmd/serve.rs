@@ -2,6 +2,7 @@
 
 use std::{
     future::pending,
+    io::{self, IsTerminal},
     net::{IpAddr, Ipv4Addr},
     time::Duration,
 };
@@ -133,9 +134,12 @@ async fn announce(context: &Context, hub: &Hub, running: &RunningEndpoint) -> Re
     };
     let ready = json!({ "url": url });
     output::print_answer(context.json, &ready, |_| format!("listening on {url}"))?;
-    if let Ok(link) = (OpenScreen {}).run(hub).await {
+    // What does not go to a terminal may be kept in a log, in which no code may be.
+    if !io::stderr().is_terminal() {
+        print_stderr("to open the web UI, run `drawbridge open`");
+    } else if let Ok(link) = (OpenScreen {}).run(hub).await {
         print_stderr(&format!(
-            "to open the web UI, follow this link within a minute; it works once: {}",
+            "to open the web UI, follow this link within five minutes; it works once: {}",
             link.url
         ));
     }

@@ -11,9 +11,10 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use drawbridge_hub::api::servers::{
-    AcceptDefinitions, CheckRuntimes, EnableServer, ListPresets, ListServers, PinServer,
-    ReadManifest, RemoveServer, RestartServer, SecretValues, ServerView, ShowDefinitionHistory,
-    ShowServer, ShowUsage, SignOutServer, SyncServer, UpdateServer, VerifyServer,
+    AcceptDefinitions, CheckRuntimes, EnableServer, ListPresets, ListServers, MoveLiterals,
+    PinServer, ReadManifest, RemoveServer, RestartServer, SecretValues, ServerView,
+    ShowDefinitionHistory, ShowServer, ShowUsage, SignOutServer, SyncServer, UpdateServer,
+    VerifyServer,
 };
 use drawbridge_model::ids::ServerId;
 
@@ -70,6 +71,11 @@ pub(crate) enum Servers {
     /// Write the versions of a server's packages, or the digests of its images, that are in use now
     /// into its spec, and accept this change
     Pin {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
+    /// Move the values of a server's spec that look like secrets to the keyring
+    MoveLiterals {
         /// The server's id, as shown by `servers list`
         id: String,
     },
@@ -202,6 +208,14 @@ impl Servers {
                     .run_and_print(PinServer { id }, |server| format_change("pinned", server))
                     .await
             }
+            Self::MoveLiterals { id } => {
+                let id = ServerId::new(id);
+                context
+                    .run_and_print(MoveLiterals { id }, |server| {
+                        format_change("changed", server)
+                    })
+                    .await
+            }
             Self::Accept(accept) => accept.run(context).await,
             Self::History { id, name, kind } => {
                 let verb = ShowDefinitionHistory {
@@ -220,7 +234,8 @@ impl Servers {
                 context
                     .run_and_print(AcceptDefinitions { id, definitions }, |server| {
                         let id = escape(server.id.as_str());
-                        format!("Definitions of server '{id}' accepted.")
+                        let rest = definitions::format_unaccepted(server);
+                        format!("Definitions of server '{id}' accepted.{rest}")
                     })
                     .await
             }

@@ -126,6 +126,10 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
     let [key] = container.path.as_slice() else {
         return Err(EditError::Unsure(container.path.join(".")));
     };
+    if text.contains('\r') {
+        // YAML ends a line there, but `lines` does not.
+        return Err(EditError::Unsure(key.clone()));
+    }
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let document = load(text)?;
     match find_servers(document.as_ref(), key)? {
@@ -133,7 +137,7 @@ pub(super) fn edit(text: &str, edit: &Edit) -> Result<String, EditError> {
             if let Some(entry) = entry {
                 let end = document
                     .as_ref()
-                    .map_or(lines.len(), |node| last_line(&lines, node));
+                    .map_or(lines.len(), |node| last_line(&lines, node).min(lines.len()));
                 let new_lines = std::iter::once(format!("{}:", scalar(key)))
                     .chain(entry_lines(container, name, entry, 2));
                 lines.splice(end..end, new_lines);
@@ -188,6 +192,11 @@ fn edit_servers(
     let key_line = servers.key.span.start.line() - 1;
     let unsure = || EditError::Unsure(container.path.join("."));
     let places = list_entries(lines, servers, container)?;
+    // The parser may count lines otherwise in a file that is hardly valid.
+    let is_in_text = |place: &Place| place.first < place.end && place.end <= lines.len();
+    if key_line >= lines.len() || !places.iter().all(|(_, place)| is_in_text(place)) {
+        return Err(unsure());
+    }
     let Some((_, last)) = places.last() else {
         if let Some(entry) = entry {
             let indent = servers.key.span.start.col() + 2;
@@ -241,7 +250,8 @@ fn list_entries(
                     end: last_line(lines, value).max(name.span.end.line()),
                     column,
                 };
-                is_blank_before(&lines[first], column, "")
+                let line = lines.get(first).ok_or_else(|| EditError::Unsure(key()))?;
+                is_blank_before(line, column, "")
                     .then(|| (key_text(name), place))
                     .ok_or_else(|| EditError::Unsure(key()))
             });
@@ -253,7 +263,8 @@ fn list_entries(
                 let start = item.span.start.col();
                 let name = to_json(item);
                 let name = crate::edit::name_of(&name).unwrap_or_default().to_owned();
-                let before: String = lines[first].chars().take(start).collect();
+                let line = lines.get(first).ok_or_else(|| EditError::Unsure(key()))?;
+                let before: String = line.chars().take(start).collect();
                 let column = before.find('-').filter(|column| {
                     is_blank_before(&before, *column, "") && is_blank_before(&before, start, "-")
                 });

@@ -9,10 +9,10 @@ use super::{
     entry::Draft,
     variables::{self, InputDefinition},
 };
-use crate::secrets;
+use crate::literals::{self, LiteralPart};
 
 /// Returns the reference of a spec to a secret in the keyring.
-pub(super) fn reference(secret_name: &str) -> String {
+pub(crate) fn reference(secret_name: &str) -> String {
     format!("${{keyring:{secret_name}}}")
 }
 
@@ -59,40 +59,21 @@ fn movable_values(spec: &mut ServerSpec) -> impl Iterator<Item = (Place, &str, &
         .chain(client_secret.map(|value| (Place::ClientSecret, "oauth_client", value)))
 }
 
-fn find_secrets(id: &str, spec: &mut ServerSpec, notes: &mut Vec<String>) -> Vec<LiteralSecret> {
-    let mut found: Vec<LiteralSecret> = movable_values(spec)
-        .filter(|(place, name, value)| {
-            let is_client_secret = *place == Place::ClientSecret && secrets::is_literal(value);
-            is_client_secret || secrets::is_likely_secret(name, value)
-        })
-        .map(|(place, name, _)| LiteralSecret {
-            place,
-            secret_name: Some(format!("{id}.{name}")),
-        })
-        .collect();
-    for (index, arg) in spec.args.iter().enumerate() {
-        let previous = index.checked_sub(1).and_then(|index| spec.args.get(index));
-        if secrets::is_secret_argument(arg, previous.map(String::as_str)) {
-            found.push(LiteralSecret {
-                place: Place::Arg(index),
-                secret_name: None,
-            });
+fn find_secrets(id: &str, spec: &ServerSpec, notes: &mut Vec<String>) -> Vec<LiteralSecret> {
+    let found = literals::find_literals(id, spec);
+    for literal in &found {
+        if let Place::Arg(index) = literal.place {
             notes.push(format!(
-                "Argument {} looks like a secret. Every program on this computer can read it; use a variable if the server has one for it.",
+                "Argument {} looks like a secret. Every program on this computer can read the arguments of a running server; use a variable if the server has one for it.",
                 index + 1
             ));
         }
     }
-    if spec.url.as_deref().is_some_and(secrets::looks_like_secret) {
-        found.push(LiteralSecret {
-            place: Place::Url,
-            secret_name: None,
-        });
-        notes.push(
-            "The URL seems to contain a secret. Drawbridge shows and logs URLs; use a header if the server accepts one.".to_owned(),
-        );
-    }
-    found
+    let to_secret = |literal: LiteralPart| LiteralSecret {
+        place: literal.place,
+        secret_name: literal.secret_name,
+    };
+    found.into_iter().map(to_secret).collect()
 }
 
 /// Puts references to the keyring in the place of inputs, where a spec may have them.
@@ -133,7 +114,7 @@ fn name_inputs(
     }
     let mut used: BTreeSet<String> = secrets
         .iter()
-        .filter_map(|secret| secret.secret_name.clone())
+        .map(|secret| secret.secret_name.clone())
         .collect();
     let inputs: Vec<RequiredInput> = places
         .into_iter()

@@ -2,18 +2,12 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use proptest::prelude::*;
-
-use super::{Importer, containers, text};
-use crate::{
-    clients::CLIENTS,
-    format::Format,
-    machine::{Machine, Os},
-};
+use super::Importer;
+use crate::machine::{Machine, Os};
 
 /// Every text is read or rejected, and a server that is read is complete: it has a name of its own,
 /// and its inputs are listed.
-fn a_text_is_read_or_rejected(text: &str) {
+pub(crate) fn a_text_is_read_or_rejected(text: &str) {
     let machine = Machine {
         os: Os::Linux,
         home: PathBuf::from("/home/ada"),
@@ -46,129 +40,16 @@ fn a_text_is_read_or_rejected(text: &str) {
                 ..spec.clone()
             };
             let text = serde_json::to_string(&unnamed).expect("a spec can be written");
+            // A reference that is not closed before the next one begins is plain text.
             let left = text
                 .split("${input:")
                 .skip(1)
-                .filter(|rest| rest.contains('}'));
+                .filter(|rest| rest.split("${").next().is_some_and(|own| own.contains('}')));
             assert_eq!(left.count(), 0, "{text}");
             drawbridge_model::protocol::check_spec(spec).expect("a valid spec");
         }
     }
 }
 
-/// Parts of texts that lead into each of the parsers.
-const PARTS: &[&str] = &[
-    "{",
-    "}",
-    "[",
-    "]",
-    "\"",
-    "'",
-    ",",
-    ":",
-    "\n",
-    " ",
-    "  ",
-    "- ",
-    "\\",
-    "=",
-    "--",
-    "//",
-    "/*",
-    "#",
-    "&a",
-    "*a",
-    "\"mcpServers\": {",
-    "\"command\":",
-    "\"url\":",
-    "\"args\":",
-    "mcpServers:",
-    "[mcp_servers.x]\n",
-    "command = ",
-    "extensions:\n",
-    "claude mcp add ",
-    "add-json ",
-    "code --add-mcp ",
-    "-e ",
-    "A=1",
-    "${input:a}",
-    "${",
-    "$X",
-    "{env:",
-    "https://x.test/",
-    "npx -y ",
-    "docker run -e ",
-    "drawbridge",
-    "ünï",
-    "\u{feff}",
-    "\r\n",
-    "null",
-    "1",
-];
-
-fn part() -> impl Strategy<Value = String> {
-    prop_oneof![
-        4 => prop::sample::select(PARTS).prop_map(str::to_owned),
-        1 => ".{0,6}",
-    ]
-}
-
-fn word() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[ -~]{0,12}",
-        "\\$\\{[a-z:]{0,8}\\}",
-        "[A-Z_]{1,8}=[a-z<>]{0,8}"
-    ]
-}
-
-fn entry() -> impl Strategy<Value = serde_json::Value> {
-    (word(), prop::collection::vec(word(), 0..4), word(), word(), any::<bool>()).prop_map(
-        |(command, args, name, value, is_remote)| {
-            if is_remote {
-                serde_json::json!({ "url": format!("https://x.test/{command}"), "headers": { name: value } })
-            } else {
-                serde_json::json!({ "command": command, "args": args, "env": { name: value } })
-            }
-        },
-    )
-}
-
-proptest! {
-    #[test]
-    fn no_text_panics(parts in prop::collection::vec(part(), 0..40)) {
-        a_text_is_read_or_rejected(&parts.concat());
-    }
-
-    #[test]
-    fn any_characters_are_read_or_rejected(text in "\\PC{0,80}") {
-        a_text_is_read_or_rejected(&text);
-    }
-
-    #[test]
-    fn any_entries_are_read_or_rejected(entries in prop::collection::vec(entry(), 1..5)) {
-        let servers: serde_json::Map<_, _> = entries.iter().enumerate()
-            .map(|(index, entry)| (format!("server {index}"), entry.clone()))
-            .collect();
-        a_text_is_read_or_rejected(&serde_json::json!({ "mcpServers": servers }).to_string());
-    }
-
-    /// The entries of a JSON text are found with their names, in each container.
-    #[test]
-    fn all_entries_are_found(entries in prop::collection::vec(entry(), 1..5)) {
-        let servers: serde_json::Map<_, _> = entries.into_iter().enumerate()
-            .map(|(index, entry)| (format!("s{index}"), entry))
-            .collect();
-        for client in CLIENTS.iter().filter(|client| client.format == Format::Jsonc) {
-            let root = client.container().path.iter().rev().fold(
-                serde_json::Value::Object(servers.clone()),
-                |inner, key| serde_json::json!({ key.as_str(): inner }),
-            );
-            let document = text::read_as(Format::Jsonc, &root.to_string()).expect("JSON");
-            let found: serde_json::Map<_, _> = document.entries.into_iter()
-                .map(|raw| (raw.name, raw.entry))
-                .collect();
-            prop_assert_eq!(&found, &servers, "{}", client.id);
-        }
-        prop_assert_eq!(containers::read(serde_json::Value::Object(servers.clone())).entries.len(), servers.len());
-    }
-}
+#[cfg(test)]
+mod tests;

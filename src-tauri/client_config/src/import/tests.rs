@@ -498,7 +498,9 @@ fn literal_secrets_are_reported_and_moved() {
             (
                 "my-server.OPAQUE".to_owned(),
                 "ghp_0123456789abcdefghij".to_owned()
-            )
+            ),
+            ("my-server.api-key".to_owned(), "hunter22".to_owned()),
+            ("my-server.token".to_owned(), "abc".to_owned()),
         ]
     );
     let spec = server.spec.expect("a spec");
@@ -543,7 +545,7 @@ fn a_placeholder_in_a_pasted_text_has_to_be_given() {
     names.extend(
         both.secrets
             .iter()
-            .filter_map(|secret| secret.secret_name.as_deref()),
+            .map(|secret| secret.secret_name.as_str()),
     );
     assert_eq!(names, ["a.KEY_2", "a.B", "a.a_b", "a.KEY"]);
     let header = paste_one(

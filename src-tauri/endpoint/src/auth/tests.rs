@@ -1,10 +1,10 @@
-//! Reading of tokens from headers and cookies.
+//! Reading of tokens from headers.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::{
-    ASKED_TO_PAIR, NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN, WRONG_CLIENT_TOKEN,
-    bearer_token, cookie_token,
+    ASKED_TO_PAIR, EXPIRED_CLIENT_TOKEN, NO_ADMIN_TOKEN, NO_CLIENT_TOKEN, WRONG_ADMIN_TOKEN,
+    WRONG_CLIENT_TOKEN, bearer_token,
 };
 
 fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
@@ -36,29 +36,12 @@ fn a_token_is_that_of_the_one_bearer_header() {
 }
 
 #[test]
-fn a_browsers_token_is_the_cookie_of_our_name() {
-    let token =
-        |values: &[&'static str]| cookie_token(&headers("cookie", values)).map(str::to_owned);
-    assert_eq!(token(&["drawbridge=abc"]).as_deref(), Some("abc"));
-    assert_eq!(token(&["a=b; drawbridge=abc;c=d"]).as_deref(), Some("abc"));
-    assert_eq!(token(&["a=b", "drawbridge=abc"]).as_deref(), Some("abc"));
-    for none in [
-        "drawbridge",
-        "xdrawbridge=abc",
-        "Drawbridge=abc",
-        "a=drawbridge=abc",
-        "",
-    ] {
-        assert_eq!(token(&[none]), None, "{none}");
-    }
-}
-
-#[test]
 fn messages_about_tokens_fit_into_a_header() {
     for text in [
         NO_CLIENT_TOKEN,
         WRONG_CLIENT_TOKEN,
         ASKED_TO_PAIR,
+        EXPIRED_CLIENT_TOKEN,
         NO_ADMIN_TOKEN,
         WRONG_ADMIN_TOKEN,
     ] {

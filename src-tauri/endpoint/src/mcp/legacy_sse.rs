@@ -126,8 +126,7 @@ async fn initialize(
     let result = handshake::initialize_result(&hello, &servers);
     let session = state
         .hub
-        .open_session(outlet.client.clone(), hello, ClientScope::ALL)
-        .await;
+        .open_session(outlet.client.clone(), hello, ClientScope::ALL);
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
         state.hub.sessions().close(&session.id);
         return outlet.refuse(id, "this stream has a session already; open another stream");

@@ -96,10 +96,10 @@ pub(super) async fn answer(
             Ok(stream_subscription(state, id, session, permit))
         }
         Ok((_, RequestMeta { hello, log_level }, params)) => {
-            let session = state
-                .hub
-                .stateless_session(&request.caller.client, &hello, &request.caller.scope)
-                .await;
+            let session =
+                state
+                    .hub
+                    .stateless_session(&request.caller.client, &hello, &request.caller.scope);
             let (stream, messages) = message_stream();
             let stateless_request = StatelessRequest {
                 session,

@@ -295,3 +295,35 @@ async fn a_listener_on_all_addresses_does_not_answer_to_the_unspecified_one() {
     assert_eq!(hosts.find(b"0.0.0.0:8765"), None);
     assert_eq!(hosts.find(b"127.0.0.1:8765"), Some(NamedHost::Own));
 }
+
+#[tokio::test]
+async fn another_site_can_only_open_the_page_of_the_screens() {
+    let routes = CheckedRoutes::new();
+    let status = async |path: &str, mode: &str, dest: &str| {
+        let request = Request::builder()
+            .uri(path)
+            .header("host", GOOD_HOSTS[0])
+            .header("sec-fetch-site", "cross-site")
+            .header("sec-fetch-mode", mode)
+            .header("sec-fetch-dest", dest)
+            .body(Body::empty())
+            .expect("a request");
+        routes.router.answer(request).await.status()
+    };
+    assert_eq!(status("/", "navigate", "document").await, StatusCode::OK);
+    for (path, mode, dest) in [
+        ("/", "navigate", "iframe"),
+        ("/", "cors", "document"),
+        ("/", "no-cors", "image"),
+        ("/?x=y", "navigate", "document"),
+        ("/health", "navigate", "document"),
+        ("/api/login", "navigate", "document"),
+        ("/api/verbs/clients.list", "navigate", "document"),
+    ] {
+        assert_eq!(
+            status(path, mode, dest).await,
+            StatusCode::FORBIDDEN,
+            "{path} {mode} {dest}"
+        );
+    }
+}

@@ -1,16 +1,24 @@
-//! `POST /api/login`: exchanges the one-time code in a browser's link for a cookie.
+//! `POST /api/login`: exchanges the one-time code of a link, or one that a person typed, for a
+//! browser's token.
 
 use std::sync::Arc;
 
 use axum::{
+    Json,
     extract::{State, rejection::BytesRejection},
     http::{HeaderMap, StatusCode, header},
-    response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use serde::Deserialize;
+use drawbridge_model::ids::BrowserId;
+use serde::{Deserialize, Serialize};
 
-use crate::{auth::COOKIE, error_response::Refusal, headers::is_json, state::ListenerState};
+use super::JsonResult;
+use crate::{
+    auth::screen_address,
+    error_response::Refusal,
+    headers::{header_text, is_json},
+    state::ListenerState,
+};
 
 /// The largest body that is accepted without authentication, in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 4096;
@@ -20,11 +28,19 @@ struct Login {
     code: String,
 }
 
+/// The token, which the page keeps in the storage of its origin and sends as a bearer token. It is
+/// no cookie, because browsers send a cookie to every port of a host.
+#[derive(Serialize)]
+pub(crate) struct SignedIn {
+    id: BrowserId,
+    token: String,
+}
+
 pub(crate) async fn redeem(
     State(state): State<Arc<ListenerState>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Refusal> {
+) -> JsonResult<SignedIn> {
     if !is_json(&headers) {
         let message = "the header `Content-Type` must be application/json";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
@@ -36,10 +52,17 @@ pub(crate) async fn redeem(
     }
     let login: Login =
         serde_json::from_slice(&body?).map_err(|e| Refusal::bad_request(format!("body: {e}")))?;
-    let Some(token) = state.hub.sign_in_browser(&login.code) else {
-        let message = "this sign-in link was used already or has expired; run `drawbridge open` to get a new one";
+    let user_agent = header_text(&headers, &header::USER_AGENT);
+    let signed_in =
+        state
+            .hub
+            .sign_in_browser(&login.code, screen_address(&headers), user_agent.as_deref());
+    let Some(signed_in) = signed_in else {
+        let message = "this sign-in link or code was used already, has expired or is wrong; run `drawbridge open` to get a new one";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
     };
-    let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/");
-    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
+    Ok(Json(SignedIn {
+        id: signed_in.browser.id,
+        token: signed_in.token,
+    }))
 }

@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use axum::{
+    Extension,
     extract::{
         State,
         ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code, rejection},
@@ -27,7 +28,7 @@ use tokio::{
 };
 
 use super::SharedState;
-use crate::{error_response::Refusal, state::ListenerState};
+use crate::{auth::AdminAccess, error_response::Refusal, state::ListenerState};
 
 /// The largest message that a reader may send. Nothing is expected.
 const MAX_INCOMING: usize = 4 * 1024;
@@ -61,6 +62,7 @@ enum ProgressMessage {
 
 pub(crate) async fn show(
     State(state): SharedState,
+    Extension(access): Extension<AdminAccess>,
     upgrade: Result<WebSocketUpgrade, rejection::WebSocketUpgradeRejection>,
 ) -> Result<Response, Refusal> {
     let upgrade = upgrade.map_err(|rejected| {
@@ -72,14 +74,19 @@ pub(crate) async fn show(
     Ok(upgrade
         .max_message_size(MAX_INCOMING)
         .max_frame_size(MAX_INCOMING)
-        .on_upgrade(move |socket| report(state, socket)))
+        .on_upgrade(move |socket| report(state, access, socket)))
 }
 
 /// Reports until the reader leaves, reads too slowly, or the endpoint stops.
-async fn report(state: Arc<ListenerState>, mut socket: WebSocket) {
-    let closing = match report_calls(&state, &mut socket).await {
+async fn report(state: Arc<ListenerState>, access: AdminAccess, mut socket: WebSocket) {
+    let ended = tokio::select! {
+        ended = report_calls(&state, &mut socket) => ended,
+        () = access.ended() => Ended::SignedOut,
+    };
+    let closing = match ended {
         Ended::ReaderLeft => return,
         Ended::ReaderTooSlow => (close_code::AGAIN, "events were missed; connect again"),
+        Ended::SignedOut => (close_code::POLICY, "the browser was signed out"),
         Ended::Stopping => (close_code::AWAY, "Drawbridge stops"),
     };
     let frame = CloseFrame {
@@ -93,6 +100,7 @@ async fn report(state: Arc<ListenerState>, mut socket: WebSocket) {
 enum Ended {
     ReaderLeft,
     ReaderTooSlow,
+    SignedOut,
     Stopping,
 }
 

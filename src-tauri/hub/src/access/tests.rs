@@ -13,7 +13,7 @@ async fn a_token_identifies_its_client_until_revoked_even_after_a_restart() {
     let name = ClientName::new("claude");
     let token = {
         let access = access(folder.path()).await;
-        access.add(&name, None, None).await.expect("added")
+        access.add(&name, None, None, None).await.expect("added")
     };
     let access = access(folder.path()).await;
     assert_eq!(access.find_client(&token), Some(name.clone()));
@@ -30,7 +30,7 @@ async fn client_tokens_and_the_admin_token_are_not_interchangeable() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let token = access
-        .add(&ClientName::new("c"), None, None)
+        .add(&ClientName::new("c"), None, None, None)
         .await
         .expect("added");
     assert!(!access.is_admin(&token));
@@ -45,34 +45,126 @@ async fn a_short_or_taken_token_is_refused() {
     let token = "t".repeat(32);
     assert!(matches!(
         access
-            .add(&ClientName::new("a"), Some("short".into()), None)
+            .add(&ClientName::new("a"), Some("short".into()), None, None)
             .await,
         Err(AccessError::ShortToken(5))
     ));
     access
-        .add(&ClientName::new("a"), Some(token.clone()), None)
+        .add(&ClientName::new("a"), Some(token.clone()), None, None)
         .await
         .expect("added");
     assert!(matches!(
-        access.add(&ClientName::new("b"), Some(token), None).await,
+        access
+            .add(&ClientName::new("b"), Some(token), None, None)
+            .await,
         Err(AccessError::TokenTaken)
     ));
     assert!(matches!(
-        access.add(&ClientName::new("a"), None, None).await,
+        access.add(&ClientName::new("a"), None, None, None).await,
         Err(AccessError::NameTaken(_))
     ));
     assert!(matches!(
-        access.add(&ClientName::new(" "), None, None).await,
+        access.add(&ClientName::new(" "), None, None, None).await,
         Err(AccessError::BadName)
     ));
 }
 
 #[tokio::test]
-async fn a_browser_code_can_be_redeemed_once() {
+async fn a_browser_s_token_belongs_to_no_client() {
     let folder = tempfile::tempdir().expect("a folder");
     let access = access(folder.path()).await;
     let code = access.issue_browser_code();
-    let token = access.redeem_browser_code(&code).expect("a token");
-    assert!(access.is_admin(&token));
-    assert_eq!(access.redeem_browser_code(&code), None);
+    let screens = ScreenAddress {
+        host: "127.0.0.1:8765".to_owned(),
+        origin: None,
+    };
+    let token = access.redeem_browser_code(&code, screens.clone(), None);
+    let token = token.expect("a token").token;
+    assert!(access.use_browser_token(&token, &screens).is_some());
+    assert!(!access.is_admin(&token));
+    assert_eq!(access.find_client(&token), None);
+    assert!(matches!(
+        access
+            .add(&ClientName::new("c"), Some(token.clone()), None, None)
+            .await,
+        Err(AccessError::TokenTaken)
+    ));
+    assert_eq!(access.sign_out_browsers(None), 1);
+    assert!(access.use_browser_token(&token, &screens).is_none());
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[tokio::test]
+async fn an_expired_token_is_refused_as_expired() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let access = access(folder.path()).await;
+    let name = ClientName::new("c");
+    let token = access.add(&name, None, None, Some(HOUR)).await;
+    let token = token.expect("added");
+    assert_eq!(access.authenticate(&token, None), Ok(name.clone()));
+    let ended = access.rotate(&name, None, TokenLifetime::For(Duration::ZERO));
+    let ended = ended.await.expect("rotated");
+    assert_eq!(
+        access.authenticate(&ended, None),
+        Err(TokenRefusal::Expired(name))
+    );
+    assert_eq!(
+        access.authenticate("nobody's", None),
+        Err(TokenRefusal::Unknown)
+    );
+}
+
+#[tokio::test]
+async fn after_a_rotation_the_old_token_is_valid_until_the_new_one_is_used() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = ClientName::new("c");
+    let (old, new) = {
+        let access = access(folder.path()).await;
+        let old = access.add(&name, None, None, Some(HOUR)).await;
+        let old = old.expect("added");
+        let new = access.rotate(&name, None, TokenLifetime::Same).await;
+        let new = new.expect("rotated");
+        assert_eq!(access.authenticate(&old, None), Ok(name.clone()));
+        let [row] = &access.clients()[..] else {
+            panic!("one client")
+        };
+        let expires_at = row.token_expires_at.expect("as before");
+        let lifetime = expires_at.0 - row.token_issued_at.expect("issued").0;
+        assert_eq!(lifetime, 3_600_000, "the new token lives as long");
+        (old, new)
+    };
+    let access = access(folder.path()).await;
+    assert_eq!(access.authenticate(&old, None), Ok(name.clone()));
+    assert_eq!(access.authenticate(&new, Some("curl/8")), Ok(name.clone()));
+    assert_eq!(access.authenticate(&old, None), Err(TokenRefusal::Unknown));
+    access.store_uses().await.expect("stored");
+    let rows = access.store.clients().await.expect("read");
+    assert_eq!(rows[0].user_agent.as_deref(), Some("curl/8"));
+    assert!(rows[0].last_seen_at.is_some());
+    assert_eq!(rows[0].old_token_hmac, None);
+    access.revoke(&name).await.expect("revoked");
+    assert_eq!(access.authenticate(&new, None), Err(TokenRefusal::Unknown));
+}
+
+#[tokio::test]
+async fn a_connection_is_noted_without_the_database() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let access = access(folder.path()).await;
+    let name = ClientName::new("c");
+    let token = access.add(&name, None, None, None).await.expect("added");
+    // As if a change waited for a locked database.
+    let _waiting = access.write_lock.lock().await;
+    for _ in 0..6 {
+        assert_eq!(access.authenticate(&token, None), Ok(name.clone()));
+        access.record_connection(&name, Some("app 1".to_owned()));
+    }
+    access.store.close().await;
+    access.store_uses().await.expect_err("it cannot be written");
+    assert_eq!(
+        access.unsaved().len(),
+        1,
+        "it is kept, and written the next time"
+    );
+    assert_eq!(access.clients()[0].software.as_deref(), Some("app 1"));
 }

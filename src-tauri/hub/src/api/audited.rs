@@ -29,6 +29,9 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("audit.verify", READS),
     ("audit.list", READS),
     ("audit.export", READS),
+    ("browsers.list", READS),
+    ("browsers.sign_out", Entries(&[BrowserSignedOut])),
+    ("browsers.sign_out_all", Entries(&[BrowserSignedOut])),
     ("calls.list", READS),
     ("calls.show", READS),
     ("calls.running", READS),
@@ -38,7 +41,11 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     ("calls.stats", READS),
     ("clients.list", READS),
-    ("clients.add", Entries(&[ClientAdded])),
+    ("clients.add", Entries(&[ClientAdded, ProfileChanged])),
+    (
+        "clients.rotate",
+        Entries(&[ClientChanged, ClientFilesChanged]),
+    ),
     ("clients.set_user", Entries(&[ClientChanged])),
     (
         "clients.revoke",
@@ -137,9 +144,14 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         "screens.open",
         Nothing("the browser that uses the link has an entry"),
     ),
+    ("screens.check_code", READS),
     ("secrets.list", READS),
     ("secrets.set", Entries(&[SecretSet])),
     ("secrets.remove", Entries(&[SecretRemoved])),
+    (
+        "secrets.rename",
+        Entries(&[SecretSet, ServerChanged, SecretRemoved]),
+    ),
     ("servers.list", READS),
     ("servers.show", READS),
     (
@@ -156,6 +168,10 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ),
     ("servers.enable", Entries(&[ServerChanged])),
     ("servers.pin", Entries(&[ServerChanged, ServerAccepted])),
+    (
+        "servers.move_literals",
+        Entries(&[SecretSet, ServerChanged, ServerAccepted]),
+    ),
     ("servers.accept", Entries(&[ServerAccepted])),
     (
         "servers.verify",

@@ -8,6 +8,7 @@ use std::{any::TypeId, collections::BTreeMap, collections::HashSet, fmt::Write, 
 use drawbridge_model::{
     acceptance::AcceptanceState,
     call::{DecidedBy, Decision, Outcome},
+    content::FlagKind,
     event::Event,
     policy::{Effect, RequestKind, ResultEffect},
     server::ServerState,
@@ -107,6 +108,7 @@ fn all_labels() -> String {
             ResultEffect::ALL,
             ResultEffect::label,
         ),
+        labels("FLAG_KIND_LABELS", FlagKind::ALL, FlagKind::label),
     ]
     .concat()
 }

@@ -1,6 +1,6 @@
 //! Clients: the AI applications that may connect, each with its own token.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use drawbridge_client_config::{Connection, find_client};
 use drawbridge_model::{
@@ -11,7 +11,7 @@ use drawbridge_store::secrets::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::{ApiError, Done, Verb, profiles};
-use crate::hub::Hub;
+use crate::{access::TokenLifetime, hub::Hub};
 
 /// How long abandoned calls count, in milliseconds.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -25,6 +25,10 @@ pub struct ClientView {
     pub user: UserName,
     /// Whether the client has a token. A client of the stdio bridge has none.
     pub has_token: bool,
+    /// When the token ends; never if absent.
+    pub token_expires_at: Option<Timestamp>,
+    /// Until when the token before the last rotation is valid, if nobody uses the new one.
+    pub old_token_until: Option<Timestamp>,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
@@ -33,8 +37,14 @@ pub struct ClientView {
     /// The name and version that the client reported at `initialize`, such as
     /// `claude-code 2.1.329`.
     pub software: Option<String>,
-    /// The profile that limits what the client sees; none if the client sees everything.
+    /// The `User-Agent` of the last request with the client's token: plain text from outside.
+    pub user_agent: Option<String>,
+    /// The profile that limits what the client sees; none if the client sees everything, or if its
+    /// profile was removed.
     pub profile: Option<String>,
+    /// Whether the client sees nothing because its profile was removed, until a person chooses
+    /// another one, or none.
+    pub profile_removed: bool,
     /// The number of calls that the client abandoned before a decision, in the last 24 hours.
     pub abandoned_calls: u32,
     /// The longest time in milliseconds that the client waited for one of them.
@@ -79,6 +89,52 @@ pub struct AddClient {
     /// of this name, or else `default`.
     #[serde(default)]
     pub user: Option<UserName>,
+    /// How long the token is valid, in seconds; without end if absent.
+    #[serde(default)]
+    pub lifetime_s: Option<u32>,
+    /// The profile that limits what the client sees from the beginning. If it is absent, the client
+    /// sees everything.
+    #[serde(default)]
+    pub profile: Option<String>,
+}
+
+/// `clients.rotate`: gives a client a new token, and writes it to the files that Drawbridge manages
+/// for this client. The old token is valid until the new one is used, at most for 24 hours.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RotateClient {
+    pub name: ClientName,
+    /// A token of the person's choice, with at least 32 characters; a random one if absent.
+    #[serde(default)]
+    pub token: Option<String>,
+    /// How long the new token is valid, in seconds, or 0 for a token without an end. If it is
+    /// absent, the token is valid as long as the one before.
+    #[serde(default)]
+    pub lifetime_s: Option<u32>,
+}
+
+/// The new token of a client, which is shown once.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ClientRotated {
+    pub name: ClientName,
+    pub token: String,
+    pub url: String,
+    /// The `mcpServers` JSON to paste into the client's settings.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub config: serde_json::Value,
+    /// The files of the client that have the new token now.
+    pub updated_files: Vec<String>,
+    /// The files that still have the old token, and why.
+    pub failed_files: Vec<FailedFile>,
+}
+
+/// A file of a client that could not be changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct FailedFile {
+    pub path: String,
+    pub error: String,
 }
 
 /// `clients.set_user`: gives a client to another user. Its sessions end, so that the client reads
@@ -102,7 +158,8 @@ impl Verb for ListClients {
 
     async fn run(self, hub: &Hub) -> Result<Vec<ClientView>, ApiError> {
         let rows = hub.access.clients();
-        let since = Timestamp(clock::now().0 - DAY_MS);
+        let now = clock::now();
+        let since = Timestamp(now.0 - DAY_MS);
         let abandoned = hub.store.abandoned_calls(since).await?;
         let ignoring: BTreeSet<ClientName> = hub
             .sessions
@@ -121,6 +178,10 @@ impl Verb for ListClients {
                 ignores_tool_changes: ignoring.contains(&row.name),
                 user: row.user,
                 has_token: row.token_hmac.is_some(),
+                token_expires_at: row.token_expires_at,
+                old_token_until: row.old_token_until.filter(|until| *until > now),
+                user_agent: row.user_agent,
+                profile_removed: hub.catalog.profiles().has_removed_profile(&row.name),
                 created_at: row.created_at,
                 last_seen_at: row.last_seen_at,
                 revoked_at: row.revoked_at,
@@ -143,7 +204,28 @@ impl Verb for AddClient {
 
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
         hub.check_clients_can_connect()?;
-        let token = hub.access.add(&self.name, self.token, self.user).await?;
+        hub.access.check_free(&self.name)?;
+        // A client that brings its token must not see more than its profile, not even for a moment.
+        let before = hub.catalog.profiles().client_profile(&self.name);
+        if let Some(profile) = &self.profile {
+            hub.catalog.profiles().check_known(profile)?;
+            profiles::assign_profile(hub, &self.name, Some(profile)).await?;
+        }
+        let lifetime = self.lifetime_s.map(|s| Duration::from_secs(s.into()));
+        let added = hub
+            .access
+            .add(&self.name, self.token, self.user, lifetime)
+            .await;
+        let token = match added {
+            Ok(token) => token,
+            Err(error) => {
+                if self.profile.is_some() {
+                    let before = before.as_ref().map(|profile| profile.name.as_str());
+                    profiles::assign_profile(hub, &self.name, before).await?;
+                }
+                return Err(error.into());
+            }
+        };
         hub.logs.add_secret(&Secret::new(token.clone()));
         let config = |token| {
             let connection = hub.manual_connection(&self.name, token);
@@ -153,6 +235,35 @@ impl Verb for AddClient {
             url: hub.manual_connection(&self.name, Some(&token)).url,
             config: config(Some(token.as_str())),
             stdio_config: config(None),
+            name: self.name,
+            token,
+        })
+    }
+}
+
+impl Verb for RotateClient {
+    type Answer = ClientRotated;
+
+    async fn run(self, hub: &Hub) -> Result<ClientRotated, ApiError> {
+        let lifetime = match self.lifetime_s {
+            None => TokenLifetime::Same,
+            Some(0) => TokenLifetime::Unlimited,
+            Some(seconds) => TokenLifetime::For(Duration::from_secs(seconds.into())),
+        };
+        let token = hub.access.rotate(&self.name, self.token, lifetime).await?;
+        hub.logs.add_secret(&Secret::new(token.clone()));
+        // The old token is still valid: what fails now, a person can repeat by hand.
+        let written = hub.write_client_token(&self.name, &token).await;
+        let connection = hub.manual_connection(&self.name, Some(&token));
+        Ok(ClientRotated {
+            url: connection.url.clone(),
+            config: standard_config(&connection),
+            updated_files: written.updated,
+            failed_files: written
+                .failed
+                .into_iter()
+                .map(|(path, error)| FailedFile { path, error })
+                .collect(),
             name: self.name,
             token,
         })

@@ -424,7 +424,9 @@ pub(super) async fn apply(
 ) -> Result<ClientChangeView, ApiError> {
     let new_client = preview.new_client.clone();
     if let Some((name, token)) = &new_client {
-        hub.access.add(name, Some(token.clone()), None).await?;
+        hub.access
+            .add(name, Some(token.clone()), None, None)
+            .await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
     }
     let change = match hub.client_configs.apply(preview, servers, restores).await {

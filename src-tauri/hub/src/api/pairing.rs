@@ -86,7 +86,7 @@ async fn approve(hub: &Hub, answer: AnswerPairing) -> Result<ClientName, ApiErro
     let has_own_token = own_token.is_some();
     // Not the user of a revoked client of this name, because the name is only a claim.
     let user = Some(UserName::default());
-    let token = match hub.access.add(&name, own_token, user).await {
+    let token = match hub.access.add(&name, own_token, user, None).await {
         Ok(token) => token,
         Err(error) => {
             if profile.is_some() {

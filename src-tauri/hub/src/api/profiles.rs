@@ -40,7 +40,8 @@ pub struct PutProfile {
     pub profile: Profile,
 }
 
-/// `profiles.remove`: removes a profile. Its clients see everything again.
+/// `profiles.remove`: removes a profile. Its clients see nothing until a person chooses another
+/// profile for them, or none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveProfile {
@@ -181,9 +182,10 @@ pub(super) async fn assign_profile(
 ) -> Result<(), ApiError> {
     let profiles = hub.catalog.profiles();
     let before = profiles.client_profile(client);
+    let was_removed = profiles.has_removed_profile(client);
     profiles.assign(client, profile).await?;
     let before = before.as_ref().map(|profile| profile.name.as_str());
-    if before != profile {
+    if before != profile || was_removed {
         let note = json!({ "client": client, "profile": profile, "before": before });
         hub.store.append_audit(AuditKind::ProfileChanged, &note);
     }

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApiError, Verb};
-use crate::hub::Hub;
+use super::{ApiError, Verb, browsers::BrowserView};
+use crate::{access::CodeUse, hub::Hub};
 
-/// `screens.open`: a link that opens the web UI in a browser, valid for one use within a minute.
+/// `screens.open`: a link that opens the web UI in a browser, and a code that a person can type
+/// there instead. Valid for one use within five minutes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OpenScreen {}
@@ -15,6 +16,28 @@ pub struct OpenScreen {}
 pub struct ScreenLink {
     /// `http://HOST:PORT/#login=CODE`
     pub url: String,
+    /// The code of the link, for the field of the sign-in page.
+    pub code: String,
+}
+
+/// `screens.check_code`: whether a browser has signed in with a code, and which one.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct CheckCode {
+    pub code: String,
+}
+
+/// Whether a browser has signed in with a code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum CodeState {
+    /// The code can still be used.
+    Waiting,
+    Used {
+        browser: BrowserView,
+    },
+    Expired,
 }
 
 impl Verb for OpenScreen {
@@ -25,8 +48,24 @@ impl Verb for OpenScreen {
             ApiError::unavailable("the hub does not listen on an address that a browser can open")
         })?;
         let origin = url.trim_end_matches("/mcp");
+        let code = hub.access.issue_browser_code();
         Ok(ScreenLink {
-            url: format!("{origin}/#login={}", hub.access.issue_browser_code()),
+            url: format!("{origin}/#login={code}"),
+            code,
+        })
+    }
+}
+
+impl Verb for CheckCode {
+    type Answer = CodeState;
+
+    async fn run(self, hub: &Hub) -> Result<CodeState, ApiError> {
+        Ok(match hub.access.use_of_browser_code(&self.code) {
+            CodeUse::Waiting => CodeState::Waiting,
+            CodeUse::Redeemed(browser) => CodeState::Used {
+                browser: browser.into(),
+            },
+            CodeUse::Expired => CodeState::Expired,
         })
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use drawbridge_model::{audit::AuditKind, ids::ServerId};
+use drawbridge_model::{acceptance::AcceptanceState, audit::AuditKind, ids::ServerId};
 use drawbridge_store::secrets::{self, Secret, SecretError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ApiError, Done, Verb};
-use crate::hub::Hub;
+use crate::{hub::Hub, registry};
+use drawbridge_upstream::Acceptances;
 
 /// A secret that something refers to as `${keyring:NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +20,11 @@ pub struct SecretView {
     pub present: Option<bool>,
     /// The servers that refer to the secret.
     pub servers: Vec<ServerId>,
+    /// Those of the servers that may not read the secret now, because nobody has accepted what they
+    /// start or connect to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(as = "Option<Vec<ServerId>>", optional))]
+    pub not_granted: Vec<ServerId>,
     /// The hooks that refer to the secret.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
@@ -34,6 +40,20 @@ pub(super) struct SecretUses {
     servers: Vec<ServerId>,
     hooks: Vec<String>,
     traces: bool,
+}
+
+impl SecretUses {
+    /// Returns what refers to the secret, for people.
+    fn describe(&self) -> String {
+        let servers = self.servers.iter().map(|id| format!("the server '{id}'"));
+        let hooks = self.hooks.iter().map(|name| format!("the hook '{name}'"));
+        let traces = self.traces.then(|| "the traces".to_owned());
+        servers
+            .chain(hooks)
+            .chain(traces)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
 }
 
 /// Returns the secrets that something refers to, by their names. The key of the sampling provider is
@@ -80,6 +100,19 @@ pub struct SetSecret {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveSecret {
     pub name: String,
+    /// Whether the value is removed even if something refers to it.
+    #[serde(default)]
+    #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+    pub in_use: bool,
+}
+
+/// `secrets.rename`: gives a secret another name in the keyring, and changes the references of all
+/// servers. An accepted server stays accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct RenameSecret {
+    pub name: String,
+    pub new_name: String,
 }
 
 impl Verb for ListSecrets {
@@ -96,8 +129,14 @@ impl Verb for ListSecrets {
                 .ok()
                 .map(|value| value.is_some());
             views.push(SecretView {
-                name,
                 present,
+                not_granted: uses
+                    .servers
+                    .iter()
+                    .filter(|id| hub.registry.secret_scope(id).check(&name).is_err())
+                    .cloned()
+                    .collect(),
+                name,
                 servers: uses.servers,
                 hooks: uses.hooks,
                 traces: uses.traces,
@@ -111,12 +150,7 @@ impl Verb for SetSecret {
     type Answer = Done;
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
-        if self.name.is_empty() || self.name.contains(['}', '{']) {
-            return Err(ApiError::invalid(
-                "a secret's name must not be empty or contain { or }",
-            ));
-        }
-        check_not_reserved(&self.name)?;
+        check_name(&self.name)?;
         store_secret(hub, &self.name, Secret::new(self.value)).await?;
         Ok(Done {})
     }
@@ -127,9 +161,100 @@ impl Verb for RemoveSecret {
 
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         check_not_reserved(&self.name)?;
+        if let Some(uses) = list_uses(hub).get(&self.name).filter(|_| !self.in_use) {
+            return Err(ApiError::conflict(format!(
+                "'{}' is used by {}, which cannot start or run without it. Remove the reference first, \
+                 or remove the secret although it is in use (on the command line with --in-use)",
+                self.name,
+                uses.describe()
+            )));
+        }
         remove_secret(hub, &self.name).await?;
         Ok(Done {})
     }
+}
+
+impl Verb for RenameSecret {
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let Self { name, new_name } = self;
+        check_not_reserved(&name)?;
+        check_name(&new_name)?;
+        let mut all_uses = list_uses(hub);
+        if all_uses.contains_key(&new_name) || hub.secrets.get(&new_name).await?.is_some() {
+            return Err(ApiError::conflict(format!(
+                "there is a secret '{new_name}' already; choose another name"
+            )));
+        }
+        let uses = all_uses.remove(&name).unwrap_or_default();
+        if !uses.hooks.is_empty() || uses.traces {
+            return Err(ApiError::conflict(format!(
+                "'{name}' is used by {}. Only the references of servers are changed with a name: set \
+                 a secret with the new name, and change the hook or the setting",
+                uses.describe()
+            )));
+        }
+        let value = hub.secrets.get(&name).await?;
+        if value.is_none() && uses.servers.is_empty() {
+            return Err(ApiError::not_found(format!(
+                "there is no secret '{name}', and nothing refers to one"
+            )));
+        }
+        if let Some(value) = value {
+            store_secret(hub, &new_name, value).await?;
+        }
+        for id in &uses.servers {
+            rename_in_spec(hub, id, &name, &new_name).await?;
+        }
+        // Last, so that a failure before leaves a value for every reference.
+        remove_secret(hub, &name).await?;
+        Ok(Done {})
+    }
+}
+
+/// Changes the references of a server. A person who renames a secret agrees that the same servers
+/// read it under its new name, so that an accepted server stays accepted.
+///
+/// # Errors
+/// Returns an error if the spec cannot be written.
+async fn rename_in_spec(
+    hub: &Hub,
+    id: &ServerId,
+    name: &str,
+    new_name: &str,
+) -> Result<(), ApiError> {
+    let server = hub.registry.get(id)?;
+    let mut spec = server.spec.clone();
+    spec.change_values_with_references(|text| {
+        text.replace(
+            &secrets::format_reference(name),
+            &secrets::format_reference(new_name),
+        )
+    });
+    let is_accepted = hub.registry.acceptance(&server) == AcceptanceState::Accepted;
+    let granted = is_accepted.then(|| registry::foreign_secrets(id, &spec));
+    let server = hub.write_spec(id, &spec, granted).await?;
+    hub.apply_spec_changes(&[id.clone()].into()).await;
+    if is_accepted {
+        hub.rules
+            .bind_to_identity(&server.id, &server.identity)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Rejects a name that no spec can refer to, and the names that Drawbridge reserves for itself.
+///
+/// # Errors
+/// Returns an error if the name cannot be given to a secret.
+fn check_name(name: &str) -> Result<(), ApiError> {
+    if name.is_empty() || name.contains(['}', '{']) {
+        return Err(ApiError::invalid(
+            "a secret's name must not be empty or contain { or }",
+        ));
+    }
+    check_not_reserved(name)
 }
 
 /// Stores a value in the keyring, and its name in the audit. The log masks the value from then on.

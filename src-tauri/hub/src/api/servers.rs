@@ -92,6 +92,9 @@ pub struct ServerView {
     /// The secrets that the spec refers to and that are not the server's own (named `ID.*`). A
     /// person has to grant each of them.
     pub foreign_secrets: BTreeSet<String>,
+    /// The places of the spec that hold what looks like a secret in plain text, such as `argument
+    /// 2`.
+    pub literal_secrets: Vec<String>,
     pub state: ServerState,
     /// Why the server is in this state, in plain words; empty if there is nothing to report.
     pub reason: String,
@@ -147,6 +150,10 @@ pub struct SecretValues {
     /// The secret of the spec's OAuth client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oauth_client: Option<String>,
+    /// Whether values of the spec that look like secrets are moved to the keyring too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+    pub move_literals: bool,
 }
 
 impl std::fmt::Debug for SecretValues {
@@ -203,6 +210,14 @@ pub struct UpdateServer {
     /// a person has granted to it before.
     #[serde(default)]
     pub grant_secrets: Vec<String>,
+}
+
+/// `servers.move_literals`: moves the values of a server's spec that look like secrets to the
+/// keyring, and leaves references to them. An accepted server stays accepted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct MoveLiterals {
+    pub id: ServerId,
 }
 
 /// `servers.remove`: removes the spec file, its secrets, its rules and its cache, and ends its
@@ -404,6 +419,24 @@ impl Verb for EnableServer {
         let server = hub.write_spec(&self.id, &spec, granted).await?;
         hub.apply_spec_changes(&[self.id.clone()].into()).await;
         lifecycle::sync_in_background(hub, &server);
+        Ok(view::server_view(hub, &server))
+    }
+}
+
+impl Verb for MoveLiterals {
+    type Answer = ServerView;
+
+    async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
+        let server = hub.registry.get(&self.id)?;
+        let secrets = SecretValues {
+            move_literals: true,
+            ..SecretValues::default()
+        };
+        // Nothing but the place of these values is accepted: other changes still wait for a person.
+        let granted = (hub.registry.acceptance(&server) == AcceptanceState::Accepted)
+            .then(|| hub.registry.granted_secrets(&self.id));
+        let spec = server.spec.clone();
+        let server = lifecycle::save(hub, &self.id, spec, secrets, granted).await?;
         Ok(view::server_view(hub, &server))
     }
 }

@@ -3,8 +3,9 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use drawbridge_model::{
-    acceptance::AcceptanceState,
+    acceptance::{AcceptanceState, DefinitionKind},
     capability::{CapabilityKind, ExcludedEntry},
+    content::{ContentDefence, ContentFlag},
     ids::{ClientName, ServerId},
     names,
     policy::{Effect, RequestKind},
@@ -19,6 +20,7 @@ use tokio::time::Instant;
 use super::{ApiError, ErrorCode, Verb};
 use crate::{
     catalog::{CatalogEntry, Definition, ServerCopy, Snapshot},
+    content,
     hub::Hub,
     policy::MatchInput,
 };
@@ -50,6 +52,10 @@ pub struct ToolView {
     pub effect: Effect,
     /// The effect of the plain rule for exactly this tool and all clients, if there is one.
     pub own_effect: Option<Effect>,
+    /// What is suspicious in its definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(as = "Option<Vec<ContentFlag>>", optional))]
+    pub flags: Vec<ContentFlag>,
 }
 
 /// `tools.list`: the tools of all accepted, enabled servers, in the order in which clients get
@@ -272,7 +278,11 @@ fn hidden_reason(
             .iter()
             .find(|exclusion| exclusion.server == server.id && is_this_tool(&exclusion.entry))
     };
+    let needs_person = server.spec.content_defence == ContentDefence::Ask;
     match acceptance {
+        AcceptanceState::New if needs_person && !tool.flags().is_empty() => {
+            "flagged by the content defence; check the tool and accept it to show it".into()
+        }
         AcceptanceState::New => {
             "added after you accepted the server; accept the tool to show it".into()
         }
@@ -286,6 +296,30 @@ fn hidden_reason(
             .map(|exclusion| exclusion.entry.why.clone())
             .unwrap_or_default(),
     }
+}
+
+/// Returns what is suspicious in a definition, including a name that looks like that of another
+/// server's tool.
+pub(super) fn definition_flags(
+    hub: &Hub,
+    server: &RegisteredServer,
+    kind: DefinitionKind,
+    definition: &Definition,
+) -> Vec<ContentFlag> {
+    if server.spec.content_defence == ContentDefence::Off {
+        return Vec::new();
+    }
+    let mut flags = definition.flags().to_vec();
+    if kind == DefinitionKind::Tool {
+        let snapshot = hub.catalog.snapshot();
+        let entries = snapshot.all().entries(CapabilityKind::Tools);
+        let others = entries
+            .iter()
+            .filter(|entry| entry.server.id != server.id)
+            .map(|entry| entry.definition.name.as_str());
+        flags.extend(content::find_look_alike(&definition.name, others));
+    }
+    flags
 }
 
 /// Returns a tool as a person sees it. The exposed name is the one without a collision; only the
@@ -320,6 +354,7 @@ pub(super) fn tool_view(hub: &Hub, server: &RegisteredServer, tool: &Definition)
         input_schema: tool.input_schema.clone(),
         annotations: tool.annotations.clone(),
         digest: tool.digest.clone(),
+        flags: definition_flags(hub, server, DefinitionKind::Tool, tool),
         effect: hub.rules.evaluate(&input).effect,
         own_effect: hub.rules.plain_tool_effect(&server.id, &tool.name),
     }

@@ -12,6 +12,7 @@ use drawbridge_jsonrpc::json::{self, RawObject};
 use drawbridge_model::{
     acceptance::DefinitionKind,
     capability::CapabilityKind,
+    content::ContentFlag,
     digest,
     protocol::headers::{self, HeaderParam, HeaderParamError},
     spec::Validate,
@@ -22,6 +23,8 @@ use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
+
+use crate::content;
 
 use super::{
     merge::templates,
@@ -88,6 +91,8 @@ pub struct Definition {
     name_range: Range<usize>,
     /// Compiled at the first call of the tool.
     validator: OnceLock<Option<Arc<Validator>>>,
+    /// Found when they are first needed.
+    flags: OnceLock<Vec<ContentFlag>>,
 }
 
 /// The definition that a server offers while clients see an earlier one.
@@ -127,6 +132,7 @@ impl Definition {
         drop(object);
         Ok(Self {
             validator: OnceLock::new(),
+            flags: OnceLock::new(),
             header_params,
             raw,
             digest,
@@ -155,6 +161,7 @@ impl Definition {
             header_params: Ok(Vec::new()),
             name_range: 0..0,
             validator: OnceLock::new(),
+            flags: OnceLock::new(),
         }
     }
 
@@ -242,6 +249,12 @@ impl Definition {
             }),
             ..self.clone()
         }
+    }
+
+    /// Returns what is suspicious in the texts of the definition that clients see.
+    pub fn flags(&self) -> &[ContentFlag] {
+        self.flags
+            .get_or_init(|| content::find_definition_flags(self.raw.get()))
     }
 
     /// Returns true if both definitions are equal, both for clients and for decisions.

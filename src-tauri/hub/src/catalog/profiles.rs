@@ -24,12 +24,15 @@ pub struct Profiles {
     events: Events,
     table: Arc<ArcSwap<ProfileTable>>,
     write_lock: Arc<tokio::sync::Mutex<()>>,
+    /// Stands for a profile that was removed: its clients see nothing.
+    nothing: Arc<Profile>,
 }
 
 #[derive(Default)]
 struct ProfileTable {
     profiles: BTreeMap<String, Arc<Profile>>,
-    by_client: BTreeMap<ClientName, String>,
+    /// The profile that each client was given; `None` if it was removed.
+    by_client: BTreeMap<ClientName, Option<String>>,
 }
 
 /// The profiles that apply to a client: its own, and that of the project folder. The client sees
@@ -64,6 +67,11 @@ impl Profiles {
             events,
             table,
             write_lock: Arc::default(),
+            nothing: Arc::new(Profile {
+                name: String::new(),
+                servers: BTreeMap::new(),
+                folder: None,
+            }),
         })
     }
 
@@ -86,16 +94,21 @@ impl Profiles {
     /// Returns the profile of a client, if it has one.
     pub fn client_profile(&self, client: &ClientName) -> Option<Arc<Profile>> {
         let table = self.table.load();
-        table.profiles.get(table.by_client.get(client)?).cloned()
+        let name = table.by_client.get(client)?.as_ref()?;
+        table.profiles.get(name).cloned()
+    }
+
+    /// Returns whether the profile of a client was removed. The client then sees nothing until a
+    /// person chooses another profile for it, or none.
+    pub fn has_removed_profile(&self, client: &ClientName) -> bool {
+        let table = self.table.load();
+        table.own(client, &self.nothing) == Some(&self.nothing)
     }
 
     /// Returns the profiles that apply to a client in a scope.
     pub fn in_scope(&self, client: &ClientName, scope: &ClientScope) -> AppliedProfiles {
         let table = self.table.load();
-        let own = table
-            .by_client
-            .get(client)
-            .and_then(|name| table.profiles.get(name));
+        let own = table.own(client, &self.nothing);
         let project = scope.project.as_deref();
         let project = project.and_then(|folder| table.find_by_folder(folder));
         let mut applied: Vec<_> = [own, project].into_iter().flatten().cloned().collect();
@@ -142,7 +155,8 @@ impl Profiles {
         self.reload().await
     }
 
-    /// Removes a profile. Its clients then see everything again.
+    /// Removes a profile. Its clients then see nothing until a person chooses another profile for
+    /// them: what a client sees never grows because a profile is gone.
     ///
     /// # Errors
     /// Returns an error if there is no profile with this name, or if the store cannot be written.
@@ -180,6 +194,19 @@ impl Profiles {
 }
 
 impl ProfileTable {
+    /// Returns the profile that a client was given, or `nothing` if it was removed.
+    fn own<'a>(
+        &'a self,
+        client: &ClientName,
+        nothing: &'a Arc<Profile>,
+    ) -> Option<&'a Arc<Profile>> {
+        let name = self.by_client.get(client)?.as_ref();
+        Some(
+            name.and_then(|name| self.profiles.get(name))
+                .unwrap_or(nothing),
+        )
+    }
+
     /// Returns the profile of the longest project folder that contains a folder.
     fn find_by_folder(&self, folder: &Path) -> Option<&Arc<Profile>> {
         let contains = |profile: &&Arc<Profile>| {

@@ -267,5 +267,7 @@ fn describe_violation(error: &jsonschema::ValidationError<'_>) -> String {
     )
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

@@ -49,6 +49,14 @@ struct Known {
     restored_at: BTreeMap<String, Vec<Instant>>,
 }
 
+/// The files of a client after its token was replaced.
+#[derive(Default)]
+pub(crate) struct WrittenToken {
+    pub(crate) updated: Vec<String>,
+    /// The files that could not be changed, and why.
+    pub(crate) failed: Vec<(String, String)>,
+}
+
 impl Hub {
     /// Keeps the entries in clients' files from now on. Writes nothing by itself unless
     /// `may_write`.
@@ -79,13 +87,36 @@ impl Hub {
         }
     }
 
+    /// Writes the new token of a client to the files that Drawbridge manages for it. A file that
+    /// cannot be changed does not keep the others from it.
+    pub(crate) async fn write_client_token(
+        &self,
+        client: &ClientName,
+        token: &str,
+    ) -> WrittenToken {
+        let mut written = WrittenToken::default();
+        for row in self.client_configs.all_managed() {
+            if row.client != *client || row.transport != ClientTransport::Http {
+                continue;
+            }
+            match self
+                .rewrite_entry(&row, Some(token), ClientAction::Connect)
+                .await
+            {
+                Ok(()) => written.updated.push(row.path),
+                Err(error) => written.failed.push((row.path, error.to_string())),
+            }
+        }
+        written
+    }
+
     /// Updates and restores entries, and publishes an event if the state of one has changed.
     async fn check_client_files(&self, may_write: bool, known: &mut Known) {
         let mut has_changed = false;
         for row in self.client_configs.all_managed() {
             let mut state = self.client_file_state(&row).await;
             if may_write && is_to_be_written(&row, state) && known.may_restore(&row.path) {
-                match self.rewrite_entry(&row).await {
+                match self.rewrite_entry(&row, None, ClientAction::Restore).await {
                     Ok(()) => {
                         if state != ClientFileState::Outdated {
                             known.note_restore(&row.path);
@@ -142,8 +173,13 @@ impl Hub {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or written.
-    async fn rewrite_entry(&self, row: &ClientFileRow) -> Result<(), ApiError> {
-        let connection = self.client_connection(&row.client, None);
+    async fn rewrite_entry(
+        &self,
+        row: &ClientFileRow,
+        token: Option<&str>,
+        action: ClientAction,
+    ) -> Result<(), ApiError> {
+        let connection = self.client_connection(&row.client, token);
         let ask_once = row.asks_once.then(|| self.ask_once(&row.client));
         let (Some(target), Some(machine)) = (
             EntryTarget::of_row(row, connection),
@@ -166,7 +202,7 @@ impl Hub {
         let preview = Preview {
             id: random::id(),
             plan,
-            action: ClientAction::Restore,
+            action,
             kind: Some(target.kind.id),
             connected: vec![target],
             disconnected: Vec::new(),

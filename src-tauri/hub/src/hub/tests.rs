@@ -184,6 +184,83 @@ async fn secrets_are_stored_in_the_keyring_and_deleted_with_their_server() {
 }
 
 #[tokio::test]
+async fn literal_secrets_are_moved_to_the_keyring_and_the_server_stays_accepted() {
+    let test_hub = test_hub().await;
+    let spec = r#"{"name":"a","command":"x","args":["--api-key","canary-0123456789"],
+        "env":{"DATABASE_URL":"postgres://u:canary-pw@db/app"}}"#;
+    let server = test_hub.add(spec, SecretValues::default(), false).await;
+    assert_eq!(
+        server.literal_secrets,
+        ["the variable DATABASE_URL", "argument 2"]
+    );
+    let id = server.id.clone();
+    let server = test_hub.run(MoveLiterals { id }).await.expect("moved");
+    assert_eq!(server.acceptance, AcceptanceState::Accepted);
+    assert_eq!(server.literal_secrets, [""; 0]);
+    assert_eq!(server.spec.args, ["--api-key", "${keyring:a.api-key}"]);
+    let file = std::fs::read_to_string(&server.file).expect("the spec file");
+    assert!(!file.contains("canary"), "{file}");
+    let stored = test_hub.hub.secrets.get("a.api-key").await;
+    let stored = stored.expect("the keyring answers").expect("stored");
+    assert_eq!(stored.expose(), "canary-0123456789");
+}
+
+#[tokio::test]
+async fn a_renamed_secret_keeps_its_value_and_its_servers_stay_accepted() {
+    let test_hub = test_hub().await;
+    let secrets = SecretValues {
+        env: [("KEY".to_owned(), "top-secret".to_owned())].into(),
+        ..SecretValues::default()
+    };
+    let server = test_hub
+        .add(r#"{"name":"a","command":"x"}"#, secrets, false)
+        .await;
+    let rename = |name: &str, new_name: &str| RenameSecret {
+        name: name.into(),
+        new_name: new_name.into(),
+    };
+    test_hub
+        .run(rename("a.KEY", "shared.KEY"))
+        .await
+        .expect("renamed");
+    let id = server.id.clone();
+    let server = test_hub.run(ShowServer { id }).await.expect("shown");
+    assert_eq!(server.acceptance, AcceptanceState::Accepted);
+    assert_eq!(server.spec.env["KEY"], "${keyring:shared.KEY}");
+    let secrets = &test_hub.hub.secrets;
+    let moved = secrets
+        .get("shared.KEY")
+        .await
+        .expect("read")
+        .expect("stored");
+    assert_eq!(moved.expose(), "top-secret");
+    assert!(secrets.get("a.KEY").await.expect("read").is_none());
+    let missing = message(test_hub.run(rename("a.KEY", "b.KEY")).await);
+    assert!(missing.contains("there is no secret 'a.KEY'"), "{missing}");
+}
+
+#[tokio::test]
+async fn a_secret_in_use_is_removed_only_if_a_person_insists() {
+    let test_hub = test_hub().await;
+    let secrets = SecretValues {
+        env: [("KEY".to_owned(), "top-secret".to_owned())].into(),
+        ..SecretValues::default()
+    };
+    test_hub
+        .add(r#"{"name":"a","command":"x"}"#, secrets, true)
+        .await;
+    let listed = test_hub.run(ListSecrets {}).await.expect("listed");
+    assert_eq!(listed[0].not_granted, [ServerId::new("a")]);
+    let remove = |in_use| RemoveSecret {
+        name: "a.KEY".into(),
+        in_use,
+    };
+    let refused = message(test_hub.run(remove(false)).await);
+    assert!(refused.contains("used by the server 'a'"), "{refused}");
+    test_hub.run(remove(true)).await.expect("removed");
+}
+
+#[tokio::test]
 async fn only_the_identity_that_was_shown_can_be_accepted() {
     let test_hub = test_hub().await;
     let shown = test_hub
@@ -336,6 +413,8 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
             name: name.clone(),
             token: None,
             user: None,
+            lifetime_s: None,
+            profile: None,
         })
         .await
         .expect("added");
@@ -372,6 +451,8 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
             name,
             token: None,
             user: None,
+            lifetime_s: None,
+            profile: None,
         })
         .await
         .expect("added again");
@@ -384,6 +465,8 @@ async fn a_client_cannot_be_given_the_admin_token() {
         name: ClientName::new("c"),
         token: Some("a".repeat(40)),
         user: None,
+        lifetime_s: None,
+        profile: None,
     };
     assert_eq!(code(test_hub.run(add).await), Some(ErrorCode::Conflict));
 }

@@ -23,6 +23,7 @@ fn call(server: &str, tool: &str, decision: Decision) -> Call {
         is_edited: false,
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
+        flags: Vec::new(),
         reason: String::new(),
         outcome: Outcome::Running,
         error: String::new(),

@@ -291,7 +291,7 @@ impl ClientRequests {
     async fn release(&self, permitted: Permitted, answer: Json) -> RpcResult {
         let released = self
             .gate
-            .release_result(permitted.request(), permitted.record(), answer, None)
+            .release_result(permitted.request(), permitted.record(), answer, &[], None)
             .await;
         match released {
             Ok(answer) => {

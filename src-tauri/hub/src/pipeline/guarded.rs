@@ -12,7 +12,7 @@ use drawbridge_model::{
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest};
 
-use super::{PAUSED_REASON, Pipeline, error_outcome};
+use super::{PAUSED_REASON, Pipeline, error_outcome, find_flags};
 use crate::{
     policy::{GuardedRequest, Permitted, Refusal},
     router::{ForwardError, Target, server_error, string_member},
@@ -166,24 +166,30 @@ impl Pipeline {
         send: impl AsyncFnOnce(&Permitted) -> Result<Reply, ForwardError>,
     ) -> RpcResult {
         let admitted = self.gate.admit(request, Some(handle)).await;
-        let permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
+        let mut permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
         let Some(sent) = self.send_unless_paused(&permitted, send).await else {
             return Err(abort(permitted));
         };
+        let flags = sent.as_ref().map_or_else(
+            |_| Vec::new(),
+            |reply| find_flags(&permitted.request().server, reply),
+        );
+        permitted.set_flags(flags.clone());
+        let (request, call) = (permitted.request(), permitted.record());
         match sent {
-            Ok(Reply::Result(result)) => match self
-                .release(permitted.request(), permitted.record(), result, handle)
-                .await
-            {
-                Ok(result) => {
-                    permitted.record_outcome(Outcome::Ok, String::new());
-                    Ok(result)
+            Ok(Reply::Result(result)) => {
+                match self.release(request, call, result, &flags, handle).await {
+                    Ok(result) => {
+                        permitted.record_outcome(Outcome::Ok, String::new());
+                        Ok(result)
+                    }
+                    Err(refusal) => Err(withhold(permitted, &refusal)),
                 }
-                Err(refusal) => Err(withhold(permitted, &refusal)),
-            },
+            }
             Ok(Reply::Error(error)) => {
-                let (request, call) = (permitted.request(), permitted.record());
-                let released = self.gate.release_error(request, call, error, Some(handle));
+                let released = self
+                    .gate
+                    .release_error(request, call, error, &flags, Some(handle));
                 let released = released.await;
                 Err(fail(permitted, released))
             }

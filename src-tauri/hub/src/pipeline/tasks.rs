@@ -19,6 +19,7 @@ use super::{
     guarded::{abort, fail, fail_to_send},
 };
 use crate::{
+    content,
     policy::{GuardedRequest, Permitted, PermittedRequest, Refusal},
     router::string_member,
 };
@@ -111,7 +112,11 @@ impl Pipeline {
             Some(Ok(Reply::Result(result))) => result,
             Some(Ok(Reply::Error(error))) => {
                 let PermittedRequest { request, call, .. } = started_by;
-                let released = self.gate.release_error(request, call, error, Some(handle));
+                let flags = content::find_flags(&request.server, &Json::from(json::to_raw(&error)));
+                permitted.set_flags(flags.clone());
+                let released = self
+                    .gate
+                    .release_error(request, call, error, &flags, Some(handle));
                 return Err(fail(permitted, released.await));
             }
             Some(Err(error)) => return Err(fail_to_send(permitted, &error)),
@@ -122,8 +127,10 @@ impl Pipeline {
             .await;
         let released = match reviewed {
             Ok(result) => {
-                self.release(&started_by.request, &started_by.call, result, handle)
-                    .await
+                let PermittedRequest { request, call, .. } = started_by;
+                let flags = content::find_flags(&request.server, &result);
+                permitted.set_flags(flags.clone());
+                self.release(request, call, result, &flags, handle).await
             }
             Err(refusal) => Err(refusal),
         };

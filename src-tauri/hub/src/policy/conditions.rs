@@ -452,5 +452,7 @@ pub(super) fn working_dir(server: &RegisteredServer) -> Option<PathBuf> {
     server.spec.cwd.as_ref().map(PathBuf::from).or_else(home)
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,9 @@
 use drawbridge_model::{
     approval::{ApprovalRequest, SuspendedAllow, Verdict},
     call::{Call, DecidedBy, Decision, Outcome},
-    clock, digest,
+    clock,
+    content::{ContentDefence, ContentFlag},
+    digest,
     event::Events,
     ids::{CallId, ClientName, Timestamp},
     policy::{Effect, RequestKind, ResultEffect, Rule, RuleSpec},
@@ -28,6 +30,7 @@ use tokio::{
 
 use crate::{
     clients::configs::ClientConfigs,
+    content,
     metrics::Metrics,
     traces::{OpenSpan, Tracer},
 };
@@ -54,6 +57,9 @@ const FORM_TIME: Duration = Duration::from_secs(280);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
+
+/// What holds a flagged result, in the words for a rule.
+const CONTENT_DEFENCE: &str = "the content defence";
 
 /// Decides calls and results. Cheap to clone.
 #[derive(Clone)]
@@ -581,7 +587,8 @@ impl Gate {
     }
 
     /// Returns the result of a permitted request: unchanged, masked, or held until a person has
-    /// approved it. `call` is the record of the request.
+    /// approved it. `call` is the record of the request, and `flags` is what is suspicious in the
+    /// result.
     ///
     /// # Errors
     /// Returns an error if the result was held and is withheld.
@@ -590,14 +597,17 @@ impl Gate {
         request: &GuardedRequest,
         call: &Call,
         result: Json,
+        flags: &[ContentFlag],
         handle: Option<&ClientHandle>,
     ) -> Result<Json, Refusal> {
-        let Some((effect, rule)) = self.rules.result_effect(&request.match_input()) else {
-            return Ok(result);
+        let asks = !flags.is_empty() && request.server.spec.content_defence == ContentDefence::Ask;
+        let (result, rule) = match self.rules.result_effect(&request.match_input()) {
+            None if !asks => return Ok(result),
+            Some((ResultEffect::Mask, _)) if !asks => return Ok(self.mask_result(result)),
+            None => (result, CONTENT_DEFENCE.to_owned()),
+            Some((ResultEffect::Mask, _)) => (self.mask_result(result), CONTENT_DEFENCE.to_owned()),
+            Some((ResultEffect::Hold, rule)) => (result, rule),
         };
-        if effect == ResultEffect::Mask {
-            return Ok(self.mask_result(result));
-        }
         // The result of a task is held when the client fetches it.
         if tasks::is_status_only(&result) {
             return Ok(result);
@@ -612,6 +622,7 @@ impl Gate {
         approval.digest =
             digest::sha256_parts(&[approval.digest.as_bytes(), result.get().as_bytes()]);
         approval.result = Some(result.get().to_owned());
+        approval.flags = flags.to_vec();
         let waiting = Waiting::new(request, handle);
         let (verdict, decided) = oneshot::channel();
         let subject = Subject::Result {
@@ -662,11 +673,12 @@ impl Gate {
         request: &GuardedRequest,
         call: &Call,
         error: RpcError,
+        flags: &[ContentFlag],
         handle: Option<&ClientHandle>,
     ) -> Result<RpcError, Refusal> {
         let text = json::to_raw(&error).get().to_owned();
         let released = self
-            .release_result(request, call, Json::new(text), handle)
+            .release_result(request, call, Json::new(text), flags, handle)
             .await?;
         Ok(RpcError::parse_or_wrap(&released.to_raw(), "server"))
     }
@@ -680,6 +692,12 @@ impl Gate {
     ) -> Option<Cow<'a, RawValue>> {
         let input = request.match_input();
         if self.drawbridge.is_paused() || self.rules.find_denial(&input).is_some() {
+            return None;
+        }
+        // The client gets a flagged result only as an answer, with its notice.
+        if json::mentions(params, "result")
+            && !content::find_flags(&request.server, &Json::new(params.get())).is_empty()
+        {
             return None;
         }
         match self.rules.result_effect(&input) {
@@ -773,6 +791,24 @@ fn about(request: &GuardedRequest) -> About {
     }
 }
 
+/// Returns what is suspicious in the tool's definition or, for a server's own request, in its
+/// params.
+fn flags_of(request: &GuardedRequest) -> Vec<ContentFlag> {
+    let server = &request.server;
+    match request.kind {
+        RequestKind::Sampling | RequestKind::Elicitation => {
+            content::find_flags(server, &Json::new(request.params.get()))
+        }
+        RequestKind::Tools | RequestKind::Prompts | RequestKind::Resources | RequestKind::Roots => {
+            request
+                .definition()
+                .filter(|_| server.spec.content_defence != ContentDefence::Off)
+                .map(|definition| definition.flags().to_vec())
+                .unwrap_or_default()
+        }
+    }
+}
+
 fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> ApprovalRequest {
     let definition = request.definition();
     let asked_at = clock::now();
@@ -801,6 +837,7 @@ fn approval_request(request: &GuardedRequest, id: CallId, timeout: Duration) -> 
         request_hooks: request.request_hooks().to_vec(),
         extra: request.extra.as_ref().map(|extra| extra.get().to_owned()),
         result: None,
+        flags: flags_of(request),
         answered_by: request.answered_by().map(str::to_owned),
         is_form: request.is_form(),
         is_first: false,

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use drawbridge_model::call::{Call, Outcome};
+use drawbridge_model::{
+    call::{Call, Outcome},
+    content::ContentFlag,
+};
 
 use super::{guarded_request::GuardedRequest, record::OpenRecord};
 
@@ -48,6 +51,11 @@ impl Permitted {
     /// Notes the hooks that replaced the result, for the record.
     pub fn set_result_hooks(&mut self, hooks: Vec<String>) {
         self.record.result_hooks = hooks;
+    }
+
+    /// Notes what is suspicious in the result, for the record.
+    pub fn set_flags(&mut self, flags: Vec<ContentFlag>) {
+        self.record.flags = flags;
     }
 
     /// Counts the tokens of the call's arguments and of its result, which has this many bytes.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use drawbridge_model::{
     call::{Call, DecidedBy, Decision, Outcome},
-    clock, digest,
+    clock,
+    content::ContentFlag,
+    digest,
     event::{Event, Events},
     ids::CallId,
     policy::Rule,
-    protocol::guarded::GuardedMethod,
     random,
 };
 use drawbridge_store::{
@@ -41,18 +42,6 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Writes a request with its decision. An automatic decision on anything but a call of a tool
-    /// is written in the background.
-    async fn record(&self, row: &Arc<CallRow>) -> Result<(), JournalError> {
-        let may_wait = row.call.method != GuardedMethod::CallTool
-            && row.call.decided_by != DecidedBy::Person
-            && row.new_rule.is_none();
-        if may_wait && self.journal.record_in_background(row.clone()).is_ok() {
-            return Ok(());
-        }
-        self.journal.record_decision(row.clone()).await
-    }
-
     /// Counts a decision after which the request is not sent.
     fn count(&self, call: &Call, was_asked: bool) {
         if was_asked {
@@ -116,6 +105,7 @@ impl PendingRecord {
                 original_arguments: None,
                 request_hooks: request.request_hooks().to_vec(),
                 result_hooks: Vec::new(),
+                flags: Vec::new(),
             },
             is_counted: false,
             definition_digest: request.decision_digest().to_owned(),
@@ -223,8 +213,9 @@ impl PendingRecord {
             started: Instant::now(),
             row: Some(row.clone()),
             result_hooks: Vec::new(),
+            flags: Vec::new(),
         });
-        if let Err(error) = self.recorder.record(&row).await {
+        if let Err(error) = self.recorder.journal.record_decision(row.clone()).await {
             tracing::error!(
                 "request {} is denied because its decision could not be recorded: {error}",
                 row.call.id
@@ -259,7 +250,7 @@ impl Drop for PendingRecord {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let row = Arc::new(row);
-                if recorder.record(&row).await.is_ok() {
+                if recorder.journal.record_decision(row.clone()).await.is_ok() {
                     recorder.publish(&row.call);
                 }
             });
@@ -275,6 +266,8 @@ pub(super) struct OpenRecord {
     row: Option<Arc<CallRow>>,
     /// The hooks that replaced the result.
     pub(super) result_hooks: Vec<String>,
+    /// What is suspicious in the result.
+    pub(super) flags: Vec<ContentFlag>,
 }
 
 impl OpenRecord {
@@ -304,6 +297,12 @@ impl OpenRecord {
         let was_sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
         let duration_ms = was_sent.then(|| elapsed_ms(self.started));
         let result_hooks = std::mem::take(&mut self.result_hooks);
+        let mut flags = std::mem::take(&mut self.flags);
+        for flag in &mut flags {
+            // The text of a server may contain a secret.
+            flag.place = self.recorder.logs.mask_text(&flag.place);
+            flag.excerpt = self.recorder.logs.mask_text(&flag.excerpt);
+        }
         self.recorder
             .metrics
             .count_end(&row.call, outcome, duration_ms);
@@ -313,6 +312,7 @@ impl OpenRecord {
             error.clone(),
             duration_ms,
             result_hooks.clone(),
+            flags.clone(),
         );
         self.recorder.events.publish_with(|| Event::CallChanged {
             call: Box::new(Call {
@@ -320,6 +320,7 @@ impl OpenRecord {
                 error,
                 duration_ms,
                 result_hooks,
+                flags,
                 ..row.call.clone()
             }),
         });

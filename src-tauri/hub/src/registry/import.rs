@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drawbridge_client_config::{
     self as client_config, FoundServer, Importer, Machine, Place, SkippedEntry,
 };
-use drawbridge_model::spec::ServerSpec;
+use drawbridge_model::{ids::ServerId, spec::ServerSpec};
 
 use super::manifest::{self, FillError, FilledSpec, ManifestError};
 
@@ -127,7 +127,12 @@ fn to_imported(found: FoundServer) -> ImportedServer {
         .flat_map(|input| &input.places)
         .filter_map(|place| match place {
             Place::Env(name) | Place::Header(name) => Some(name.clone()),
-            Place::Command | Place::Arg(_) | Place::Cwd | Place::Url | Place::ClientSecret => None,
+            Place::Command
+            | Place::Arg(_)
+            | Place::Cwd
+            | Place::Url
+            | Place::BearerToken
+            | Place::ClientSecret => None,
         })
         .collect();
     let spec = blank_inputs(found);
@@ -151,9 +156,12 @@ fn blank_inputs(found: FoundServer) -> Result<ServerSpec, EntryError> {
             let value = match place {
                 Place::Env(name) => spec.env.get_mut(name),
                 Place::Header(name) => spec.headers.get_mut(name),
-                Place::Command | Place::Arg(_) | Place::Cwd | Place::Url | Place::ClientSecret => {
-                    None
-                }
+                Place::Command
+                | Place::Arg(_)
+                | Place::Cwd
+                | Place::Url
+                | Place::BearerToken
+                | Place::ClientSecret => None,
             };
             match value.filter(|value| **value == reference) {
                 Some(value) => value.clear(),
@@ -178,8 +186,19 @@ fn describe_place(place: &Place) -> String {
         Place::Url => "the URL".to_owned(),
         Place::Env(name) => format!("the variable {name}"),
         Place::Header(name) => format!("the header {name}"),
+        Place::BearerToken => "the bearer token".to_owned(),
         Place::ClientSecret => "the OAuth client secret".to_owned(),
     }
+}
+
+/// Returns the places of a spec that hold secrets in plain text, for people.
+pub fn literal_places(id: &ServerId, spec: &ServerSpec) -> Vec<String> {
+    let mut places: Vec<String> = client_config::find_literals(id.as_str(), spec)
+        .iter()
+        .map(|literal| describe_place(&literal.place))
+        .collect();
+    places.dedup();
+    places
 }
 
 /// Returns the names in `env` and `headers` whose literal value is likely to be a secret.

@@ -190,5 +190,7 @@ fn from_json<T: DeserializeOwned>(value: Map<String, Value>) -> Result<T, Manife
     })
 }
 
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;

@@ -345,7 +345,8 @@ async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
     assert_eq!(fixture.registry.acceptance(&server), AcceptanceState::New);
     let scope = fixture.registry.secret_scope(&server.id);
     assert!(scope.check("github.TOKEN").is_err());
-    assert!(scope.check("a.KEY").is_ok());
+    // Nobody has accepted what would get the secret.
+    assert!(scope.check("a.KEY").is_err());
     let other = BTreeSet::from(["github.TOKEN".to_owned(), "slack.TOKEN".to_owned()]);
     let refused = fixture.registry.accept(&server, None, other).await;
     assert!(
@@ -359,6 +360,15 @@ async fn a_secret_of_another_server_needs_a_grant_of_its_own() {
         .expect("accepted");
     let scope = fixture.registry.secret_scope(&server.id);
     assert!(scope.check("github.TOKEN").is_ok());
+    assert!(scope.check("a.KEY").is_ok());
+    // The accepted spec does not refer to it.
+    assert!(scope.check("a.OTHER").is_err());
+    let server = edit(
+        &fixture,
+        &json!({"url": "https://elsewhere.example/mcp", "headers": {"X-Key": "${keyring:a.KEY}"}}),
+    );
+    let scope = fixture.registry.secret_scope(&server.id);
+    assert!(scope.check("a.KEY").is_err());
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use drawbridge_model::ids::ServerId;
+use drawbridge_model::{display_url::DisplayUrl, ids::ServerId};
 use drawbridge_store::{
     logs::Logs,
     secrets::{SecretScope, Secrets},
@@ -238,7 +238,7 @@ impl Sender {
             tracing::warn!(
                 "{} spans were dropped, because the collector {} did not take them: {why}",
                 self.unlogged,
-                self.collector.url
+                DisplayUrl::new(&self.collector.url)
             );
             (self.unlogged, self.logged_at) = (0, Some(Instant::now()));
         }

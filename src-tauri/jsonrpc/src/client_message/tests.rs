@@ -220,6 +220,19 @@ fn a_parse_error_has_the_id_if_it_could_be_read() {
 }
 
 #[test]
+fn bytes_that_are_not_utf_8_are_refused_wherever_they_are() {
+    let texts: [&[u8]; 3] = [
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"params\":{\"x\xff\":1}}",
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"unknown\":{\"x\xff\":1}}",
+        b"{\"jsonrpc\":\"2.0\",\"method\":\"a\",\"unknown\":\"\xc3\"}",
+    ];
+    for text in texts {
+        let error = parse(text).expect_err("the message is refused");
+        assert_eq!(error.error.code, code::PARSE_ERROR, "{text:?}");
+    }
+}
+
+#[test]
 fn nesting_is_bounded_without_recursion() {
     let nested = |depth: usize| {
         let inner = depth - 1;

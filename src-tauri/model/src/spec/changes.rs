@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::content::ContentDefence;
+
 use super::{DefinitionPolicy, Isolation, Lifecycle, ServerSpec, Validate, Visibility};
 
 /// A field of a spec that differs from the accepted spec.
@@ -59,6 +61,7 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         visibility,
         definitions,
         validate,
+        content_defence,
         allowed_tools,
         fallback,
         cache_results_ms,
@@ -73,6 +76,7 @@ pub fn needs_acceptance(accepted: &ServerSpec, offered: &ServerSpec) -> bool {
         || visibility_rank(*visibility) > visibility_rank(accepted.visibility)
         || definitions_rank(*definitions) > definitions_rank(accepted.definitions)
         || validate_rank(*validate) > validate_rank(accepted.validate)
+        || content_defence_rank(*content_defence) > content_defence_rank(accepted.content_defence)
         || allows_more(accepted.allowed_tools.as_ref(), allowed_tools.as_ref())
         || !is_subsequence(fallback, &accepted.fallback)
         || *cache_results_ms > accepted.cache_results_ms
@@ -153,6 +157,14 @@ fn validate_rank(validate: Validate) -> u8 {
     }
 }
 
+fn content_defence_rank(defence: ContentDefence) -> u8 {
+    match defence {
+        ContentDefence::Ask => 0,
+        ContentDefence::Mark => 1,
+        ContentDefence::Off => 2,
+    }
+}
+
 /// `None` stands for all tools.
 fn allows_more(accepted: Option<&Vec<String>>, offered: Option<&Vec<String>>) -> bool {
     match (accepted, offered) {
@@ -200,6 +212,11 @@ mod tests {
             (json!({"visibility": "deferred"}), json!({})),
             (json!({"validate": "strict"}), json!({})),
             (json!({}), json!({"validate": "off"})),
+            (json!({"content_defence": "mark"}), json!({})),
+            (
+                json!({"content_defence": "ask"}),
+                json!({"content_defence": "mark"}),
+            ),
             (json!({}), json!({"cache_results_ms": 1})),
         ];
         for (narrow, wide) in pairs {

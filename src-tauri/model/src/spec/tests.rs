@@ -14,7 +14,7 @@ fn contradicting_fields_are_reported() {
         ),
         (
             r#"{"command":"a","url":"http://b","type":"sse"}"#,
-            SpecError::UrlNotLoopback("http://b".into()),
+            SpecError::UrlNotLoopback(DisplayUrl::new("http://b")),
         ),
         (
             r#"{"command":"a","transport":"http"}"#,
@@ -39,11 +39,11 @@ fn contradicting_fields_are_reported() {
         ),
         (
             r#"{"url":"file:///etc"}"#,
-            SpecError::BadUrl("file:///etc".into()),
+            SpecError::BadUrl(DisplayUrl::new("file:///etc")),
         ),
         (
-            r#"{"command":"a","args":["${keyring:x}"]}"#,
-            SpecError::SecretInArguments("args"),
+            r#"{"command":"${keyring:s.T}","args":["a"]}"#,
+            SpecError::SecretInCommand,
         ),
         (
             r#"{"command":"a","bearer_token":"t"}"#,
@@ -175,7 +175,7 @@ fn an_oauth_client_is_part_of_the_identity_and_its_secret_may_refer_to_the_keyri
     assert_eq!(one.check(), Ok(()));
     assert_eq!(
         one.values_with_references().collect::<Vec<_>>(),
-        ["${keyring:s}"]
+        ["http://a", "${keyring:s}"]
     );
     for other in [
         without,

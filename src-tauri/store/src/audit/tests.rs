@@ -171,6 +171,7 @@ fn row(decision: Decision) -> Arc<CallRow> {
         original_arguments: None,
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
+        flags: Vec::new(),
     };
     let arguments = is_allowed.then(|| r#"{"a":1}"#.into());
     Arc::new(CallRow {
@@ -298,8 +299,8 @@ async fn a_change_of_any_column_of_a_call_is_detected() {
             let found = fixture
                 .verify_tampered_copy(&sql)
                 .unwrap_or_else(|| panic!("this change is not detected: {sql}"));
-            let is_end =
-                ["outcome", "error", "duration_ms", "result_hooks"].contains(&column.as_str());
+            let is_end = ["outcome", "error", "duration_ms", "result_hooks", "flags"]
+                .contains(&column.as_str());
             assert_eq!(
                 found.seq,
                 if is_end { end } else { seq },

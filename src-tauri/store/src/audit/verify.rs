@@ -210,7 +210,8 @@ fn find_unsealed_call(
     rest: WalkSummary,
 ) -> Result<Option<ChainBreak>, rusqlite::Error> {
     const ENDED_WITHOUT_ENTRY: &str = "SELECT c.seq, c.id FROM call c WHERE c.decision = 'allowed' AND c.seq IS NOT NULL
-        AND (c.outcome <> 'running' OR c.error <> '' OR c.duration_ms IS NOT NULL OR c.result_hooks IS NOT NULL)
+        AND (c.outcome <> 'running' OR c.error <> '' OR c.duration_ms IS NOT NULL OR c.result_hooks IS NOT NULL
+             OR c.flags IS NOT NULL)
         AND c.id NOT IN (SELECT call FROM audit WHERE kind = 'ended' AND call IS NOT NULL) ORDER BY c.seq LIMIT 1";
     // Includes calls whose `seq` names an entry about another call.
     const ADDED_CALLS: &str =

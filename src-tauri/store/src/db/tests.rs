@@ -1,12 +1,16 @@
+mod landed;
+
 use drawbridge_model::{
     acceptance::DefinitionKind,
     ids::{CallId, ServerId, Timestamp},
     policy::Lifetime,
 };
-use sqlx::{Connection, SqliteConnection};
 
 use super::*;
-use crate::{Store, table::call::CallFilter};
+use crate::{
+    Store,
+    table::{call::CallFilter, hook::HookRow},
+};
 
 /// Creates a database as a version of Drawbridge with this many migrations left it.
 async fn create_older_database(file: &Path, migrations: usize) -> SqliteConnection {
@@ -125,4 +129,53 @@ async fn the_rules_of_an_older_database_keep_their_lifetimes() {
             .await
             .expect("read the stored lifetimes");
     assert_eq!(stored, ["until_deleted", "calls"]);
+}
+
+/// Limits the pages of the file, or removes the limit, for each connection of the pool.
+async fn limit_pages(store: &Store, pages: u32) {
+    let mut connections = Vec::new();
+    for _ in 0..store.pool.options().get_max_connections() {
+        connections.push(store.pool.acquire().await.expect("a connection"));
+    }
+    for connection in &mut connections {
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        sqlx::query(sqlx::AssertSqlSafe(sql))
+            .execute(&mut **connection)
+            .await
+            .expect("limit the pages");
+    }
+}
+
+#[tokio::test]
+async fn after_a_full_disk_no_connection_blocks_the_others() {
+    let folder = tempfile::tempdir().expect("make a folder");
+    let (store, _) = Store::open(&folder.path().join("drawbridge.db"))
+        .await
+        .expect("open the store");
+    let hook = |length: usize| HookRow {
+        name: "a".into(),
+        spec: "x".repeat(length),
+    };
+    limit_pages(&store, 1).await;
+    let error = store.put_hooks(&[hook(1 << 20)]).await;
+    let error = error.expect_err("the file cannot grow");
+    assert!(error.to_string().contains("full"), "{error}");
+    for _ in 0..3 {
+        // A new connection has no limit.
+        let _ = store.put_hooks(&[hook(1 << 20)]).await;
+    }
+    limit_pages(&store, 1 << 20).await;
+    for _ in 0..8 {
+        let mut abandoned = store.pool.begin().await.expect("begin");
+        sqlx::query("INSERT INTO setting VALUES ('a', 'b')")
+            .execute(&mut *abandoned)
+            .await
+            .expect("write a setting");
+    }
+
+    store.check_writable().await.expect("nobody has the lock");
+    store.put_hooks(&[hook(9)]).await.expect("write a hook");
+    let journal = store.journal();
+    journal.recover().await.expect("write the audit");
+    assert_eq!(store.setting("a").await.expect("read a setting"), None);
 }

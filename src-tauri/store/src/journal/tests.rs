@@ -44,6 +44,7 @@ fn row(decided_by: DecidedBy) -> Arc<CallRow> {
         original_arguments: None,
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
+        flags: Vec::new(),
     };
     Arc::new(CallRow {
         call,

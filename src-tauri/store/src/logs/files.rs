@@ -7,7 +7,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
+    time::{Duration, UNIX_EPOCH},
 };
 
 use drawbridge_model::{
@@ -23,7 +23,8 @@ const MAX_HUB_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file of a server. It is then kept as `.1.log` until the next one is full.
 const MAX_SERVER_BYTES: u64 = 2 * 1024 * 1024;
 /// How long the files of a server without a spec are kept, in milliseconds.
-const KEPT_WITHOUT_SPEC_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+const KEPT_WITHOUT_SPEC_MS: i64 = 7 * DAY_MS;
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// How many files may be open at once.
 const MAX_OPEN: usize = 64;
 
@@ -279,8 +280,15 @@ fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Removes the files to which nothing was written for the longest time. Their names do not say that:
+/// a clock that was ahead for a while left files of later days.
 fn remove_oldest(folder: &Path) {
-    let files = list_hub_files(folder);
+    let mut files = list_hub_files(folder);
+    let tomorrow = UNIX_EPOCH + Duration::from_millis((clock::now().0 + DAY_MS).unsigned_abs());
+    files.sort_by_cached_key(|file| {
+        let modified = fs::metadata(file).and_then(|metadata| metadata.modified());
+        modified.ok().filter(|at| *at < tomorrow)
+    });
     let surplus = files.len().saturating_sub(HUB_FILES_KEPT);
     for file in &files[..surplus] {
         let _ = fs::remove_file(file);

@@ -1,3 +1,11 @@
+use std::time::Duration;
+
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
+use drawbridge_jsonrpc::json;
+
 use super::*;
 
 fn logs() -> (Logs, tempfile::TempDir) {
@@ -66,6 +74,78 @@ fn a_secret_is_masked_in_its_common_encodings() {
             "{encoded}: {masked}"
         );
     }
+}
+
+#[test]
+fn a_secret_is_masked_in_every_encoding_wherever_it_stands() {
+    let (logs, _folder) = logs();
+    let value = "pä\"ss/wörd+&1234 {x}";
+    logs.add_secret(&Secret::new(value.into()));
+    let json = json::quote(value);
+    let mut encoded = vec![
+        json.trim_matches('"').to_owned(),
+        json::quote(&json).trim_matches('"').to_owned(),
+        json.replace('/', "\\/"),
+        "p\\u00e4\\\"ss/w\\u00f6rd+&1234 {x}".to_owned(),
+        format!("{value:?}"),
+        hex::encode(value),
+        hex::encode_upper(value),
+        "p%C3%A4%22ss%2Fw%C3%B6rd%2B%261234%20%7Bx%7D".to_owned(),
+        "p%c3%a4%22ss%2fw%c3%b6rd%2b%261234+%7bx%7d".to_owned(),
+    ];
+    for before in ["", "u", "us", "user", "user:"] {
+        let basic = format!("{before}{value}:more");
+        encoded.push(format!("Basic {}", BASE64_STANDARD.encode(&basic)));
+        encoded.push(BASE64_URL_SAFE_NO_PAD.encode(&basic));
+    }
+    for text in encoded {
+        let masked = logs.mask_text(&format!("it is {text}."));
+        let rest = masked.replace("•••", "");
+        assert!(
+            masked.contains("•••") && rest.len() < "it is Basic .".len() + 20,
+            "{text}: {masked}"
+        );
+    }
+}
+
+#[test]
+fn secrets_that_overlap_are_masked_completely() {
+    let (logs, _folder) = logs();
+    for secret in ["abcdefgh", "fghijklm", "cdefghij"] {
+        logs.add_secret(&Secret::new(secret.into()));
+    }
+    assert_eq!(logs.mask_text("<abcdefghijklm>"), "<•••>");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replaced_secret_is_masked_for_an_hour_and_then_given_up() {
+    let (logs, _folder) = logs();
+    let replace = |number: usize| {
+        logs.replace_secret("token", &Secret::new(format!("token-number-{number:04}")));
+    };
+    replace(0);
+    replace(1);
+    assert_eq!(logs.mask_text("token-number-0000"), "•••");
+    tokio::time::advance(Duration::from_secs(3599)).await;
+    replace(2);
+    assert_eq!(logs.mask_text("token-number-0000"), "•••");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    replace(3);
+    assert_eq!(logs.mask_text("token-number-0000"), "token-number-0000");
+    assert_eq!(logs.mask_text("token-number-0003"), "•••");
+}
+
+#[test]
+fn a_secret_that_is_renewed_a_thousand_times_leaves_a_bounded_number_of_masks() {
+    let (logs, _folder) = logs();
+    let renew = |number: usize| {
+        logs.replace_secret("token", &Secret::new(format!("token-number-{number:04}")));
+        logs.inner().masks.count_forms()
+    };
+    let few = (0..20).map(renew).fold(None, |_, masks| Some(masks));
+    let many = (20..1000).map(renew).fold(None, |_, masks| Some(masks));
+    assert_eq!(many, few);
+    assert_eq!(logs.mask_text("token-number-0999"), "•••");
 }
 
 #[test]
@@ -258,6 +338,26 @@ fn seven_files_of_the_hub_are_kept() {
     }
     let lines = read_folder(folder.path(), &all());
     assert_eq!(lines.first().map(|line| line.seq), Some(3));
+    assert_eq!(lines.len(), 7);
+}
+
+#[test]
+fn a_clock_that_was_ahead_does_not_delete_the_log_of_today() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut log_files = files::LogFiles::new(folder.path()).expect("files");
+    for (seq, day) in (0..).zip([0, 30, 31, 32, 33, 34, 35, 36, 1]) {
+        let line = LogLine {
+            seq,
+            at: Timestamp(1_790_000_000_000 + day * 86_400_000),
+            level: Level::Info,
+            server: None,
+            area: "hub".into(),
+            text: format!("day {day}"),
+        };
+        log_files.append(&line).expect("written");
+    }
+    let lines = read_folder(folder.path(), &all());
+    assert!(lines.iter().any(|line| line.text == "day 1"), "{lines:?}");
     assert_eq!(lines.len(), 7);
 }
 

@@ -6,6 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 use drawbridge_model::{
     audit::{AuditKind, AuditedCall},
     call::{Call, Decision, Outcome},
+    content::ContentFlag,
     ids::{CallId, ClientName, RuleId, ServerId, Timestamp},
     random,
 };
@@ -75,6 +76,7 @@ columns! {
         original_arguments: Option<Cow<'a, str>>,
         request_hooks: Option<Cow<'a, str>>,
         result_hooks: Option<Cow<'a, str>>,
+        flags: Option<Cow<'a, str>>,
     }
 }
 
@@ -297,6 +299,8 @@ pub(crate) struct CallOutcome {
     pub(crate) duration_ms: Option<u32>,
     /// The hooks that replaced the result.
     pub(crate) result_hooks: Vec<String>,
+    /// What is suspicious in the result.
+    pub(crate) flags: Vec<ContentFlag>,
 }
 
 /// Writes calls with their decisions.
@@ -329,19 +333,32 @@ pub(crate) fn write_outcomes(
     chain: &mut Chain<'_>,
 ) -> Result<(), rusqlite::Error> {
     let mut statement = connection.prepare_cached(
-        "UPDATE call SET outcome = ?, error = ?, duration_ms = ?, result_hooks = ? WHERE id = ? AND outcome = 'running'
-         RETURNING seq",
+        "UPDATE call SET outcome = ?, error = ?, duration_ms = ?, result_hooks = ?, flags = ?
+         WHERE id = ? AND outcome = 'running' RETURNING seq",
     )?;
     for ended in ended {
         let (number, outcome) = (require_row_id(&ended.id)?, to_enum_text(&ended.outcome));
         let hooks = join_names(&ended.result_hooks);
-        let values = params![outcome, ended.error, ended.duration_ms, hooks, number];
+        let flags = flags_to_text(&ended.flags);
+        let values = params![
+            outcome,
+            ended.error,
+            ended.duration_ms,
+            hooks,
+            flags,
+            number
+        ];
         let entry: Option<Option<i64>> =
             statement.query_row(values, |row| row.get(0)).optional()?;
         // Calls from before the audit existed have no entries.
         if entry.flatten().is_some() {
-            let ending =
-                outcome_columns(&outcome, &ended.error, ended.duration_ms, hooks.as_deref());
+            let ending = outcome_columns(
+                &outcome,
+                &ended.error,
+                ended.duration_ms,
+                hooks.as_deref(),
+                flags.as_deref(),
+            );
             chain.append(AuditKind::Ended, Some(number), "", &Sealed::End(ending))?;
         }
     }
@@ -360,6 +377,7 @@ pub(crate) fn interrupted_calls(
         error: "Drawbridge stopped while the call was running".into(),
         duration_ms: None,
         result_hooks: Vec::new(),
+        flags: Vec::new(),
     };
     statement
         .query_map([], |row| row.get(0).map(ended))?
@@ -371,18 +389,25 @@ fn outcome_columns<'a>(
     error: &'a str,
     duration_ms: Option<u32>,
     result_hooks: Option<&'a str>,
+    flags: Option<&'a str>,
 ) -> OutcomeColumns<'a> {
     OutcomeColumns {
         outcome: outcome.as_bytes(),
         error: error.as_bytes(),
         duration_ms: duration_ms.map(Into::into),
         result_hooks: result_hooks.map(str::as_bytes),
+        flags: flags.map(str::as_bytes),
     }
 }
 
 /// Returns names as their column has them. No name contains a comma.
 fn join_names(names: &[String]) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Returns flags as their column has them: JSON, or `NULL` if there are none.
+fn flags_to_text(flags: &[ContentFlag]) -> Option<String> {
+    (!flags.is_empty()).then(|| serde_json::to_string(flags).expect("flags can be written as JSON"))
 }
 
 fn split_names(names: Option<Cow<'_, str>>) -> Vec<String> {
@@ -422,6 +447,7 @@ impl<'a> CallColumns<'a> {
             original_arguments: row.original_arguments.as_deref().map(Into::into),
             request_hooks: join_names(&call.request_hooks).map(Into::into),
             result_hooks: join_names(&call.result_hooks).map(Into::into),
+            flags: flags_to_text(&call.flags).map(Into::into),
         })
     }
 
@@ -452,6 +478,7 @@ impl<'a> CallColumns<'a> {
                     &self.error,
                     self.duration_ms,
                     self.result_hooks.as_deref(),
+                    self.flags.as_deref(),
                 )
             }),
         }
@@ -480,6 +507,12 @@ impl<'a> CallColumns<'a> {
             original_arguments: self.original_arguments.map(Cow::into_owned),
             request_hooks: split_names(self.request_hooks),
             result_hooks: split_names(self.result_hooks),
+            flags: self
+                .flags
+                .map(|flags| serde_json::from_str(&flags))
+                .transpose()
+                .map_err(|error| sqlx::Error::Decode(error.into()))?
+                .unwrap_or_default(),
         })
     }
 }

@@ -11,6 +11,15 @@ pub struct ClientRow {
     pub name: ClientName,
     /// HMAC-SHA-256 of the client's token, or `None` for a client of the local socket.
     pub token_hmac: Option<Vec<u8>>,
+    pub token_issued_at: Option<Timestamp>,
+    /// When the token ends; never if it is `None`.
+    pub token_expires_at: Option<Timestamp>,
+    /// The token before the last rotation, which is valid until the new one is used, and at most
+    /// until `old_token_until`.
+    pub old_token_hmac: Option<Vec<u8>>,
+    pub old_token_until: Option<Timestamp>,
+    /// The `User-Agent` of the request that used the token last.
+    pub user_agent: Option<String>,
     pub software: Option<String>,
     /// The user to whom the client belongs.
     pub user: UserName,
@@ -30,9 +39,14 @@ impl Store {
 
     /// Adds the client, or replaces the client of that name.
     pub async fn put_client(&self, row: &ClientRow) -> Result<(), StoreError> {
-        sqlx::query("INSERT OR REPLACE INTO client (name, token_hmac, software, user, created_at, last_seen_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?)")
+        sqlx::query("INSERT OR REPLACE INTO client (name, token_hmac, token_issued_at, token_expires_at, old_token_hmac, old_token_until, user_agent, software, user, created_at, last_seen_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
             .bind(row.name.as_str())
             .bind(&row.token_hmac)
+            .bind(row.token_issued_at.map(|t| t.0))
+            .bind(row.token_expires_at.map(|t| t.0))
+            .bind(&row.old_token_hmac)
+            .bind(row.old_token_until.map(|t| t.0))
+            .bind(&row.user_agent)
             .bind(&row.software)
             .bind(row.user.as_str())
             .bind(row.created_at.0)
@@ -43,18 +57,42 @@ impl Store {
             .map(drop)
             .context("cannot write a client")
     }
+
+    /// Writes when and by what program the client was last used. If a program used the new token of
+    /// the client, the old one is forgotten.
+    pub async fn put_client_use(&self, row: &ClientRow) -> Result<(), StoreError> {
+        sqlx::query("UPDATE client SET last_seen_at = ?, software = ?, user_agent = ?, old_token_hmac = ?, old_token_until = ? WHERE name = ? AND token_hmac IS ?")
+            .bind(row.last_seen_at.map(|t| t.0))
+            .bind(&row.software)
+            .bind(&row.user_agent)
+            .bind(&row.old_token_hmac)
+            .bind(row.old_token_until.map(|t| t.0))
+            .bind(row.name.as_str())
+            .bind(&row.token_hmac)
+            .execute(&self.pool)
+            .await
+            .map(drop)
+            .context("cannot write the last use of a client")
+    }
 }
 
 fn read(row: &SqliteRow) -> Result<ClientRow, sqlx::Error> {
     Ok(ClientRow {
         name: ClientName::new(row.try_get::<String, _>("name")?),
         token_hmac: row.try_get("token_hmac")?,
+        token_issued_at: read_time(row, "token_issued_at")?,
+        token_expires_at: read_time(row, "token_expires_at")?,
+        old_token_hmac: row.try_get("old_token_hmac")?,
+        old_token_until: read_time(row, "old_token_until")?,
+        user_agent: row.try_get("user_agent")?,
         software: row.try_get("software")?,
         user: UserName::new(row.try_get::<String, _>("user")?),
         created_at: Timestamp(row.try_get("created_at")?),
-        last_seen_at: row
-            .try_get::<Option<i64>, _>("last_seen_at")?
-            .map(Timestamp),
-        revoked_at: row.try_get::<Option<i64>, _>("revoked_at")?.map(Timestamp),
+        last_seen_at: read_time(row, "last_seen_at")?,
+        revoked_at: read_time(row, "revoked_at")?,
     })
+}
+
+fn read_time(row: &SqliteRow, column: &str) -> Result<Option<Timestamp>, sqlx::Error> {
+    Ok(row.try_get::<Option<i64>, _>(column)?.map(Timestamp))
 }

@@ -45,7 +45,7 @@ impl Store {
         .context("cannot write a profile")
     }
 
-    /// Removes a profile, also from its clients. Returns whether there was one.
+    /// Removes a profile. Its clients then have none, and see nothing. Returns whether there was one.
     pub async fn remove_profile(&self, name: &str) -> Result<bool, StoreError> {
         let removed = sqlx::query("DELETE FROM profile WHERE name = ?")
             .bind(name)
@@ -56,8 +56,8 @@ impl Store {
             .context("cannot remove a profile")
     }
 
-    /// Returns the profile of each client that has one.
-    pub async fn client_profiles(&self) -> Result<Vec<(ClientName, String)>, StoreError> {
+    /// Returns the profile of each client that was given one; `None` if the profile was removed.
+    pub async fn client_profiles(&self) -> Result<Vec<(ClientName, Option<String>)>, StoreError> {
         let rows = sqlx::query("SELECT client, profile FROM client_profile")
             .fetch_all(&self.pool)
             .await;

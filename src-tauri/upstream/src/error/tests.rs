@@ -1,5 +1,5 @@
 use drawbridge_jsonrpc::{json::Json, server_message::MalformedAnswer};
-use drawbridge_model::protocol::handshake;
+use drawbridge_model::{display_url::DisplayUrl, protocol::handshake};
 use http::StatusCode;
 
 use super::*;
@@ -17,7 +17,7 @@ fn cause() -> Cause {
 
 fn refusal(status: StatusCode) -> HttpRefusal {
     HttpRefusal {
-        url: words(),
+        url: DisplayUrl::new(&words()),
         status,
         text: words(),
     }
@@ -26,7 +26,7 @@ fn refusal(status: StatusCode) -> HttpRefusal {
 /// Returns an error of each kind that can contain a server's words, or a part of a spec.
 fn errors_with_secrets() -> Vec<UpstreamError> {
     let interrupted = || RemoteError::Interrupted {
-        url: words(),
+        url: DisplayUrl::new(&words()),
         source: cause(),
     };
     let malformed = || InvalidAnswer::Malformed(MalformedAnswer::WrongVersion { version: words() });
@@ -45,28 +45,28 @@ fn errors_with_secrets() -> Vec<UpstreamError> {
         .into(),
         SpawnError::FolderNotFound { folder: words() }.into(),
         TargetError::NotUrl {
-            url: words(),
+            url: DisplayUrl::new(&words()),
             source: url::ParseError::EmptyHost,
         }
         .into(),
         SseError::Http(refusal(StatusCode::NOT_FOUND)).into(),
         SseError::Rpc {
-            url: words(),
+            url: DisplayUrl::new(&words()),
             message: words(),
         }
         .into(),
         SseError::NotStream {
-            url: words(),
+            url: DisplayUrl::new(&words()),
             content_type: words(),
         }
         .into(),
         SseError::EmptyEndpoint {
-            url: words(),
+            url: DisplayUrl::new(&words()),
             data: words(),
         }
         .into(),
         SseError::TimedOut(EndpointTimeout {
-            url: words(),
+            url: DisplayUrl::new(&words()),
             timeout: Duration::ZERO,
         })
         .into(),
@@ -91,7 +91,7 @@ fn errors_with_secrets() -> Vec<UpstreamError> {
         .into(),
         TransportError::Protocol(malformed()).into(),
         TransportError::Protocol(InvalidAnswer::NotJsonRpc {
-            url: words(),
+            url: DisplayUrl::new(&words()),
             text: words(),
         })
         .into(),

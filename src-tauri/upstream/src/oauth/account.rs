@@ -277,7 +277,7 @@ impl AccountState {
                     .load_grant(&signed_in.issuer, &account.key)
                     .await?;
                 match &grant {
-                    Some(grant) => mask_secrets(authorizer, grant),
+                    Some(grant) => mask_secrets(account, authorizer, grant),
                     None => authorizer.0.signed_in_servers.set(&account.key, None).await,
                 }
                 account.set_signed_in_scopes(grant.as_ref());
@@ -429,7 +429,7 @@ async fn store_grant(
     authorizer: &Authorizer,
     grant: &Grant,
 ) -> Result<(), SecretError> {
-    mask_secrets(authorizer, grant);
+    mask_secrets(account, authorizer, grant);
     authorizer.0.tokens.store_grant(&account.key, grant).await?;
     let signed_in = SignedIn {
         issuer: grant.issuer.clone(),
@@ -443,13 +443,20 @@ async fn store_grant(
     Ok(())
 }
 
-fn mask_secrets(authorizer: &Authorizer, grant: &Grant) {
+/// Masks the tokens of a grant in the log, in place of those that they replace.
+fn mask_secrets(account: &Account, authorizer: &Authorizer, grant: &Grant) {
     let client_secret = grant.client.client_secret.clone().map(Secret::new);
-    for secret in [grant.token(), grant.refresh_token(), client_secret]
-        .into_iter()
-        .flatten()
-    {
-        authorizer.0.logs.add_secret(&secret);
+    for (kind, secret) in [
+        ("token", grant.token()),
+        ("refresh token", grant.refresh_token()),
+        ("client secret", client_secret),
+    ] {
+        if let Some(secret) = secret {
+            let key = &account.key;
+            let client = key.client_id.as_deref().unwrap_or_default();
+            let name = format!("{} {client} {kind}", key.server);
+            authorizer.0.logs.replace_secret(&name, &secret);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use drawbridge_model::cause::MapText;
+use drawbridge_model::{cause::MapText, display_url::DisplayUrl};
 use url::{Host, Url};
 
 const MAX_URL_BYTES: usize = 8 * 1024;
@@ -21,23 +21,31 @@ pub(crate) struct DialPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
     #[error("{url} uses http, so others on the network could read the token. Use its https URL")]
-    PlainHttp { url: String },
+    PlainHttp { url: DisplayUrl },
     #[error("'{url}' is not an https URL")]
-    NotHttps { url: String },
+    NotHttps { url: DisplayUrl },
     #[error("'{url}' contains a user name")]
-    UserName { url: String },
+    UserName { url: DisplayUrl },
     #[error("'{url}' is an address of a private network that the server is not part of")]
-    PrivateAddress { url: String },
+    PrivateAddress { url: DisplayUrl },
 }
 
 impl DialError {
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         match self {
-            Self::PlainHttp { url } => Self::PlainHttp { url: change(&url) },
-            Self::NotHttps { url } => Self::NotHttps { url: change(&url) },
-            Self::UserName { url } => Self::UserName { url: change(&url) },
-            Self::PrivateAddress { url } => Self::PrivateAddress { url: change(&url) },
+            Self::PlainHttp { url } => Self::PlainHttp {
+                url: url.map_text(change),
+            },
+            Self::NotHttps { url } => Self::NotHttps {
+                url: url.map_text(change),
+            },
+            Self::UserName { url } => Self::UserName {
+                url: url.map_text(change),
+            },
+            Self::PrivateAddress { url } => Self::PrivateAddress {
+                url: url.map_text(change),
+            },
         }
     }
 }
@@ -46,7 +54,7 @@ impl DialError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{url}' is not opened in a browser: {reason}")]
 pub struct BrowserUrlError {
-    url: String,
+    url: DisplayUrl,
     reason: BrowserUrlReason,
 }
 
@@ -68,7 +76,7 @@ impl BrowserUrlError {
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         Self {
-            url: change(&self.url),
+            url: self.url.map_text(change),
             reason: self.reason,
         }
     }
@@ -89,7 +97,7 @@ impl DialPolicy {
             return Ok(policy);
         }
         Err(DialError::PlainHttp {
-            url: server.to_string(),
+            url: DisplayUrl::from(server),
         })
     }
 
@@ -99,13 +107,13 @@ impl DialPolicy {
     /// # Errors
     /// Returns the reason if the URL may not be used.
     pub(crate) fn check_url(&self, url: &Url) -> Result<(), DialError> {
-        let excerpt = || printable_excerpt(url.as_str());
+        let shown = || DisplayUrl::from(url);
         let plain = url.scheme() == "http" && self.loopback && is_loopback(url);
         if url.scheme() != "https" && !plain {
-            return Err(DialError::NotHttps { url: excerpt() });
+            return Err(DialError::NotHttps { url: shown() });
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(DialError::UserName { url: excerpt() });
+            return Err(DialError::UserName { url: shown() });
         }
         let allowed = match ip_literal(url) {
             Some(address) => self.allows(&normalized_host(url), address),
@@ -114,7 +122,7 @@ impl DialPolicy {
         if allowed {
             return Ok(());
         }
-        Err(DialError::PrivateAddress { url: excerpt() })
+        Err(DialError::PrivateAddress { url: shown() })
     }
 
     /// Returns true if `host` may be dialled at `address`. The HTTP client calls this with the
@@ -141,7 +149,7 @@ impl DialPolicy {
 pub fn check_browser_url(text: &str) -> Result<Url, BrowserUrlError> {
     let refused = |reason| {
         Err(BrowserUrlError {
-            url: printable_excerpt(text),
+            url: DisplayUrl::new(text),
             reason,
         })
     };

@@ -3,7 +3,10 @@
 
 use std::{error::Error, sync::Arc};
 
-use drawbridge_model::cause::{Cause, MapText, sources};
+use drawbridge_model::{
+    cause::{Cause, MapText, sources},
+    display_url::DisplayUrl,
+};
 use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationMetadata};
 use url::Url;
 
@@ -31,13 +34,13 @@ pub enum DiscoveryError {
     #[error(
         "Drawbridge cannot connect to {url}: {source}. Check the URL and whether the server runs."
     )]
-    Unreachable { url: Url, source: Cause },
+    Unreachable { url: DisplayUrl, source: Cause },
     #[error("{source}")]
     Protocol { source: Cause },
     #[error(
         "The metadata at the URL that {server} names is not available or may not be used: {named}"
     )]
-    Metadata { server: String, named: String },
+    Metadata { server: DisplayUrl, named: String },
     #[error("The authorization server names an endpoint that is not a URL: {source}")]
     EndpointNotUrl { source: url::ParseError },
     #[error("Drawbridge does not use the authorization server: {source}")]
@@ -82,7 +85,7 @@ impl From<AuthError> for DiscoveryError {
             && is_connection_failure(source.as_ref())
         {
             return Self::Unreachable {
-                url: url.clone(),
+                url: DisplayUrl::from(url),
                 source: Cause::innermost(error),
             };
         }
@@ -124,7 +127,7 @@ pub(super) async fn discover(
     {
         let named = challenge.map(printable_excerpt).unwrap_or_default();
         return Err(DiscoveryError::Metadata {
-            server: server.to_string(),
+            server: DisplayUrl::from(server),
             named,
         });
     }

@@ -3,6 +3,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use drawbridge_model::display_url::DisplayUrl;
 use futures_util::StreamExt;
 use oauth2::http;
 use reqwest::{
@@ -144,7 +145,10 @@ impl Resolve for FilteringResolver {
                 .filter(|address| is_proxy || dial_policy.allows(&host, address.ip()))
                 .collect();
             if allowed.is_empty() {
-                return Err(DialError::PrivateAddress { url: host }.into());
+                return Err(DialError::PrivateAddress {
+                    url: DisplayUrl::new(&host),
+                }
+                .into());
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })

@@ -4,7 +4,10 @@
 use std::time::Duration;
 
 use drawbridge_jsonrpc::server_message::MalformedAnswer;
-use drawbridge_model::cause::{Cause, MapText};
+use drawbridge_model::{
+    cause::{Cause, MapText},
+    display_url::DisplayUrl,
+};
 use http::StatusCode;
 
 use super::process::ProcessExit;
@@ -82,9 +85,9 @@ pub enum InvalidAnswer {
     #[error(transparent)]
     Remote(RemoteError),
     #[error("{url} answered with a text that is not UTF-8")]
-    NotUtf8 { url: String },
+    NotUtf8 { url: DisplayUrl },
     #[error("{url} answered with a text that is not JSON-RPC: \"{text}\"")]
-    NotJsonRpc { url: String, text: String },
+    NotJsonRpc { url: DisplayUrl, text: String },
 }
 
 /// Why a connection ended.
@@ -117,20 +120,20 @@ pub enum EndReason {
 pub enum RemoteError {
     /// Nothing was sent.
     #[error("Drawbridge cannot connect to {url}: {source}")]
-    NotConnected { url: String, source: Cause },
+    NotConnected { url: DisplayUrl, source: Cause },
     #[error("The connection to {url} broke: {source}")]
-    Interrupted { url: String, source: Cause },
+    Interrupted { url: DisplayUrl, source: Cause },
     #[error("{url} answered with more than {max} bytes")]
-    TooLong { url: String, max: usize },
+    TooLong { url: DisplayUrl, max: usize },
     #[error("{url} ended its stream of events")]
-    StreamEnded { url: String },
+    StreamEnded { url: DisplayUrl },
 }
 
 /// An HTTP status that refuses a request, and the server's text.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{url} answered HTTP {status}{}{}", status_hint(*.status), quote_text(.text))]
 pub struct HttpRefusal {
-    pub url: String,
+    pub url: DisplayUrl,
     pub status: StatusCode,
     pub text: String,
 }
@@ -162,8 +165,8 @@ fn quote_text(text: &str) -> String {
 }
 
 impl RemoteError {
-    pub(super) fn new(url: &str, error: HttpError) -> Self {
-        let url = url.to_owned();
+    pub(super) fn new(url: &DisplayUrl, error: HttpError) -> Self {
+        let url = url.clone();
         match error {
             HttpError::NotSent { source } => Self::NotConnected { url, source },
             HttpError::Interrupted { source } => Self::Interrupted { url, source },
@@ -184,18 +187,20 @@ impl RemoteError {
     pub fn map_text(self, change: MapText<'_>) -> Self {
         match self {
             Self::NotConnected { url, source } => Self::NotConnected {
-                url: change(&url),
+                url: url.map_text(change),
                 source: source.map_text(change),
             },
             Self::Interrupted { url, source } => Self::Interrupted {
-                url: change(&url),
+                url: url.map_text(change),
                 source: source.map_text(change),
             },
             Self::TooLong { url, max } => Self::TooLong {
-                url: change(&url),
+                url: url.map_text(change),
                 max,
             },
-            Self::StreamEnded { url } => Self::StreamEnded { url: change(&url) },
+            Self::StreamEnded { url } => Self::StreamEnded {
+                url: url.map_text(change),
+            },
         }
     }
 }
@@ -204,7 +209,7 @@ impl HttpRefusal {
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         Self {
-            url: change(&self.url),
+            url: self.url.map_text(change),
             status: self.status,
             text: change(&self.text),
         }
@@ -267,9 +272,11 @@ impl InvalidAnswer {
         match self {
             Self::Malformed(rule) => Self::Malformed(rule.map_text(change)),
             Self::Remote(error) => Self::Remote(error.map_text(change)),
-            Self::NotUtf8 { url } => Self::NotUtf8 { url: change(&url) },
+            Self::NotUtf8 { url } => Self::NotUtf8 {
+                url: url.map_text(change),
+            },
             Self::NotJsonRpc { url, text } => Self::NotJsonRpc {
-                url: change(&url),
+                url: url.map_text(change),
                 text: change(&text),
             },
         }

@@ -11,7 +11,7 @@ use drawbridge_jsonrpc::{
     server_message::{self, ServerMessage},
     sse::SseEvent,
 };
-use drawbridge_model::cause::MapText;
+use drawbridge_model::{cause::MapText, display_url::DisplayUrl};
 use http::{HeaderValue, Uri, header::ACCEPT};
 use tokio::{sync::oneshot::error::RecvError, task::AbortHandle, time::timeout};
 
@@ -49,35 +49,38 @@ pub enum SseError {
     #[error("{0}. {TRY_HTTP_HINT}")]
     Http(HttpRefusal),
     #[error("{url} refused the stream of events: \"{message}\". {TRY_HTTP_HINT}")]
-    Rpc { url: String, message: String },
+    Rpc { url: DisplayUrl, message: String },
     #[error(
         "{url} answered with the content type '{content_type}' instead of a stream of events. \
          {TRY_HTTP_HINT}"
     )]
-    NotStream { url: String, content_type: String },
+    NotStream {
+        url: DisplayUrl,
+        content_type: String,
+    },
     #[error(
         "{url} ended its stream of events without an 'endpoint' event, which names the URL for \
          messages"
     )]
-    Ended { url: String },
+    Ended { url: DisplayUrl },
     #[error(
         "{url} sent more than {max_lines} lines or {} KiB without an 'endpoint' event, which names \
          the URL for messages", .max_bytes / 1024
     )]
     NoEndpoint {
-        url: String,
+        url: DisplayUrl,
         max_lines: usize,
         max_bytes: usize,
     },
     #[error(
         "The 'endpoint' event of {url} names no URL: \"{data}\" has neither 'uri' nor 'session_id'"
     )]
-    EmptyEndpoint { url: String, data: String },
+    EmptyEndpoint { url: DisplayUrl, data: String },
     #[error("{url} {referral} '{place}', which is not a URL: {source}")]
     NotUrl {
-        url: String,
+        url: DisplayUrl,
         referral: Referral,
-        place: String,
+        place: DisplayUrl,
         source: url::ParseError,
     },
     #[error(
@@ -85,9 +88,9 @@ pub enum SseError {
          server has moved, enter its new URL"
     )]
     OtherOrigin {
-        url: String,
+        url: DisplayUrl,
         referral: Referral,
-        place: String,
+        place: DisplayUrl,
     },
 }
 
@@ -102,7 +105,7 @@ const TRY_HTTP_HINT: &str = "If it is a streamable HTTP server, choose the trans
     .timeout.as_secs_f32()
 )]
 pub struct EndpointTimeout {
-    pub url: String,
+    pub url: DisplayUrl,
     pub timeout: Duration,
 }
 
@@ -145,25 +148,27 @@ impl SseError {
             Self::Remote(error) => Self::Remote(error.map_text(change)),
             Self::Http(refusal) => Self::Http(refusal.map_text(change)),
             Self::Rpc { url, message } => Self::Rpc {
-                url: change(&url),
+                url: url.map_text(change),
                 message: change(&message),
             },
             Self::NotStream { url, content_type } => Self::NotStream {
-                url: change(&url),
+                url: url.map_text(change),
                 content_type: change(&content_type),
             },
-            Self::Ended { url } => Self::Ended { url: change(&url) },
+            Self::Ended { url } => Self::Ended {
+                url: url.map_text(change),
+            },
             Self::NoEndpoint {
                 url,
                 max_lines,
                 max_bytes,
             } => Self::NoEndpoint {
-                url: change(&url),
+                url: url.map_text(change),
                 max_lines,
                 max_bytes,
             },
             Self::EmptyEndpoint { url, data } => Self::EmptyEndpoint {
-                url: change(&url),
+                url: url.map_text(change),
                 data: change(&data),
             },
             Self::NotUrl {
@@ -172,9 +177,9 @@ impl SseError {
                 place,
                 source,
             } => Self::NotUrl {
-                url: change(&url),
+                url: url.map_text(change),
                 referral,
-                place: change(&place),
+                place: place.map_text(change),
                 source,
             },
             Self::OtherOrigin {
@@ -182,9 +187,9 @@ impl SseError {
                 referral,
                 place,
             } => Self::OtherOrigin {
-                url: change(&url),
+                url: url.map_text(change),
                 referral,
-                place: change(&place),
+                place: place.map_text(change),
             },
         }
     }
@@ -194,7 +199,7 @@ impl EndpointTimeout {
     #[must_use]
     pub fn map_text(self, change: MapText<'_>) -> Self {
         Self {
-            url: change(&self.url),
+            url: self.url.map_text(change),
             timeout: self.timeout,
         }
     }

@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::{ids::ServerId, log::Level, sandbox::EnforcedSandbox};
+use drawbridge_model::{
+    display_url::DisplayUrl, ids::ServerId, log::Level, sandbox::EnforcedSandbox,
+};
 use drawbridge_store::logs::Logs;
 use tokio::{
     io::{AsyncRead, BufReader},
@@ -49,7 +51,7 @@ pub enum LocalHttpServerError {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("The program did not listen at {url} within {} s", .timeout.as_secs_f32())]
 pub struct NotListening {
-    pub url: String,
+    pub url: DisplayUrl,
     pub timeout: Duration,
 }
 
@@ -84,7 +86,7 @@ impl LocalHttpServer {
         let listens = tokio::select! {
             exit = served.process.wait_for_exit() => Err(LocalHttpServerError::Ended(exit)),
             listens = wait_until_listening(url, timeout) => listens.then_some(()).ok_or_else(|| {
-                let url = url.to_owned();
+                let url = DisplayUrl::new(url);
                 LocalHttpServerError::NotListening(NotListening { url, timeout })
             })
         };

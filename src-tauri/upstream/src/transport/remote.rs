@@ -10,7 +10,7 @@ use drawbridge_jsonrpc::{
     rpc::{Reply, RpcError},
     server_message::{self, ServerMessage},
 };
-use drawbridge_model::cause::MapText;
+use drawbridge_model::{cause::MapText, display_url::DisplayUrl};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri,
     header::{AUTHORIZATION, CONTENT_TYPE, LOCATION},
@@ -41,8 +41,8 @@ pub struct HttpTarget {
 /// A server at a URL, and the headers of each request to it.
 pub(super) struct Remote {
     http: HttpClient,
-    /// The URL as in the spec.
-    pub(super) url: String,
+    /// The URL as errors show it.
+    pub(super) url: DisplayUrl,
     pub(super) uri: Uri,
     headers: HeaderMap,
     bearer: Option<Bearer>,
@@ -53,12 +53,12 @@ pub(super) struct Remote {
 pub enum TargetError {
     #[error("'{url}' is not a URL: {source}")]
     NotUrl {
-        url: String,
+        url: DisplayUrl,
         source: url::ParseError,
     },
     #[error("Drawbridge cannot send requests to '{url}': {source}")]
     NotUri {
-        url: String,
+        url: DisplayUrl,
         source: Arc<InvalidUri>,
     },
     #[error("'{name}' cannot be the name of a header")]
@@ -72,11 +72,11 @@ impl TargetError {
     pub fn map_text(self, change: MapText<'_>) -> Self {
         match self {
             Self::NotUrl { url, source } => Self::NotUrl {
-                url: change(&url),
+                url: url.map_text(change),
                 source,
             },
             Self::NotUri { url, source } => Self::NotUri {
-                url: change(&url),
+                url: url.map_text(change),
                 source,
             },
             Self::HeaderName { .. } | Self::HeaderValue { .. } => self,
@@ -110,7 +110,7 @@ impl Remote {
     /// Returns an error if the URL or a header cannot be sent.
     pub(super) fn new(http: HttpClient, target: &HttpTarget) -> Result<Self, TargetError> {
         let mut url = Url::parse(&target.url).map_err(|source| TargetError::NotUrl {
-            url: target.url.clone(),
+            url: DisplayUrl::new(&target.url),
             source,
         })?;
         let mut headers = HeaderMap::new();
@@ -124,13 +124,12 @@ impl Remote {
             headers.insert(name, value);
         }
         let uri = to_uri(&url)?;
-        let (url, bearer) = (target.url.clone(), target.bearer.clone());
         Ok(Self {
             http,
-            url,
+            url: DisplayUrl::from(&url),
             uri,
             headers,
-            bearer,
+            bearer: target.bearer.clone(),
         })
     }
 
@@ -293,7 +292,7 @@ pub(super) fn is_same_origin(one: &Url, other: &Url) -> bool {
 /// Converts a URL for use in a request.
 pub(super) fn to_uri(url: &Url) -> Result<Uri, TargetError> {
     Uri::try_from(url.as_str()).map_err(|source| TargetError::NotUri {
-        url: url.to_string(),
+        url: DisplayUrl::from(url),
         source: Arc::new(source),
     })
 }

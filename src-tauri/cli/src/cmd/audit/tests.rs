@@ -32,6 +32,7 @@ fn call(tool: &str, arguments: &str) -> AuditedCall {
             original_arguments: None,
             request_hooks: Vec::new(),
             result_hooks: Vec::new(),
+            flags: Vec::new(),
         },
         definition_digest: "d".into(),
         arguments_digest: "a".into(),

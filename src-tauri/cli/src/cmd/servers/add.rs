@@ -1,10 +1,19 @@
 //! `drawbridge servers add`: adds a server from a command, a URL, a preset or a manifest.
 
 use clap::ValueEnum;
+use drawbridge_client_config::find_literals;
 use drawbridge_hub::api::servers::{AddServer, SecretValues};
-use drawbridge_model::spec::{Isolation, OauthClient, ServerSpec, TransportKind, Validate};
+use drawbridge_model::{
+    content::ContentDefence,
+    names,
+    spec::{Isolation, OauthClient, ServerSpec, TransportKind, Validate},
+};
 
-use crate::{context::Context, exit::Failure};
+use crate::{
+    context::Context,
+    exit::{Failure, print_stderr},
+    text::escape,
+};
 
 pub(super) mod manifest;
 mod sandbox;
@@ -62,12 +71,19 @@ pub(crate) struct AddArgs {
     from: manifest::ManifestArgs,
     #[command(flatten)]
     confinement: sandbox::SandboxArgs,
+    /// Leave values that look like secrets in the spec file, in plain text, instead of moving them to
+    /// the keyring
+    #[arg(long)]
+    keep_literals: bool,
     /// Give each client its own session and process
     #[arg(long)]
     per_client: bool,
     /// How strictly arguments must match a tool's schema
     #[arg(long, value_enum, default_value_t)]
     validate: Validation,
+    /// What happens to texts of the server that contain instructions to a model or hidden characters
+    #[arg(long, value_enum, default_value_t)]
+    content_defence: Defence,
     /// Add the server, but do not accept it; it does not start until you do
     #[arg(long)]
     pending: bool,
@@ -99,6 +115,28 @@ enum Validation {
     Off,
 }
 
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Defence {
+    /// Check nothing
+    #[default]
+    Off,
+    /// Record and show what is flagged, and say in flagged results that they are data
+    Mark,
+    /// Also hold flagged results until you release them, and flagged definitions until you accept
+    /// each of them
+    Ask,
+}
+
+impl Defence {
+    fn to_content_defence(self) -> ContentDefence {
+        match self {
+            Self::Off => ContentDefence::Off,
+            Self::Mark => ContentDefence::Mark,
+            Self::Ask => ContentDefence::Ask,
+        }
+    }
+}
+
 impl Validation {
     fn to_validate(self) -> Validate {
         match self {
@@ -124,6 +162,7 @@ impl AddArgs {
             Some(source) => self.add_from_manifest(source, context).await,
             None => {
                 let verb = self.into_verb()?;
+                announce_moved_literals(&verb)?;
                 context
                     .run_and_print(verb, |server| super::format_change("added", server))
                     .await
@@ -156,6 +195,7 @@ impl AddArgs {
                 Isolation::Shared
             },
             validate: self.validate.to_validate(),
+            content_defence: self.content_defence.to_content_defence(),
             sandbox: self.confinement.apply(None)?,
             ..ServerSpec::default()
         };
@@ -163,6 +203,7 @@ impl AddArgs {
             env: self.secret.into_iter().collect(),
             headers: self.secret_header.into_iter().collect(),
             oauth_client: self.oauth_client_secret,
+            move_literals: !self.keep_literals,
         };
         Ok(AddServer {
             spec,
@@ -171,6 +212,24 @@ impl AddArgs {
             grant_secrets: self.grant_secret,
         })
     }
+}
+
+/// Says which values of the command line go to the keyring.
+fn announce_moved_literals(verb: &AddServer) -> Result<(), Failure> {
+    let Some(id) = names::server_id_from_name(&verb.spec.name) else {
+        return Ok(());
+    };
+    if !verb.secrets.move_literals {
+        return Ok(());
+    }
+    for literal in find_literals(id.as_str(), &verb.spec) {
+        let name = escape(&literal.secret_name);
+        print_stderr(&format!(
+            "A value looks like a secret: it goes to the keyring as '{name}', and the spec file \
+             refers to it (--keep-literals leaves it in the file)."
+        ));
+    }
+    Ok(())
 }
 
 /// The error if a text is not a name with a value.

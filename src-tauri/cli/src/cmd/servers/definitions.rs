@@ -9,7 +9,7 @@ use drawbridge_model::acceptance::{DefinitionId, DefinitionKind};
 use crate::{
     exit::Failure,
     table::Table,
-    text::{escape, format_count},
+    text::{escape, format_count, format_flags},
     time::format_time,
 };
 
@@ -62,9 +62,15 @@ pub(super) fn find_unaccepted(
     }
     Ok(unaccepted
         .into_iter()
-        .filter(|id| names.is_empty() || names.contains(&id.name))
+        .filter(|id| names.contains(&id.name) || (names.is_empty() && !is_flagged(server, id)))
         .cloned()
         .collect())
+}
+
+/// Returns whether a definition has to be accepted on its own, by its name.
+fn is_flagged(server: &ServerView, id: &DefinitionId) -> bool {
+    let mut unaccepted = server.unaccepted.iter();
+    unaccepted.any(|definition| definition.id == *id && definition.needs_own_acceptance)
 }
 
 /// Lists the new and changed definitions, to be appended to other lines. Empty if there are none.
@@ -82,8 +88,18 @@ pub(super) fn format_unaccepted(server: &ServerView) -> String {
         "definition waits",
         "definitions wait",
     );
+    let mut flags = String::new();
+    for definition in server.unaccepted.iter().filter(|one| !one.flags.is_empty()) {
+        let _ = write!(
+            flags,
+            "\n! {} '{}' contains {}",
+            definition.id.kind.noun(),
+            escape(&definition.id.name),
+            escape(&format_flags(&definition.flags))
+        );
+    }
     format!(
-        "\n\n{subject} for you: see `drawbridge servers history {0} NAME --kind KIND` and `accept-definitions {0}`.\n{1}",
+        "\n\n{subject} for you: see `drawbridge servers history {0} NAME --kind KIND` and `accept-definitions {0}`.\n{1}{flags}",
         server.id,
         table.format_or("")
     )

@@ -18,7 +18,7 @@ use serde_json::json;
 use super::definitions::{self, format_value};
 use crate::{
     table::Table,
-    text::{escape, escape_lines, format_count},
+    text::{escape, escape_lines, format_count, format_flags},
     time::format_time_or_dash,
 };
 
@@ -256,6 +256,7 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         visibility,
         definitions,
         validate,
+        content_defence,
         allowed_tools,
         prefix,
         fallback,
@@ -344,6 +345,11 @@ fn describe_spec(server: &ServerView, line: &mut impl FnMut(&str, &str)) {
         json!(defaults.definitions),
     );
     other("validate", json!(validate), json!(defaults.validate));
+    other(
+        "content",
+        json!(content_defence),
+        json!(defaults.content_defence),
+    );
     other("tools", json!(allowed_tools), json!(None::<()>));
     other("prefix", json!(prefix), json!(None::<()>));
     other("fallback", json!(fallback), json!(defaults.fallback));
@@ -428,6 +434,10 @@ fn format_tools(tools: &[ToolView]) -> String {
     for tool in tools {
         let first_line = tool.description.lines().next().unwrap_or_default();
         table.add_row([&tool.name, tool.effect.label(), first_line]);
+        if !tool.flags.is_empty() {
+            let flags = format!("! contains {}", format_flags(&tool.flags));
+            table.add_row(["", "", &flags]);
+        }
     }
     table.format_or("No tools.")
 }

@@ -12,6 +12,7 @@ use drawbridge_client_config::{
 };
 use drawbridge_model::{
     client_file::{ClientAction, ClientTransport},
+    display_url::DisplayUrl,
     ids::{ClientName, ServerId},
     random,
     spec::ServerSpec,
@@ -491,7 +492,7 @@ fn secret_names(server: &FoundServer) -> impl Iterator<Item = String> {
     let literal = server
         .secrets
         .iter()
-        .filter_map(|secret| secret.secret_name.clone());
+        .map(|secret| secret.secret_name.clone());
     let inputs = server.inputs.iter().map(|input| input.secret_name.clone());
     literal.chain(inputs)
 }
@@ -503,13 +504,7 @@ fn shown_command(server: &FoundServer) -> String {
     };
     let is_secret = |place: Place| server.secrets.iter().any(|secret| secret.place == place);
     if let Some(url) = &spec.url {
-        return if is_secret(Place::Url) {
-            url.split_once('?')
-                .map_or(HIDDEN, |(start, _)| start)
-                .to_owned()
-        } else {
-            url.clone()
-        };
+        return DisplayUrl::new(url).to_string();
     }
     let args = spec.args.iter().enumerate().map(|(index, arg)| {
         if is_secret(Place::Arg(index)) {

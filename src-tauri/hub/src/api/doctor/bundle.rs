@@ -2,7 +2,7 @@
 //! it.
 
 use std::{
-    env,
+    env, fs,
     io::{Cursor, Write},
     path::Path,
     time::Duration,
@@ -11,6 +11,7 @@ use std::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 use drawbridge_model::{ids::ServerId, log::LogLine, spec::ServerSpec};
 use drawbridge_store::{
+    crashes,
     logs::{LogFilter, Redactor, read_folder},
     secrets::{Secret, referenced_names},
 };
@@ -124,6 +125,20 @@ impl Files {
         self.add(name, "the newest lines of its log", &text.join("\n"));
     }
 
+    /// Adds the reports of internal errors, newest first.
+    fn add_crashes(&mut self, data_dir: &Path) {
+        let reports = crashes::list(data_dir).files;
+        for (number, (_, file)) in (1..).zip(reports) {
+            if let Ok(text) = fs::read_to_string(file) {
+                self.add(
+                    format!("crashes/{number}.txt"),
+                    "the report of an internal error",
+                    &text,
+                );
+            }
+        }
+    }
+
     fn pack(mut self, report: DoctorReport) -> Result<DiagnosticsBundle, ApiError> {
         let contents: Vec<_> = self
             .files
@@ -175,6 +190,7 @@ pub fn bundle_machine(known: &MachineDiagnostics<'_>) -> Result<DiagnosticsBundl
     };
     let lines = read_folder(&known.data_dir.join("logs"), &filter);
     files.add_log("logs/all.log", &lines);
+    files.add_crashes(known.data_dir);
     files.pack(known.report.clone())
 }
 
@@ -228,6 +244,7 @@ pub(super) async fn bundle_hub(hub: &Hub) -> Result<DiagnosticsBundle, ApiError>
             files.add_log(format!("logs/servers/{id}.log"), &lines);
         }
     }
+    files.add_crashes(hub.data_dir());
     files.pack(report)
 }
 

@@ -14,7 +14,10 @@ use drawbridge_model::{
     server::ServerState,
     spec::{RegisteredServer, ServerSpec},
 };
-use drawbridge_store::secrets::{KeyringFailure, SecretError};
+use drawbridge_store::{
+    crashes,
+    secrets::{KeyringFailure, SecretError},
+};
 
 use super::{DoctorCheck, DoctorTopic, machine};
 use crate::{
@@ -41,7 +44,27 @@ pub(super) async fn check_all(hub: &Hub) -> Vec<DoctorCheck> {
     checks.extend(check_servers(hub));
     checks.extend(check_database(hub).await);
     checks.extend(check_clock(hub).await);
+    checks.extend(check_crashes(hub));
     checks
+}
+
+/// Reports internal errors of Drawbridge, also of earlier runs.
+fn check_crashes(hub: &Hub) -> Option<DoctorCheck> {
+    let reports = crashes::list(hub.data_dir());
+    let (_, newest) = reports.files.first()?;
+    let count = reports.files.len();
+    Some(DoctorCheck::warning(
+        DoctorTopic::Hub,
+        format!(
+            "Drawbridge had {count} internal {}. The newest report is {}.",
+            if count == 1 { "error" } else { "errors" },
+            newest.display()
+        ),
+        format!(
+            "Please report it as a bug: `drawbridge doctor --bundle FILE.zip` collects what helps, without secrets. Delete {} afterwards.",
+            reports.folder.display()
+        ),
+    ))
 }
 
 fn check_hub(hub: &Hub) -> DoctorCheck {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use drawbridge_model::{
     acceptance::{AcceptanceState, DefinitionId, DefinitionKind},
     audit::AuditKind,
+    content::ContentFlag,
     ids::{ServerId, Timestamp},
 };
 use serde::{Deserialize, Serialize};
@@ -55,6 +56,13 @@ pub struct UnacceptedDefinition {
     pub id: DefinitionId,
     /// `new` or `changed`.
     pub acceptance: AcceptanceState,
+    /// What is suspicious in its texts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(as = "Option<Vec<ContentFlag>>", optional))]
+    pub flags: Vec<ContentFlag>,
+    /// Whether it has to be accepted on its own, because it is flagged.
+    #[serde(default)]
+    pub needs_own_acceptance: bool,
 }
 
 /// `servers.definition_history`: the versions of a definition, newest first.

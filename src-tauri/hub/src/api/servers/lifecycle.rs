@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use drawbridge_client_config::move_literals;
 use drawbridge_jsonrpc::rpc::Reply;
 use drawbridge_model::{
     acceptance::AcceptanceState,
@@ -66,6 +67,14 @@ pub(super) async fn save(
         let name = format!("{id}.oauth_client");
         oauth_client(&mut spec)?.client_secret = Some(secrets::format_reference(&name));
         values.push((name, Secret::new(value)));
+    }
+    if secrets.move_literals {
+        let moved = move_literals(id.as_str(), &mut spec);
+        values.extend(
+            moved
+                .into_iter()
+                .map(|(name, value)| (name, Secret::new(value))),
+        );
     }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
     if let Some(granted) = &granted_secrets {

@@ -207,6 +207,7 @@ impl From<FilledSpec> for FilledManifest {
                 env: filled.secret_env,
                 headers: filled.secret_headers,
                 oauth_client: None,
+                move_literals: false,
             },
         }
     }

@@ -2,9 +2,10 @@
 
 use drawbridge_client_config::SkippedEntry;
 use drawbridge_model::{
-    acceptance::AcceptanceState,
+    acceptance::{AcceptanceState, DefinitionId},
     builtin::BuiltIn,
     clock,
+    content::ContentDefence,
     server::ServerState,
     spec::{RegisteredServer, Visibility, package},
 };
@@ -38,6 +39,7 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
             .collect(),
         changes: hub.registry.list_changes(server),
         foreign_secrets: registry::foreign_secrets(&server.id, &server.spec),
+        literal_secrets: registry::literal_places(&server.id, &server.spec),
         state,
         reason,
         remedy,
@@ -66,12 +68,34 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
             .catalog
             .unaccepted(&server.id)
             .into_iter()
-            .map(|(acceptance, id)| UnacceptedDefinition { id, acceptance })
+            .map(|(acceptance, id)| unaccepted_definition(hub, server, acceptance, id))
             .collect(),
         tools,
         excluded: hub.catalog.excluded(&server.id),
         non_jsonrpc_lines: status.as_ref().map_or(0, |status| status.non_jsonrpc_lines),
         starts: status.as_ref().map_or(0, |status| status.starts),
+    }
+}
+
+fn unaccepted_definition(
+    hub: &Hub,
+    server: &RegisteredServer,
+    acceptance: AcceptanceState,
+    id: DefinitionId,
+) -> UnacceptedDefinition {
+    let definitions = hub.catalog.definitions(&server.id);
+    let definition = definitions
+        .iter()
+        .find(|(kind, one)| *kind == id.kind && one.name == id.name && one.digest == id.digest);
+    let flags = definition
+        .map(|(_, definition)| tools::definition_flags(hub, server, id.kind, definition))
+        .unwrap_or_default();
+    UnacceptedDefinition {
+        needs_own_acceptance: server.spec.content_defence == ContentDefence::Ask
+            && definition.is_some_and(|(_, definition)| !definition.flags().is_empty()),
+        id,
+        acceptance,
+        flags,
     }
 }
 

@@ -4,6 +4,7 @@ use drawbridge_model::{audit::AuditKind, pairing::PairingProgram};
 use serde_json::Value;
 
 use super::*;
+use crate::access::ScreenAddress;
 use crate::api::{
     self,
     audited::{AUDITED, Audited},
@@ -81,6 +82,8 @@ async fn rules_that_go_with_their_server_or_client_are_recorded_one_by_one() {
         name: client.clone(),
         token: None,
         user: None,
+        lifetime_s: None,
+        profile: None,
     })
     .await
     .expect("added");
@@ -180,6 +183,8 @@ async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
             name: name.clone(),
             token: None,
             user: None,
+            lifetime_s: None,
+            profile: None,
         })
         .await
         .expect("added");
@@ -220,6 +225,7 @@ async fn clients_profiles_settings_and_secrets_are_recorded_without_values() {
     }
     for _ in 0..2 {
         hub.run(RemoveSecret {
+            in_use: false,
             name: "token".into(),
         })
         .await
@@ -382,21 +388,31 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
             name: name.clone(),
             token: None,
             user: None,
+            lifetime_s: None,
+            profile: None,
         })
         .await
         .expect("added")
         .token;
     hub.run(RevokeClient { name }).await.expect("revoked");
     let before = hub.last_entry().await;
+    let screens = ScreenAddress {
+        host: "127.0.0.1:8765".to_owned(),
+        origin: None,
+    };
     for _ in 0..5 {
         hub.hub.record_unknown_token("guess");
         hub.hub.record_unknown_token(&token);
-        assert_eq!(hub.hub.sign_in_browser("guess"), None);
+        let refused = hub.hub.sign_in_browser("guess", screens.clone(), None);
+        assert!(refused.is_none());
     }
     let local = hub.hub.admit_local_client(&ClientName::new("desk")).await;
     assert!(local.is_err(), "the same client at the local socket");
     let code = hub.hub.access().issue_browser_code();
-    assert!(hub.hub.sign_in_browser(&code).is_some());
+    let browser = hub
+        .hub
+        .sign_in_browser(&code, screens.clone(), Some("Firefox"));
+    let browser = browser.expect("signed in").browser.id;
     let entries = hub.entries_since(before).await;
     assert_eq!(
         entries,
@@ -407,7 +423,14 @@ async fn refusals_are_counted_and_recorded_at_most_once_a_minute() {
                 json!({ "client": "desk", "reason": "the client was revoked" })
             ),
             (AuditKind::BrowserRefused, json!({ "count": 1 })),
-            (AuditKind::BrowserSignedIn, json!({})),
+            (
+                AuditKind::BrowserSignedIn,
+                json!({
+                    "browser": browser,
+                    "address": "http://127.0.0.1:8765",
+                    "user_agent": "Firefox",
+                })
+            ),
         ]
     );
     let before = hub.last_entry().await;
@@ -490,7 +513,7 @@ async fn the_pairing_of_a_client_is_recorded() {
 }
 
 /// The verbs that need a server, its package, or a client. The integration tests run them.
-const NEED_A_PEER: [&str; 16] = [
+const NEED_A_PEER: [&str; 18] = [
     "approvals.decide",
     "approvals.allow_retry",
     "approvals.open_url",
@@ -500,6 +523,9 @@ const NEED_A_PEER: [&str; 16] = [
     "servers.accept_definitions",
     "servers.sign_in",
     "servers.sign_out",
+    // These need a browser: tests/integration/signing_in.rs.
+    "browsers.sign_out",
+    "browsers.sign_out_all",
     // These need files of clients: tests/integration/client_files.rs.
     "config.apply",
     "config.undo",
@@ -549,6 +575,7 @@ async fn each_verb_leaves_the_entries_of_its_row() {
             "clients.set_user",
             json!({ "name": "desk", "user": "anna" }),
         ),
+        ("clients.rotate", json!({ "name": "desk" })),
         ("clients.revoke", json!({ "name": "desk" })),
         ("profiles.remove", json!({ "name": "p" })),
         ("drawbridge.pause", json!({})),
@@ -586,13 +613,15 @@ async fn each_verb_leaves_the_entries_of_its_row() {
             json!({ "hook": hook, "event": "tool_executed" }),
         ),
         ("hooks.remove", json!({ "name": "h" })),
+        ("servers.move_literals", json!({ "id": "b" })),
         ("servers.remove", json!({ "id": "b" })),
         (
             "servers.verify_spec",
             json!({ "spec": { "name": "c", "command": "true" } }),
         ),
         ("secrets.set", json!({ "name": "n", "value": "v" })),
-        ("secrets.remove", json!({ "name": "n" })),
+        ("secrets.rename", json!({ "name": "n", "new_name": "m" })),
+        ("secrets.remove", json!({ "name": "m" })),
         ("settings.change", json!({ "audit_retention_days": 7 })),
         ("folders.add", json!({ "path": std::env::temp_dir() })),
         ("folders.remove", json!({ "path": std::env::temp_dir() })),

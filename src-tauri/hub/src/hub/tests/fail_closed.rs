@@ -369,6 +369,7 @@ async fn nothing_is_sent_if_a_step_of_a_decision_fails() {
                 fixture
                     .test_hub
                     .run(RemoveSecret {
+                        in_use: true,
                         name: "s.TOKEN".into(),
                     })
                     .await

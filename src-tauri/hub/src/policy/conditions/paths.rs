@@ -61,8 +61,11 @@ impl Folder {
         ) else {
             return false;
         };
-        let resolved = || Some(resolve_links(&path)?.starts_with(resolve_links(&folder)?));
-        normalize(&path).starts_with(&folder) && resolved().unwrap_or(false)
+        let is_inside = |path: &Path| {
+            let resolved = || Some(resolve_links(path)?.starts_with(resolve_links(&folder)?));
+            normalize(path).starts_with(&folder) && resolved().unwrap_or(false)
+        };
+        is_inside(&path) && literal_path_of_url(text).is_none_or(|path| is_inside(&path))
     }
 
     /// Returns whether the path is inside the folder lexically or on disk at this moment. Also
@@ -76,13 +79,16 @@ impl Folder {
             return true;
         };
         let is_in = |path: &Path, folder: &Path| fold_case(path).starts_with(fold_case(folder));
-        is_in(&normalize(&path), &root)
-            || resolve_links(&path).is_none_or(|path| {
-                is_in(
-                    &path,
-                    &resolve_links(&root).unwrap_or_else(|| root.to_path_buf()),
-                )
-            })
+        let may_be_inside = |path: &Path| {
+            is_in(&normalize(path), &root)
+                || resolve_links(path).is_none_or(|path| {
+                    is_in(
+                        &path,
+                        &resolve_links(&root).unwrap_or_else(|| root.to_path_buf()),
+                    )
+                })
+        };
+        may_be_inside(&path) || literal_path_of_url(text).is_some_and(|path| may_be_inside(&path))
     }
 }
 
@@ -93,6 +99,19 @@ fn expand_home(text: &str) -> Option<PathBuf> {
         .filter(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))?;
     let dirs = directories::BaseDirs::new()?;
     Some(dirs.home_dir().join(rest.trim_start_matches(['/', '\\'])))
+}
+
+/// Returns the path to which a server comes that removes `file://` from a URL and decodes nothing:
+/// `file:///a/?/../b` is `/a/` for a parser of URLs, and `/b` for such a server.
+fn literal_path_of_url(text: &str) -> Option<PathBuf> {
+    let rest = text
+        .get(..5)
+        .filter(|scheme| scheme.eq_ignore_ascii_case("file:"))
+        .and_then(|_| text.get(5..))?;
+    let rest = rest.strip_prefix("//").unwrap_or(rest);
+    Some(PathBuf::from(
+        rest.strip_prefix("localhost").unwrap_or(rest),
+    ))
 }
 
 fn to_absolute(text: &str, cwd: Option<&Path>) -> Option<PathBuf> {
@@ -111,7 +130,7 @@ fn to_absolute(text: &str, cwd: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// Returns the path without `.` and `..`, resolved lexically.
-fn normalize(path: &Path) -> PathBuf {
+pub(super) fn normalize(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

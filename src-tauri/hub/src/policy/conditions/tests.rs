@@ -433,6 +433,11 @@ fn a_path_must_be_inside_a_folder_lexically_and_on_disk() {
         evaluate(&is, &format!("\"file://{}/project/a.txt\"", root.display())),
         BOTH
     );
+    // A parser of URLs ends the path at `?`; a server that removes the scheme follows `..`.
+    let ambiguous = format!("\"file://{}/project/?/../../secret\"", root.display());
+    assert_eq!(evaluate(&is, &ambiguous), MAYBE);
+    let secret = Predicate::PathWithin(format!("{}/secret", root.display()));
+    assert_eq!(evaluate(&secret, &ambiguous), MAYBE, "a deny rule holds");
     assert_eq!(
         evaluate(&is, "\"~/project\""),
         NEITHER,

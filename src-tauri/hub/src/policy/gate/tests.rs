@@ -392,6 +392,7 @@ async fn a_held_result_is_withheld_if_calls_are_paused_and_its_call_counts_as_ru
             permitted.request(),
             permitted.record(),
             Json::new("{}"),
+            &[],
             None,
         )
         .await

@@ -78,6 +78,7 @@ fn note_with(
         original_arguments: None,
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
+        flags: Vec::new(),
     };
     let started_by = PermittedRequest {
         request: Arc::new(request),

@@ -29,6 +29,7 @@ fn row(at: i64, tool: &str, change: impl FnOnce(&mut CallRow)) -> Arc<CallRow> {
         original_arguments: None,
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
+        flags: Vec::new(),
     };
     let mut row = CallRow {
         call,

@@ -29,6 +29,7 @@ fn row(at: i64, place: i64, change: impl FnOnce(&mut Call)) -> Arc<CallRow> {
         rule: None,
         request_hooks: Vec::new(),
         result_hooks: Vec::new(),
+        flags: Vec::new(),
         is_edited: false,
         reason: String::new(),
         outcome: Outcome::Ok,

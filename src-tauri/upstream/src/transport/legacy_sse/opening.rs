@@ -1,6 +1,7 @@
 //! Opens the stream, and reads it until the server has named its endpoint.
 
 use drawbridge_jsonrpc::sse::{SseEvent, SseParser};
+use drawbridge_model::display_url::DisplayUrl;
 use http::{
     HeaderValue, Method, StatusCode,
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, LOCATION},
@@ -54,7 +55,7 @@ pub(super) async fn open(remote: &Remote) -> Result<OpenedStream, SseError> {
         }
     }
     Err(SseError::Ended {
-        url: url.to_string(),
+        url: DisplayUrl::from(&url),
     })
 }
 
@@ -76,7 +77,7 @@ async fn get(remote: &Remote) -> Result<(HttpResponse, Url), SseError> {
         let text = remote.read_text(response).await;
         return Err(match remote.parse_refusal(status, &text) {
             Ok(error) => SseError::Rpc {
-                url: url.to_string(),
+                url: DisplayUrl::from(&url),
                 message: error.message,
             },
             Err(
@@ -93,7 +94,7 @@ async fn get(remote: &Remote) -> Result<(HttpResponse, Url), SseError> {
         .unwrap_or_default();
     if !kind.starts_with("text/event-stream") {
         return Err(SseError::NotStream {
-            url: url.to_string(),
+            url: DisplayUrl::from(&url),
             content_type: excerpt(kind),
         });
     }
@@ -144,7 +145,7 @@ pub(super) fn resolve_endpoint(url: &Url, data: &str) -> Result<Url, SseError> {
             }) => return Ok(messages_url(url, &id)),
             Ok(EndpointData { .. }) | Err(_) => {
                 return Err(SseError::EmptyEndpoint {
-                    url: url.to_string(),
+                    url: DisplayUrl::from(url),
                     data: excerpt(data),
                 });
             }
@@ -182,18 +183,18 @@ fn require_same_origin(
     location: &str,
 ) -> Result<Url, SseError> {
     let place = place.map_err(|source| SseError::NotUrl {
-        url: url.to_string(),
+        url: DisplayUrl::from(url),
         referral,
-        place: excerpt(location),
+        place: DisplayUrl::new(location),
         source,
     })?;
     if is_same_origin(url, &place) {
         return Ok(place);
     }
     Err(SseError::OtherOrigin {
-        url: url.to_string(),
+        url: DisplayUrl::from(url),
         referral,
-        place: excerpt(place.as_str()),
+        place: DisplayUrl::from(&place),
     })
 }
 
@@ -215,7 +216,7 @@ pub(super) enum TooMuchData {
 
 impl TooMuchData {
     fn at(&self, url: &Url) -> SseError {
-        let url = url.to_string();
+        let url = DisplayUrl::from(url);
         match self {
             Self::BeforeEndpoint => SseError::NoEndpoint {
                 url,

@@ -94,6 +94,7 @@ impl AddArgs {
             spec.isolation = Isolation::PerClient;
         }
         spec.validate = self.validate.to_validate();
+        spec.content_defence = self.content_defence.to_content_defence();
         spec.sandbox = self.confinement.apply(spec.sandbox.take())?;
         Ok(hub
             .run(AddServer {

@@ -106,7 +106,9 @@ fn package_spec(package: &Package, runtime: Runtime) -> Result<String, Problem> 
     Ok(match runtime {
         Runtime::Docker => image_reference(package, id, version),
         Runtime::Node | Runtime::Python => id.to_owned(),
-        _ if version.is_empty() || id[1..].contains(['@', '=']) => id.to_owned(),
+        _ if version.is_empty() || id.chars().skip(1).any(|c| matches!(c, '@' | '=')) => {
+            id.to_owned()
+        }
         // `--from` takes a requirement; the next argument names the program to start.
         Runtime::Uvx if last.is_some_and(|last| last.matches("--from")) => {
             format!("{id}=={version}")

@@ -289,3 +289,17 @@ fn an_unusable_package_has_a_reason_and_does_not_affect_the_others() {
         assert_eq!(command_line(&manifest.choices[1], &[]), "npx -y good");
     }
 }
+
+#[test]
+fn an_identifier_may_begin_with_any_letter() {
+    let manifest = read(
+        r#"{"name": "a/b", "version": "1", "packages": [
+            {"registryType": "npm", "identifier": "éclair", "version": "1.2.3"}]}"#,
+    )
+    .expect("a manifest");
+    assert!(
+        manifest.choices[0].preview().contains("éclair@1.2.3"),
+        "{}",
+        manifest.choices[0].preview()
+    );
+}

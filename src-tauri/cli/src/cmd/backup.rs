@@ -1,0 +1,168 @@
+//! `drawbridge backup`: makes backups of the data folder and restores them.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+};
+
+use clap::Subcommand;
+use drawbridge_hub::api::ApiError;
+use drawbridge_store::{
+    backup::{BackupManifest, create_backup, read_manifest, restore_backup},
+    data_dir::DataDir,
+};
+use serde::Serialize;
+
+use crate::{
+    confirm::confirm,
+    context::Context,
+    exit::Failure,
+    output::print_answer,
+    text::{escape, format_count},
+    time::format_time,
+};
+
+#[derive(Subcommand)]
+pub(crate) enum Backup {
+    /// Save the data folder in a ZIP archive: the database with its calls, rules, clients and
+    /// settings, the audit, and the specs of servers, but no secrets
+    Create {
+        /// The archive; it must not exist yet
+        #[arg(value_name = "FILE.zip")]
+        file: PathBuf,
+    },
+    /// Replace the contents of the data folder with those of a backup
+    ///
+    /// Drawbridge must not run. What is replaced is kept in a folder beside it.
+    Restore {
+        /// The archive
+        #[arg(value_name = "FILE.zip")]
+        file: PathBuf,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// A backup, as `--json` prints it.
+#[derive(Serialize)]
+struct CreatedBackup<'a> {
+    file: String,
+    #[serde(flatten)]
+    manifest: &'a BackupManifest,
+}
+
+/// A restored backup, as `--json` prints it.
+#[derive(Serialize)]
+struct RestoredFolder<'a> {
+    data_dir: String,
+    /// The folder with what was replaced.
+    previous: Option<String>,
+    /// Why the audit in the backup is not intact, if it is not.
+    audit_fault: Option<&'a str>,
+    #[serde(flatten)]
+    manifest: &'a BackupManifest,
+}
+
+impl Backup {
+    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        if context.remote_hub()?.is_some() {
+            return Err(Failure::BackupOfRemoteHub);
+        }
+        match self {
+            Self::Create { file } => create(context, &file),
+            Self::Restore { file, yes } => restore(context, &file, yes).await,
+        }
+    }
+}
+
+fn create(context: &Context, file: &Path) -> Result<(), Failure> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let archive = options.open(file).map_err(|source| Failure::CreateFile {
+        file: file.to_owned(),
+        source,
+    })?;
+    let created = create_backup(&context.data_dir, env!("CARGO_PKG_VERSION"), &archive)
+        .map_err(Failure::from)
+        .and_then(|manifest| {
+            archive.sync_all()?;
+            Ok(manifest)
+        });
+    let manifest = created.inspect_err(|_| {
+        // The incomplete archive would look like a backup.
+        let _ = std::fs::remove_file(file);
+    })?;
+    let answer = CreatedBackup {
+        file: file.display().to_string(),
+        manifest: &manifest,
+    };
+    print_answer(context.json, &answer, |answer| {
+        let count = u32::try_from(manifest.files.len()).unwrap_or(u32::MAX);
+        format!(
+            "Saved {} in {}.\n\
+             The archive has no secrets: they stay in the keyring. It has the key of the audit, and \
+             says which servers you use: keep it where only you can read it.",
+            format_count(count, "file", "files"),
+            escape(&answer.file),
+        )
+    })
+}
+
+async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failure> {
+    let open = || {
+        File::open(file).map_err(|source| Failure::ReadFile {
+            file: file.to_owned(),
+            source,
+        })
+    };
+    let manifest = read_manifest(open()?)?;
+    // The folder is locked first, so that the question is asked only if it can be done.
+    let data_dir = DataDir::open(context.data_dir.clone()).map_err(ApiError::from)?;
+    if !yes {
+        confirm(
+            &format!(
+                "The backup was made on {} by version {}.\n\
+                 Restoring it replaces the rules, clients, servers, settings and calls in {}. \
+                 Clients that were revoked after the backup have access again, and rules that were \
+                 deleted hold again.",
+                format_time(manifest.created_at),
+                escape(&manifest.version),
+                escape(&data_dir.path().display().to_string()),
+            ),
+            "Restore it?",
+        )?;
+    }
+    let restored = restore_backup(&data_dir, open()?).await?;
+    let answer = RestoredFolder {
+        data_dir: data_dir.path().display().to_string(),
+        previous: restored
+            .previous
+            .as_ref()
+            .map(|previous| previous.display().to_string()),
+        audit_fault: restored.audit_fault.as_deref(),
+        manifest: &restored.manifest,
+    };
+    print_answer(context.json, &answer, |answer| {
+        let mut lines = vec!["The backup is restored.".to_owned()];
+        if let Some(previous) = &answer.previous {
+            lines.push(format!(
+                "What it replaced is in {}. Delete that folder when you do not need it any more.",
+                escape(previous)
+            ));
+        }
+        if let Some(fault) = answer.audit_fault {
+            lines.push(format!(
+                "The audit in the backup is not intact {}.",
+                escape(fault)
+            ));
+        }
+        lines.push(
+            "Secrets are not in a backup: `drawbridge secrets list` shows which ones are missing."
+                .to_owned(),
+        );
+        lines.join("\n")
+    })
+}

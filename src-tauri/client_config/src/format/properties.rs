@@ -1,0 +1,84 @@
+//! Properties of changes to configuration files that hold for any text.
+
+use super::Format;
+use crate::edit::{Container, Edit, Entry, prune};
+
+const NAME: &str = "drawbridge";
+
+/// An entry that is added can be removed again, and nothing else of the file changes meanwhile.
+///
+/// The lowest bits of `choice` select the format, the place of the entries and their kind.
+pub(crate) fn an_entry_is_added_and_removed(choice: u8, text: &str) {
+    let format = [Format::Jsonc, Format::Toml, Format::Yaml][usize::from(choice % 3)];
+    let places: [&[&str]; 3] = [&["mcpServers"], &["mcp", "servers"], &["a", "b.c", "d e"]];
+    let place = places[usize::from(choice / 3 % 3)];
+    let container = Container {
+        path: place.iter().map(|key| (*key).to_owned()).collect(),
+        is_list: choice / 9 % 2 == 1,
+    };
+    let entry = if container.is_list {
+        Entry::default().with("name", NAME)
+    } else {
+        Entry::default()
+    };
+    let entry = entry
+        .with("command", "dräw \"bridge\"")
+        .with("args", vec!["stdio", "a\\b"]);
+    let set = Edit::SetEntry {
+        container: container.clone(),
+        name: NAME.into(),
+        entry,
+    };
+    let remove = Edit::RemoveEntry {
+        container: container.clone(),
+        name: NAME.into(),
+    };
+    let Ok(before) = format.parse(text) else {
+        assert!(
+            format.edit(text, &[set]).is_err(),
+            "a broken file is edited"
+        );
+        return;
+    };
+    let existed = (container.entries(&before).iter()).any(|(name, _)| name == NAME);
+    let Ok(added) = format.edit(text, &[set]) else {
+        return;
+    };
+    if !existed {
+        assert_only_added(text, &added);
+    }
+    let Ok(removed) = format.edit(&added, &[remove]) else {
+        return;
+    };
+    let mut after = format.parse(&removed).expect("an edited file can be read");
+    let mut before = before;
+    if !existed {
+        prune(&mut before, &container.path);
+        prune(&mut after, &container.path);
+        assert_eq!(after, before, "{text:?} became {removed:?}");
+    }
+}
+
+/// Checks that the changed text is the original one with an insertion, in whose place there was at
+/// most an empty map or list. Spaces may differ: a file in one line gets several.
+fn assert_only_added(text: &str, added: &str) {
+    let without_spaces = |text: &str| text.split_whitespace().collect::<String>();
+    let (text, added) = (&without_spaces(text), &without_spaces(added));
+    let common = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| {
+        one.zip(other)
+            .take_while(|(one, other)| one == other)
+            .count()
+    };
+    let characters: Vec<char> = text.chars().collect();
+    let before = common(&mut text.chars(), &mut added.chars());
+    let after = common(&mut text.chars().rev(), &mut added.chars().rev());
+    let end = characters.len().saturating_sub(after).max(before);
+    let replaced: String = characters[before..end].iter().collect();
+    let is_empty_value = replaced
+        .chars()
+        .all(|c| c.is_whitespace() || "{}[],~nul".contains(c));
+    assert!(
+        is_empty_value,
+        "{replaced:?} of {text:?} is gone in {added:?}"
+    );
+}

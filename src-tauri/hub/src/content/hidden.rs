@@ -1,0 +1,163 @@
+//! Characters that a person does not see, or that show a person another text than a model reads.
+
+use std::ops::Range;
+
+use drawbridge_model::invisible_chars::is_hidden;
+use unicode_normalization::UnicodeNormalization;
+
+/// The number of zero-width characters in a row that no script uses.
+const MIN_RUN: usize = 4;
+
+/// Returns the range of the first hidden characters that ordinary text does not have. Emoji,
+/// right-to-left scripts and coloured output of programs have some, which are not reported.
+pub(super) fn find(text: &str) -> Option<Range<usize>> {
+    if text.is_ascii() {
+        return find_control(text);
+    }
+    let is_rtl = text.chars().any(is_right_to_left);
+    let mut run = 0;
+    let mut before = None;
+    let mut chars = text.char_indices().peekable();
+    // The flags of England, Scotland and Wales are a black flag with tag characters.
+    let mut is_emoji_flag = false;
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let end = at + c.len_utf8();
+        is_emoji_flag = c == '\u{1f3f4}' || (is_emoji_flag && is_tag(c));
+        run = if is_zero_width(c) || is_selector(c) {
+            run + 1
+        } else {
+            0
+        };
+        let is_between_letters = before.is_some_and(|b: char| b.is_ascii_alphanumeric())
+            && next.is_some_and(|n| n.is_ascii_alphanumeric());
+        let is_found = match c {
+            '\u{e0000}'..='\u{e007f}' => !is_emoji_flag,
+            '\u{202d}' | '\u{202e}' => true,
+            '\u{202a}'..='\u{202c}' | '\u{2066}'..='\u{2069}' => !is_rtl,
+            c if is_selector(c) => run >= 2,
+            c if is_zero_width(c) => run >= MIN_RUN || is_between_letters,
+            _ => false,
+        };
+        if is_found {
+            return Some(at..end);
+        }
+        before = Some(c);
+    }
+    find_control(text)
+}
+
+/// Returns the range of a control character other than white space, or of a sequence for terminals
+/// other than a colour.
+fn find_control(text: &str) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            0x1b => {
+                let length = colour_length(&bytes[at..]);
+                if length == 0 {
+                    let end = (at + 8).min(bytes.len());
+                    return Some(at..floor_char_boundary(text, end).max(at + 1));
+                }
+                at += length;
+            }
+            // Tab, line feed, form feed and carriage return are white space; a backspace is not.
+            b'\t' | b'\n' | 0x0c | b'\r' | 0x20..=0x7e | 0x80.. => at += 1,
+            0x00..=0x1f | 0x7f => return Some(at..at + 1),
+        }
+    }
+    None
+}
+
+/// Returns the length of the sequence that sets a colour, at the start of `bytes`: 0 if there is
+/// none, or if it conceals text.
+fn colour_length(bytes: &[u8]) -> usize {
+    if bytes.get(1) != Some(&b'[') {
+        return 0;
+    }
+    let params = bytes[2..]
+        .iter()
+        .take(32)
+        .take_while(|b| b.is_ascii_digit() || **b == b';')
+        .count();
+    let codes = &bytes[2..2 + params];
+    let conceals = codes.split(|b| *b == b';').next() == Some(b"8");
+    let is_colour = matches!(bytes.get(2 + params), Some(b'm' | b'K')) && !conceals;
+    if is_colour { params + 3 } else { 0 }
+}
+
+pub(super) fn floor_char_boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn is_tag(c: char) -> bool {
+    matches!(c, '\u{e0020}'..='\u{e007f}')
+}
+
+fn is_zero_width(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}' | '\u{ad}')
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Returns whether a letter belongs to a script that is written from right to left.
+fn is_right_to_left(c: char) -> bool {
+    matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+/// Returns the text as a model may read it: without hidden characters, with plain letters instead
+/// of wide or ornamental ones, and of those that look like Latin letters. `None` if it is plain
+/// already.
+pub(super) fn unmask(text: &str) -> Option<String> {
+    if text.is_ascii() {
+        return None;
+    }
+    let limit = text.len();
+    let mut plain = String::with_capacity(limit);
+    for c in text.nfkc() {
+        // One character may become up to 18.
+        if plain.len() > limit {
+            break;
+        }
+        match c {
+            '\u{e0020}'..='\u{e007e}' => {
+                plain.extend(char::from_u32(u32::from(c) - 0xe0000));
+            }
+            c if is_hidden(c) && !c.is_whitespace() => {}
+            c => plain.push(to_latin(c)),
+        }
+    }
+    Some(plain)
+}
+
+/// Returns the Latin letter that a Cyrillic or Greek letter looks like.
+fn to_latin(c: char) -> char {
+    match c {
+        'а' | 'А' | 'α' | 'Α' => 'a',
+        'В' | 'Β' => 'b',
+        'с' | 'С' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'Е' | 'Ε' => 'e',
+        'һ' | 'Н' | 'Η' => 'h',
+        'і' | 'І' | 'ι' | 'Ι' => 'i',
+        'ј' | 'Ј' => 'j',
+        'К' | 'Κ' | 'κ' => 'k',
+        'М' | 'Μ' => 'm',
+        'Ν' => 'n',
+        'о' | 'О' | 'ο' | 'Ο' => 'o',
+        'р' | 'Р' | 'ρ' | 'Ρ' => 'p',
+        'ѕ' | 'Ѕ' => 's',
+        'Т' | 'Τ' => 't',
+        'ν' => 'v',
+        'ԝ' => 'w',
+        'х' | 'Х' | 'Χ' => 'x',
+        'у' | 'У' | 'Υ' => 'y',
+        c => c,
+    }
+}

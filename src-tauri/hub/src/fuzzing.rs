@@ -1,0 +1,23 @@
+//! Properties that hold for any input, for the targets in `fuzz/`. Not part of a product.
+
+use crate::{catalog, policy, registry};
+
+/// Checks a manifest of a server.
+pub fn manifest(text: &str) {
+    registry::manifest::properties::a_manifest_has_only_its_own_secrets(text);
+}
+
+/// Checks the folder of a rule, and a path in the arguments of a call.
+pub fn path(folder: &str, path: &str) {
+    policy::conditions::properties::what_must_be_inside_may_be_inside(folder, path);
+}
+
+/// Checks the conditions of a rule, and the arguments of a call.
+pub fn rule(conditions: &str, arguments: &str) {
+    policy::conditions::properties::spellings_of_arguments_match_alike(conditions, arguments);
+}
+
+/// Checks the schema of a tool, and the arguments of a call.
+pub fn schema(schema: &str, arguments: &str) {
+    catalog::schema::properties::arguments_are_checked_within_the_budget(schema, arguments);
+}

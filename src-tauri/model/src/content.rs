@@ -1,0 +1,57 @@
+//! What Drawbridge flags in the texts of a server: instructions to a model, hidden characters, and
+//! names that look like other names.
+
+use serde::{Deserialize, Serialize};
+
+/// What happens to texts of a server that contain something suspicious. No text is ever changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum ContentDefence {
+    /// Nothing is checked.
+    #[default]
+    Off,
+    /// The flags are recorded and shown. A flagged result gets a notice that it is data of the
+    /// server.
+    Mark,
+    /// Like `mark`. In addition, a flagged result is held until a person releases it, and each
+    /// flagged definition waits until a person accepts it on its own.
+    Ask,
+}
+
+/// Why a text is flagged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum FlagKind {
+    /// It tells the model to ignore its instructions, or gives it new ones.
+    Instructions,
+    /// It tells the model to hide something from the user.
+    Concealment,
+    /// It contains a tag or a token with which the texts of a conversation are told apart.
+    RoleTag,
+    /// It asks for private files, such as SSH keys.
+    PrivateFile,
+    /// It orders the model to call tools.
+    ToolCall,
+    /// It asks to send data away, or has an image whose URL would carry data away.
+    Exfiltration,
+    /// It contains characters that a person does not see, or that change the order of others.
+    HiddenCharacters,
+    /// The name of a tool looks like that of another server's tool.
+    LookAlike,
+    /// It is too long to be checked as a whole.
+    Unchecked,
+}
+
+/// A suspicious part of a server's text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct ContentFlag {
+    pub kind: FlagKind,
+    /// A JSON pointer to the text, such as `/content/0/text`. It ends with `~` if the text is the
+    /// name of a member.
+    pub place: String,
+    /// The part of the text, of at most 120 characters; hidden characters are written as `U+200B`.
+    pub excerpt: String,
+}

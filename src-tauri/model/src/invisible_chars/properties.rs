@@ -1,0 +1,35 @@
+//! Properties of escaped text that hold for any text.
+
+use serde_json::Value;
+
+use super::{escape, escape_json, escape_lines, is_hidden};
+
+/// Escaped text has no hidden characters, text without them stays as it is, and escaping it once
+/// more changes nothing.
+pub(crate) fn escaped_text_is_visible(text: &str) {
+    let escaped = escape(text);
+    assert!(!escaped.contains(is_hidden), "{text:?} became {escaped:?}");
+    assert_eq!(escape(&escaped), escaped);
+    if !text.contains(is_hidden) {
+        assert_eq!(escaped, text);
+    }
+    let lines = escape_lines(text);
+    assert_eq!(lines.split('\n').count(), text.split('\n').count());
+    assert!(
+        lines.split('\n').all(|line| !line.contains(is_hidden)),
+        "{text:?} became {lines:?}"
+    );
+}
+
+/// Escaped JSON has no hidden characters outside of the space between its tokens, and has the same
+/// value.
+pub(crate) fn escaped_json_has_the_same_value(json: &str) {
+    let Ok(value) = serde_json::from_str::<Value>(json) else {
+        return;
+    };
+    let compact = value.to_string();
+    let escaped = escape_json(&compact);
+    assert!(!escaped.contains(is_hidden), "{compact:?}: {escaped:?}");
+    let read: Value = serde_json::from_str(&escaped).expect("escaped JSON is JSON");
+    assert_eq!(read, value);
+}

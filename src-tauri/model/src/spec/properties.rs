@@ -1,0 +1,40 @@
+//! Properties of specs that hold for the text of any file.
+
+use super::{
+    ServerSpec,
+    changes::{list_changes, needs_acceptance},
+    package::floating_packages,
+};
+
+/// A spec that is read, written and read again is the same spec, and has the same identity.
+pub(crate) fn written_is_read(text: &str) {
+    let Ok(spec) = serde_json::from_str::<ServerSpec>(text) else {
+        return;
+    };
+    let written = serde_json::to_string(&spec).expect("a spec can be written");
+    let read: ServerSpec = serde_json::from_str(&written).expect("a written spec can be read");
+    assert_eq!(read, spec, "{written}");
+    assert_eq!(read.identity(), spec.identity());
+    for package in floating_packages(&spec) {
+        let pinned = package.with_version("1.2.3");
+        assert!(pinned.is_none_or(|pinned| pinned.contains("1.2.3")));
+    }
+    let _ = spec.check();
+    let _ = crate::protocol::check_spec(&spec);
+}
+
+/// A spec has no changes against itself. What waits for acceptance is listed among the changes.
+pub(crate) fn equal_specs_have_no_changes(one: &str, other: &str) {
+    let read = |text| serde_json::from_str::<ServerSpec>(text);
+    let (Ok(one), Ok(other)) = (read(one), read(other)) else {
+        return;
+    };
+    assert!(list_changes(&one, &one).is_empty());
+    assert!(!needs_acceptance(&one, &one));
+    if one.identity() != other.identity() || needs_acceptance(&one, &other) {
+        assert!(
+            !list_changes(&one, &other).is_empty(),
+            "{one:?} became {other:?}"
+        );
+    }
+}

@@ -1,0 +1,411 @@
+//! Backups: a ZIP archive of the database, the audit's key and end, the specs of servers and the
+//! copies of clients' files.
+//!
+//! Secrets stay in the keyring. Logs, models and the folders of sandboxed servers are not included.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read, Seek, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use drawbridge_model::{audit::AuditKind, clock, ids::Timestamp};
+use rusqlite::{Connection, OpenFlags};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use zip::{
+    CompressionMethod, ZipArchive, ZipWriter, read::ZipFile, result::ZipError,
+    write::SimpleFileOptions,
+};
+
+use crate::{
+    JournalError, Store, StoreError, audit,
+    data_dir::{CLIENT_BACKUPS, DATABASE, DataDir, SERVERS},
+};
+
+const FORMAT: u32 = 1;
+const MANIFEST: &str = "manifest.json";
+/// The largest manifest that is read, in bytes. A server or a copy takes about 150 bytes of it.
+const MAX_MANIFEST_BYTES: u64 = 4 * 1024 * 1024;
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The content of a backup, as the archive itself states it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupManifest {
+    format: u32,
+    /// The version of Drawbridge that made the backup.
+    pub version: String,
+    pub created_at: Timestamp,
+    /// The files by their paths in the archive and in the data folder.
+    pub files: BTreeMap<String, BackedUpFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackedUpFile {
+    pub bytes: u64,
+    /// SHA-256 in hex.
+    pub sha256: String,
+}
+
+/// The result of restoring a backup.
+#[derive(Debug)]
+pub struct RestoredBackup {
+    pub manifest: BackupManifest,
+    /// The folder with what was replaced. `None` if the data folder was empty.
+    pub previous: Option<PathBuf>,
+    /// Why the audit in the backup is not intact, if it is not.
+    pub audit_fault: Option<String>,
+}
+
+/// Why a backup cannot be made or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("there is nothing to back up: {} does not exist", .0.display())]
+    NoDatabase(PathBuf),
+    #[error("the database cannot be copied: {0}")]
+    CopyDatabase(#[source] rusqlite::Error),
+    #[error("cannot read or write {}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    #[error("the archive cannot be written: {0}")]
+    WriteArchive(#[source] ZipError),
+    #[error("this is not a backup of Drawbridge: {0}")]
+    NotABackup(String),
+    #[error("the backup is damaged: {0}. Nothing was changed.")]
+    Damaged(String),
+    #[error(
+        "the backup was made by version {version} of Drawbridge, which this version cannot read; install that version or a later one"
+    )]
+    Newer { version: String },
+    #[error("the backup cannot be used: {0}")]
+    Store(#[from] StoreError),
+    #[error("the audit of the backup cannot be written: {0}")]
+    Journal(#[from] JournalError),
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
+    move |source| BackupError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Writes a backup of the data folder. A hub may use the folder meanwhile: the backup contains what
+/// was committed when its database was copied.
+///
+/// # Errors
+/// Returns an error if a file cannot be read or the archive cannot be written. The archive is then
+/// incomplete.
+pub fn create_backup(
+    data_dir: &Path,
+    version: &str,
+    archive: impl Write + Seek,
+) -> Result<BackupManifest, BackupError> {
+    let database = data_dir.join(DATABASE);
+    if !database.exists() {
+        return Err(BackupError::NoDatabase(database));
+    }
+    let mut zip = ZipWriter::new(archive);
+    let mut manifest = BackupManifest {
+        format: FORMAT,
+        version: version.to_owned(),
+        created_at: clock::now(),
+        files: BTreeMap::new(),
+    };
+    // The audit's end may be older than the database, but not newer: it is read first.
+    for name in [audit::KEY_FILE, audit::head_file::FILE_NAME] {
+        add_file(&mut zip, &mut manifest, name, &data_dir.join(name))?;
+    }
+    let copy = copy_database(&database)?;
+    add_file(&mut zip, &mut manifest, DATABASE, copy.path())?;
+    for folder in [SERVERS, CLIENT_BACKUPS] {
+        for name in list_files(&data_dir.join(folder))? {
+            let file = data_dir.join(folder).join(&name);
+            add_file(&mut zip, &mut manifest, &format!("{folder}/{name}"), &file)?;
+        }
+    }
+    zip.start_file(MANIFEST, zip_options())
+        .map_err(BackupError::WriteArchive)?;
+    serde_json::to_writer_pretty(&mut zip, &manifest)
+        .map_err(|e| BackupError::WriteArchive(ZipError::Io(e.into())))?;
+    let mut archive = zip.finish().map_err(BackupError::WriteArchive)?;
+    archive
+        .flush()
+        .map_err(|e| BackupError::WriteArchive(ZipError::Io(e)))?;
+    Ok(manifest)
+}
+
+fn zip_options() -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Deflated)
+        .large_file(true)
+        .unix_permissions(0o600)
+}
+
+/// Copies the database with everything that is committed, into a temporary file beside it.
+fn copy_database(database: &Path) -> Result<tempfile::NamedTempFile, BackupError> {
+    let folder = database.parent().unwrap_or(Path::new("."));
+    // SQLite accepts an empty file as the target. This one is for this user only.
+    let copy = tempfile::Builder::new()
+        .prefix(".backup-")
+        .tempfile_in(folder)
+        .map_err(io_error(folder))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let copied = Connection::open_with_flags(database, flags).and_then(|connection| {
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        let target = copy.path().to_string_lossy();
+        connection.execute("VACUUM INTO ?1", [target.as_ref()])
+    });
+    copied.map_err(BackupError::CopyDatabase)?;
+    Ok(copy)
+}
+
+/// Adds a file to the archive. A file that does not exist is left out.
+fn add_file<W: Write + Seek>(
+    zip: &mut ZipWriter<W>,
+    manifest: &mut BackupManifest,
+    name: &str,
+    path: &Path,
+) -> Result<(), BackupError> {
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(io_error(path)(error)),
+    };
+    zip.start_file(name, zip_options())
+        .map_err(BackupError::WriteArchive)?;
+    let mut hashed = HashWriter::new(zip);
+    let bytes = io::copy(&mut file, &mut hashed).map_err(io_error(path))?;
+    let sha256 = hashed.finish();
+    manifest
+        .files
+        .insert(name.to_owned(), BackedUpFile { bytes, sha256 });
+    Ok(())
+}
+
+/// Returns the names of the files in a folder, without hidden ones, sorted. A folder that does not
+/// exist has none.
+fn list_files(folder: &Path) -> Result<Vec<String>, BackupError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(io_error(folder)(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(io_error(folder))?;
+        let is_file = entry.file_type().map_err(io_error(folder))?.is_file();
+        let name = entry.file_name().into_string();
+        names.extend(name.ok().filter(|name| is_file && is_file_name(name)));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Returns whether a name is that of a file in the same folder, and not hidden.
+fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0', ':'])
+}
+
+/// Returns whether a backup may contain a file with this path.
+fn is_known_path(path: &str) -> bool {
+    if [DATABASE, audit::KEY_FILE, audit::head_file::FILE_NAME].contains(&path) {
+        return true;
+    }
+    let in_folder = |folder: &str| {
+        path.strip_prefix(folder)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .is_some_and(is_file_name)
+    };
+    in_folder(SERVERS) || in_folder(CLIENT_BACKUPS)
+}
+
+/// Reads what an archive says about itself.
+///
+/// # Errors
+/// Returns an error if the file is not a backup that this version can restore.
+pub fn read_manifest(archive: impl Read + Seek) -> Result<BackupManifest, BackupError> {
+    let mut zip = open_archive(archive)?;
+    manifest_of(&mut zip)
+}
+
+fn open_archive<R: Read + Seek>(archive: R) -> Result<ZipArchive<R>, BackupError> {
+    ZipArchive::new(archive).map_err(|e| BackupError::NotABackup(e.to_string()))
+}
+
+fn manifest_of<R: Read + Seek>(zip: &mut ZipArchive<R>) -> Result<BackupManifest, BackupError> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: u32,
+        version: String,
+    }
+    let not_a_backup = |e: &dyn std::fmt::Display| BackupError::NotABackup(e.to_string());
+    let file = zip.by_name(MANIFEST).map_err(|e| not_a_backup(&e))?;
+    let mut text = String::new();
+    file.take(MAX_MANIFEST_BYTES)
+        .read_to_string(&mut text)
+        .map_err(|e| not_a_backup(&e))?;
+    let head: Head = serde_json::from_str(&text).map_err(|e| not_a_backup(&e))?;
+    if head.format > FORMAT {
+        return Err(BackupError::Newer {
+            version: head.version,
+        });
+    }
+    let manifest: BackupManifest = serde_json::from_str(&text).map_err(|e| not_a_backup(&e))?;
+    if let Some(path) = manifest.files.keys().find(|path| !is_known_path(path)) {
+        let path = path.escape_debug();
+        return Err(BackupError::NotABackup(format!(
+            "it has the unknown file '{path}'"
+        )));
+    }
+    if !manifest.files.contains_key(DATABASE) {
+        return Err(BackupError::NotABackup("it has no database".into()));
+    }
+    Ok(manifest)
+}
+
+/// Replaces the contents of the data folder with those of a backup. Checks the whole backup first;
+/// what was there before is moved into a folder of its own. The audit gets an entry about it.
+///
+/// # Errors
+/// Returns an error if the backup is damaged or too new. Nothing is changed then. If the process
+/// ends while the files are replaced, the next one that opens the data folder completes that.
+pub async fn restore_backup(
+    data_dir: &DataDir,
+    archive: impl Read + Seek,
+) -> Result<RestoredBackup, BackupError> {
+    let mut zip = open_archive(archive)?;
+    let manifest = manifest_of(&mut zip)?;
+    let staging = data_dir
+        .create_staging_dir()
+        .map_err(io_error(data_dir.path()))?;
+    let unpacked = async {
+        for (path, expected) in &manifest.files {
+            extract(&mut zip, path, expected, &staging)?;
+        }
+        open_restored(&staging, &manifest).await
+    };
+    let audit_fault = match unpacked.await {
+        Ok(audit_fault) => audit_fault,
+        Err(error) => {
+            data_dir.discard_staged();
+            return Err(error);
+        }
+    };
+    let previous = data_dir
+        .replace_with_staged()
+        .map_err(io_error(data_dir.path()))?;
+    Ok(RestoredBackup {
+        manifest,
+        previous,
+        audit_fault,
+    })
+}
+
+fn extract<R: Read + Seek>(
+    zip: &mut ZipArchive<R>,
+    path: &str,
+    expected: &BackedUpFile,
+    staging: &Path,
+) -> Result<(), BackupError> {
+    let damaged = |what: &str| BackupError::Damaged(format!("{path} {what}"));
+    let packed: ZipFile<'_, R> = zip
+        .by_name(path)
+        .map_err(|e| damaged(&format!("cannot be read ({e})")))?;
+    let target = staging.join(path);
+    let folder = target.parent().unwrap_or(staging);
+    fs::create_dir_all(folder).map_err(io_error(folder))?;
+    let file = create_private_file(&target).map_err(io_error(&target))?;
+    let mut hashed = HashWriter::new(file);
+    // One more byte than expected shows that the file is too long, without writing all of it.
+    let bytes = io::copy(
+        &mut packed.take(expected.bytes.saturating_add(1)),
+        &mut hashed,
+    )
+    .map_err(|e| damaged(&format!("cannot be unpacked ({e})")))?;
+    hashed.inner.sync_all().map_err(io_error(&target))?;
+    if bytes != expected.bytes || hashed.finish() != expected.sha256 {
+        return Err(damaged("is not what the backup says"));
+    }
+    Ok(())
+}
+
+fn create_private_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Opens the unpacked database, which migrates it, and notes in its audit that it was restored.
+/// Returns what is wrong with its audit.
+async fn open_restored(
+    staging: &Path,
+    manifest: &BackupManifest,
+) -> Result<Option<String>, BackupError> {
+    let database = staging.join(DATABASE);
+    let check = Connection::open(&database).and_then(|connection| {
+        connection.query_row("PRAGMA integrity_check(1)", [], |row| {
+            row.get::<_, String>(0)
+        })
+    });
+    match check {
+        Ok(answer) if answer == "ok" => {}
+        Ok(fault) => return Err(BackupError::Damaged(format!("{DATABASE}: {fault}"))),
+        Err(error) => return Err(BackupError::Damaged(format!("{DATABASE}: {error}"))),
+    }
+    let (store, moved) = Store::open(&database).await?;
+    if moved.is_some() {
+        store.close().await;
+        return Err(BackupError::Damaged(format!("{DATABASE} cannot be read")));
+    }
+    let journal = store.journal();
+    journal.recover().await?;
+    let report = journal.verify().await?;
+    store.append_audit(
+        AuditKind::BackupRestored,
+        &serde_json::json!({"created_at": manifest.created_at, "version": manifest.version}),
+    );
+    journal.close().await;
+    store.close().await;
+    Ok(report
+        .broken
+        .map(|fault| format!("from entry {} on: {}", fault.seq, fault.why)))
+}
+
+/// Hashes what it passes on.
+struct HashWriter<W> {
+    inner: W,
+    hash: Sha256,
+}
+
+impl<W> HashWriter<W> {
+    fn new(inner: W) -> Self {
+        Self {
+            inner,
+            hash: Sha256::new(),
+        }
+    }
+
+    /// Returns the SHA-256 in hex.
+    fn finish(self) -> String {
+        hex::encode(self.hash.finalize())
+    }
+}
+
+impl<W: Write> Write for HashWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! Reports of panics, in the folder `crashes` of the data folder: what happened and where, without
+//! secrets.
+//!
+//! A panic ends the task or thread that it happens in, and Drawbridge goes on. Its message may
+//! contain anything, so nothing but a redacted form of it is written or printed.
+
+use std::{
+    backtrace::Backtrace,
+    fs,
+    io::{self, Write},
+    panic::{self, PanicHookInfo},
+    path::{Path, PathBuf},
+    sync::{OnceLock, mpsc},
+    thread,
+    time::Duration,
+};
+
+use drawbridge_model::{clock, ids::Timestamp};
+
+use crate::{
+    logs::{Logs, Redactor},
+    redact::MASK,
+};
+
+const FOLDER: &str = "crashes";
+const EXTENSION: &str = "txt";
+/// The most reports that are kept.
+const MAX_REPORTS: usize = 10;
+/// The longest report, in bytes. The rest of a backtrace is cut off.
+const MAX_REPORT_BYTES: usize = 64 * 1024;
+/// How long the redaction of a message may take. It may wait for a lock that the panicking thread
+/// holds.
+const REDACTION_TIMEOUT: Duration = Duration::from_secs(1);
+
+const REDACTING_THREAD: &str = "crash-report";
+
+/// Where reports are written, and what knows the secrets.
+struct Destination {
+    folder: PathBuf,
+    logs: Logs,
+}
+
+static DESTINATION: OnceLock<Destination> = OnceLock::new();
+
+/// Replaces the hook for panics, which would print the message as it is, and keeps the system from
+/// writing the memory of this process to a file when it crashes. `program` is the name in reports.
+pub fn install(program: &'static str) {
+    #[cfg(unix)]
+    if let Err(error) = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0) {
+        print(&format!("{program}: cannot turn off core dumps: {error}"));
+    }
+    panic::set_hook(Box::new(move |panic| report(program, panic)));
+}
+
+/// Names the data folder for the reports, and the log whose secrets they must not contain. Only the
+/// first call has an effect.
+pub fn set_destination(data_dir: &Path, logs: &Logs) {
+    let folder = data_dir.join(FOLDER);
+    let logs = logs.clone();
+    let _ = DESTINATION.set(Destination { folder, logs });
+}
+
+/// The reports of a data folder, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrashReports {
+    pub folder: PathBuf,
+    pub files: Vec<(Timestamp, PathBuf)>,
+}
+
+/// Lists the reports of a data folder.
+pub fn list(data_dir: &Path) -> CrashReports {
+    let folder = data_dir.join(FOLDER);
+    let mut files: Vec<(Timestamp, PathBuf)> = fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((time_of(&entry.path())?, entry.path())))
+        .collect();
+    files.sort_by(|one, other| other.cmp(one));
+    CrashReports { folder, files }
+}
+
+/// Returns when a report was written, as its name says. Other files have no time.
+fn time_of(file: &Path) -> Option<Timestamp> {
+    let is_report = file.extension().is_some_and(|it| it == EXTENSION);
+    let name = file.file_stem().filter(|_| is_report)?.to_str()?;
+    name.split('-').next()?.parse().ok().map(Timestamp)
+}
+
+fn report(program: &str, panic: &PanicHookInfo<'_>) {
+    let message = redact(message_of(panic));
+    let place = panic.location().map(ToString::to_string);
+    let place = place.unwrap_or_else(|| "an unknown place".into());
+    let thread = thread::current();
+    let thread = thread.name().unwrap_or("without a name");
+    let headline =
+        format!("{program}: internal error in the thread '{thread}' at {place}: {message}");
+    let Some(destination) = DESTINATION.get() else {
+        return print(&headline);
+    };
+    let now = clock::now();
+    let text = format!(
+        "{headline}\n\nversion {}, {}, process {}, {} ms since 1970\n\n{}\n",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::process::id(),
+        now.0,
+        Backtrace::force_capture(),
+    );
+    match write(&destination.folder, now, &text) {
+        Ok(file) => print(&format!("{headline}\nThe report is in {}", file.display())),
+        Err(error) => print(&format!("{headline}\nNo report can be written: {error}")),
+    }
+}
+
+fn message_of(panic: &PanicHookInfo<'_>) -> String {
+    let payload = panic.payload();
+    payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".into())
+}
+
+/// Masks the secrets in a message, in another thread. Withholds the message if that takes too long,
+/// or if the redaction itself panics.
+fn redact(message: String) -> String {
+    if thread::current().name() == Some(REDACTING_THREAD) {
+        return MASK.to_owned();
+    }
+    let (redacted, result) = mpsc::channel();
+    let work = move || {
+        let redactor = DESTINATION.get().map(|known| known.logs.redactor(&[]));
+        let redactor = redactor.unwrap_or_default();
+        let _ = redacted.send(redact_with(&redactor, &message));
+    };
+    let started = thread::Builder::new()
+        .name(REDACTING_THREAD.into())
+        .spawn(work);
+    started
+        .ok()
+        .and_then(|_| result.recv_timeout(REDACTION_TIMEOUT).ok())
+        .unwrap_or_else(|| MASK.to_owned())
+}
+
+fn redact_with(redactor: &Redactor, message: &str) -> String {
+    let mut redacted = redactor.redact(message).into_owned();
+    redacted.truncate(redacted.floor_char_boundary(MAX_REPORT_BYTES / 4));
+    redacted
+}
+
+/// Writes a report for this user only, and removes the oldest ones.
+fn write(folder: &Path, now: Timestamp, text: &str) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    #[cfg(unix)]
+    fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    let file = folder.join(format!("{}-{}.{EXTENSION}", now.0, std::process::id()));
+    let mut options = fs::File::options();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let end = text.floor_char_boundary(MAX_REPORT_BYTES);
+    options.open(&file)?.write_all(&text.as_bytes()[..end])?;
+    let data_dir = folder.parent().unwrap_or(folder);
+    for (_, old) in list(data_dir).files.into_iter().skip(MAX_REPORTS) {
+        let _ = fs::remove_file(old);
+    }
+    Ok(file)
+}
+
+/// Prints a line to stderr. Nobody may read it.
+fn print(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+#[cfg(test)]
+mod tests;

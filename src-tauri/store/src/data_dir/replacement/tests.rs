@@ -1,0 +1,117 @@
+use super::*;
+use crate::data_dir::DataDir;
+
+/// The steps after which a process may end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum End {
+    Committed,
+    OneFileMovedAway,
+    AllMovedAway,
+    Ready,
+    OneFileInPlace,
+    AllInPlace,
+}
+
+const ENDS: [End; 6] = [
+    End::Committed,
+    End::OneFileMovedAway,
+    End::AllMovedAway,
+    End::Ready,
+    End::OneFileInPlace,
+    End::AllInPlace,
+];
+
+fn write_contents(folder: &Path, text: &str, names: &[&str]) {
+    for name in names {
+        fs::write(folder.join(name), text).expect("write a file");
+    }
+    fs::create_dir_all(folder.join(SERVERS)).expect("make a folder");
+    fs::write(folder.join(SERVERS).join(format!("{text}.json")), text).expect("write a spec");
+}
+
+/// Does the steps up to that one, as a process that was then killed.
+fn run_until(data_dir: &Path, end: End) {
+    commit(data_dir).expect("commit");
+    let work = data_dir.join("restore");
+    let (new, ready, old) = (work.join("new"), work.join("ready"), work.join("old"));
+    if end == End::Committed {
+        return;
+    }
+    fs::create_dir(&old).expect("make a folder");
+    if end == End::OneFileMovedAway {
+        fs::rename(data_dir.join(DATABASE), old.join(DATABASE)).expect("move a file");
+        return;
+    }
+    move_contents(data_dir, &old).expect("move the old contents");
+    if end == End::AllMovedAway {
+        return;
+    }
+    fs::rename(&new, &ready).expect("rename");
+    if end == End::Ready {
+        return;
+    }
+    if end == End::OneFileInPlace {
+        fs::rename(ready.join(DATABASE), data_dir.join(DATABASE)).expect("move a file");
+        return;
+    }
+    move_contents(&ready, data_dir).expect("move the new contents");
+}
+
+#[test]
+fn a_replacement_that_was_interrupted_is_completed_by_the_next_start() {
+    for end in ENDS {
+        let folder = tempfile::tempdir().expect("make a folder");
+        let path = folder.path().canonicalize().expect("a path");
+        write_contents(&path, "old", &[DATABASE, "drawbridge.db-wal", "audit.head"]);
+        fs::write(path.join("drawbridge.log"), "log").expect("write a log");
+        let staging = create_staging_dir(&path).expect("make the staging folder");
+        write_contents(&staging, "new", &[DATABASE, "audit.key"]);
+        run_until(&path, end);
+
+        drop(DataDir::open(path.clone()).expect("open the data folder"));
+
+        let read = |name: &str| fs::read_to_string(path.join(name)).ok();
+        assert_eq!(read(DATABASE).as_deref(), Some("new"), "{end:?}");
+        assert_eq!(read("audit.key").as_deref(), Some("new"), "{end:?}");
+        assert_eq!(
+            read("drawbridge.db-wal"),
+            None,
+            "{end:?}: it belongs to the old database"
+        );
+        assert_eq!(read("audit.head"), None, "{end:?}");
+        assert_eq!(read("servers/new.json").as_deref(), Some("new"), "{end:?}");
+        assert_eq!(read("servers/old.json"), None, "{end:?}");
+        assert_eq!(read("drawbridge.log").as_deref(), Some("log"), "{end:?}");
+        assert!(!path.join("restore").exists(), "{end:?}");
+        let kept: Vec<_> = fs::read_dir(&path)
+            .expect("read the folder")
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.to_string_lossy().contains("before-restore-"))
+            .collect();
+        let [kept] = kept.as_slice() else {
+            panic!("{end:?}: {kept:?}");
+        };
+        for name in [
+            DATABASE,
+            "drawbridge.db-wal",
+            "audit.head",
+            "servers/old.json",
+        ] {
+            let text = fs::read_to_string(kept.join(name)).expect("read what was replaced");
+            assert_eq!(text, "old", "{end:?}: {name}");
+        }
+    }
+}
+
+#[test]
+fn contents_that_were_not_complete_are_not_used() {
+    let folder = tempfile::tempdir().expect("make a folder");
+    write_contents(folder.path(), "old", &[DATABASE]);
+    let staging = create_staging_dir(folder.path()).expect("make the staging folder");
+    write_contents(&staging, "new", &[DATABASE]);
+
+    drop(DataDir::open(folder.path().to_owned()).expect("open the data folder"));
+
+    let text = fs::read_to_string(folder.path().join(DATABASE)).expect("read the file");
+    assert_eq!(text, "old");
+}
