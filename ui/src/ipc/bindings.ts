@@ -39,7 +39,16 @@ token: string | null,
  * The user to whom the client belongs. If it is absent, this is the user of the revoked client
  * of this name, or else `default`.
  */
-user: UserName | null, };
+user: UserName | null, 
+/**
+ * How long the token is valid, in seconds; without end if absent.
+ */
+lifetime_s: number | null, 
+/**
+ * The profile that limits what the client sees from the beginning. If it is absent, the client
+ * sees everything.
+ */
+profile: string | null, };
 
 /**
  * `folders.add`: shares a folder, or changes how a shared folder is shared. The first folder
@@ -188,6 +197,10 @@ extra: string | null,
  */
 result: string | null, 
 /**
+ * What is suspicious in the result or, if the call itself waits, in the tool's definition.
+ */
+flags?: Array<ContentFlag>, 
+/**
  * The model and the provider that answer a server's sampling request, because the client
  * cannot: "gpt-5-mini at api.openai.com". `None` if the client answers.
  */
@@ -294,7 +307,7 @@ body: unknown, };
 /**
  * The kind of an entry of the audit.
  */
-export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_refused" | "token_refused" | "pruned";
+export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_signed_out" | "browser_refused" | "token_refused" | "backup_restored" | "pruned";
 
 /**
  * A page of an export.
@@ -402,7 +415,11 @@ request_hooks?: Array<string>,
 /**
  * The hooks that replaced the result, in order.
  */
-result_hooks?: Array<string>, };
+result_hooks?: Array<string>, 
+/**
+ * What is suspicious in the result.
+ */
+flags?: Array<ContentFlag>, };
 
 /**
  * `servers.await_sign_in`: waits for the end of the attempt to sign in, at most two minutes, and
@@ -422,6 +439,28 @@ file: string,
  * The line of the fault, counted from 1; 0 if the fault has no position.
  */
 line: number, column: number, message: string, };
+
+/**
+ * The id of a browser that is signed in to the screens.
+ */
+export type BrowserId = string;
+
+/**
+ * A browser that is signed in to the screens.
+ */
+export type BrowserView = { id: BrowserId, 
+/**
+ * The address at which the browser signed in. Its token is valid only there.
+ */
+address: string, 
+/**
+ * What the browser says of itself: plain text from outside.
+ */
+user_agent: string | null, signed_in_at: Timestamp, last_used_at: Timestamp, 
+/**
+ * When the browser is signed out if nobody uses it until then.
+ */
+expires_at: Timestamp, };
 
 /**
  * A server that is built into Drawbridge.
@@ -521,7 +560,11 @@ request_hooks?: Array<string>,
 /**
  * The hooks that replaced the result, in order.
  */
-result_hooks?: Array<string>, };
+result_hooks?: Array<string>, 
+/**
+ * What is suspicious in the result.
+ */
+flags?: Array<ContentFlag>, };
 
 /**
  * The stats of the calls of a client, a server or a tool.
@@ -721,6 +764,11 @@ allowed_hosts: Array<string> | null,
 roots: Array<string> | null, elicitation_forms: boolean | null, };
 
 /**
+ * `screens.check_code`: whether a browser has signed in with a code, and which one.
+ */
+export type CheckCode = { code: string, };
+
+/**
  * `servers.check_runtimes`: checks for the programs that start packages.
  */
 export type CheckRuntimes = Record<symbol, never>;
@@ -847,6 +895,23 @@ max_tool_name: number, files: Array<ClientFileView>, };
 export type ClientName = string;
 
 /**
+ * The new token of a client, which is shown once.
+ */
+export type ClientRotated = { name: ClientName, token: string, url: string, 
+/**
+ * The `mcpServers` JSON to paste into the client's settings.
+ */
+config: unknown, 
+/**
+ * The files of the client that have the new token now.
+ */
+updated_files: Array<string>, 
+/**
+ * The files that still have the old token, and why.
+ */
+failed_files: Array<FailedFile>, };
+
+/**
  * How a client reaches Drawbridge.
  */
 export type ClientTransport = "bridge" | "http";
@@ -862,7 +927,15 @@ user: UserName,
 /**
  * Whether the client has a token. A client of the stdio bridge has none.
  */
-has_token: boolean, created_at: Timestamp, last_seen_at: Timestamp | null, revoked_at: Timestamp | null, 
+has_token: boolean, 
+/**
+ * When the token ends; never if absent.
+ */
+token_expires_at: Timestamp | null, 
+/**
+ * Until when the token before the last rotation is valid, if nobody uses the new one.
+ */
+old_token_until: Timestamp | null, created_at: Timestamp, last_seen_at: Timestamp | null, revoked_at: Timestamp | null, 
 /**
  * The number of client sessions that are open now.
  */
@@ -873,9 +946,19 @@ sessions: number,
  */
 software: string | null, 
 /**
- * The profile that limits what the client sees; none if the client sees everything.
+ * The `User-Agent` of the last request with the client's token: plain text from outside.
+ */
+user_agent: string | null, 
+/**
+ * The profile that limits what the client sees; none if the client sees everything, or if its
+ * profile was removed.
  */
 profile: string | null, 
+/**
+ * Whether the client sees nothing because its profile was removed, until a person chooses
+ * another one, or none.
+ */
+profile_removed: boolean, 
 /**
  * The number of calls that the client abandoned before a decision, in the last 24 hours.
  */
@@ -889,6 +972,11 @@ longest_wait_ms: number,
  * minute.
  */
 ignores_tool_changes: boolean, };
+
+/**
+ * Whether a browser has signed in with a code.
+ */
+export type CodeState = { "state": "waiting" } | { "state": "used", browser: BrowserView, } | { "state": "expired" };
 
 /**
  * A condition of a rule on the arguments.
@@ -959,6 +1047,25 @@ problem: string | null,
  * The number of tools that the client would get.
  */
 tools: number, duration_ms: number, };
+
+/**
+ * What happens to texts of a server that contain something suspicious. No text is ever changed.
+ */
+export type ContentDefence = "off" | "mark" | "ask";
+
+/**
+ * A suspicious part of a server's text.
+ */
+export type ContentFlag = { kind: FlagKind, 
+/**
+ * A JSON pointer to the text, such as `/content/0/text`. It ends with `~` if the text is the
+ * name of a member.
+ */
+place: string, 
+/**
+ * The part of the text, of at most 120 characters; hidden characters are written as `U+200B`.
+ */
+excerpt: string, };
 
 /**
  * The stats of one day in UTC.
@@ -1181,7 +1288,7 @@ export type ErrorCode = "invalid" | "not_found" | "conflict" | "forbidden" | "un
 /**
  * A change. A front end that missed events (`lagged`) reads everything again.
  */
-export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "hooks_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
+export type Event = { "kind": "server_changed", id: ServerId, } | { "kind": "session_changed", server: ServerId, transition: Transition, } | { "kind": "sign_in_changed", id: SignInId, server: ServerId, state: SignInState, } | { "kind": "approval_requested", request: ApprovalRequest, } | { "kind": "approval_ended", id: CallId, } | { "kind": "call_changed", call: Call, } | { "kind": "call_progressed", id: CallId, progress: CallProgress, } | { "kind": "clients_changed" } | { "kind": "memory_changed" } | { "kind": "pairing_requested", request: PairingRequest, } | { "kind": "pairing_ended", id: PairingId, } | { "kind": "client_files_changed" } | { "kind": "policy_changed" } | { "kind": "drawbridge_changed", paused: boolean, } | { "kind": "profiles_changed" } | { "kind": "hooks_changed" } | { "kind": "browsers_changed" } | { "kind": "settings_changed" } | { "kind": "log_added", line: LogLine, } | { "kind": "lagged" };
 
 /**
  * The first hundred excluded entries of a server's lists, and the number of further ones.
@@ -1240,6 +1347,11 @@ export type ExportTools = {
  * The client whose profile limits the tools; all tools if absent.
  */
 client: ClientName | null, };
+
+/**
+ * A file of a client that could not be changed.
+ */
+export type FailedFile = { path: string, error: string, };
 
 /**
  * A field that differs between two versions.
@@ -1313,6 +1425,11 @@ export type FindServers = { kind: string | null,
  * The absolute paths of projects whose files are read too.
  */
 projects: Array<string>, environment: { [key in string]: string }, };
+
+/**
+ * Why a text is flagged.
+ */
+export type FlagKind = "instructions" | "concealment" | "role_tag" | "private_file" | "tool_call" | "exfiltration" | "hidden_characters" | "look_alike" | "unchecked";
 
 /**
  * A shared folder.
@@ -1718,6 +1835,11 @@ before: number | null,
 limit: number | null, };
 
 /**
+ * `browsers.list`: the browsers that are signed in, the latest first.
+ */
+export type ListBrowsers = Record<symbol, never>;
+
+/**
  * `calls.list`: calls, newest first.
  */
 export type ListCalls = { client: ClientName | null, server: ServerId | null, 
@@ -2091,6 +2213,12 @@ export type MemoryPage = { entries: Array<MemoryEntry>,
 next: MemoryCursor | null, };
 
 /**
+ * `servers.move_literals`: moves the values of a server's spec that look like secrets to the
+ * keyring, and leaves references to them. An accepted server stays accepted.
+ */
+export type MoveLiterals = { id: ServerId, };
+
+/**
  * An OAuth client that a person registered, for servers whose authorization server does not let
  * programs register themselves.
  */
@@ -2122,7 +2250,8 @@ export type OpenApprovalUrl = { id: CallId,
 digest: string, };
 
 /**
- * `screens.open`: a link that opens the web UI in a browser, valid for one use within a minute.
+ * `screens.open`: a link that opens the web UI in a browser, and a code that a person can type
+ * there instead. Valid for one use within five minutes.
  */
 export type OpenScreen = Record<symbol, never>;
 
@@ -2424,20 +2553,31 @@ tool: string | null, client: ClientName | null,
 kind: RequestKind | null, };
 
 /**
- * `profiles.remove`: removes a profile. Its clients see everything again.
+ * `profiles.remove`: removes a profile. Its clients see nothing until a person chooses another
+ * profile for them, or none.
  */
 export type RemoveProfile = { name: string, };
 
 /**
  * `secrets.remove`: removes a value from the keyring.
  */
-export type RemoveSecret = { name: string, };
+export type RemoveSecret = { name: string, 
+/**
+ * Whether the value is removed even if something refers to it.
+ */
+in_use?: boolean, };
 
 /**
  * `servers.remove`: removes the spec file, its secrets, its rules and its cache, and ends its
  * session.
  */
 export type RemoveServer = { id: ServerId, };
+
+/**
+ * `secrets.rename`: gives a secret another name in the keyring, and changes the references of all
+ * servers. An accepted server stays accepted.
+ */
+export type RenameSecret = { name: string, new_name: string, };
 
 /**
  * `hooks.reorder`: moves a hook.
@@ -2483,6 +2623,21 @@ export type RetryAllowed = { seconds: number, };
  * `clients.revoke`: ends the client's token and its sessions at once.
  */
 export type RevokeClient = { name: ClientName, };
+
+/**
+ * `clients.rotate`: gives a client a new token, and writes it to the files that Drawbridge manages
+ * for this client. The old token is valid until the new one is used, at most for 24 hours.
+ */
+export type RotateClient = { name: ClientName, 
+/**
+ * A token of the person's choice, with at least 32 characters; a random one if absent.
+ */
+token: string | null, 
+/**
+ * How long the new token is valid, in seconds, or 0 for a token without an end. If it is
+ * absent, the token is valid as long as the one before.
+ */
+lifetime_s: number | null, };
 
 /**
  * The id of a rule of the policy.
@@ -2690,7 +2845,11 @@ export type ScreenLink = {
 /**
  * `http://HOST:PORT/#login=CODE`
  */
-url: string, };
+url: string, 
+/**
+ * The code of the link, for the field of the sign-in page.
+ */
+code: string, };
 
 /**
  * Values for the keyring, grouped by their destination: environment variables, headers, and the
@@ -2701,7 +2860,11 @@ export type SecretValues = { env: { [key in string]: string }, headers: { [key i
 /**
  * The secret of the spec's OAuth client.
  */
-oauth_client?: string | null, };
+oauth_client?: string | null, 
+/**
+ * Whether values of the spec that look like secrets are moved to the keyring too.
+ */
+move_literals?: boolean, };
 
 /**
  * A secret that something refers to as `${keyring:NAME}`.
@@ -2715,6 +2878,11 @@ present: boolean | null,
  * The servers that refer to the secret.
  */
 servers: Array<ServerId>, 
+/**
+ * Those of the servers that may not read the secret now, because nobody has accepted what they
+ * start or connect to.
+ */
+not_granted?: Array<ServerId>, 
 /**
  * The hooks that refer to the secret.
  */
@@ -2749,8 +2917,8 @@ expires_at: Timestamp | null, };
  * `url`. A spec with both and a `transport` is a program that Drawbridge starts, and that serves
  * this URL on this machine.
  *
- * The values of `env` and `headers`, `bearer_token` and the OAuth client secret may contain
- * `${keyring:NAME}`. The secret is resolved when the server is started, and is never written
+ * The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the user,
+ * password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved when the server is started, and is never written
  * anywhere.
  */
 export type ServerSpec = { 
@@ -2802,6 +2970,10 @@ sandbox?: Sandbox | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: 
  * server is not started again until the next call.
  */
 retries?: number, visibility?: Visibility, definitions?: DefinitionPolicy, validate?: Validate, 
+/**
+ * What happens to suspicious texts of the server.
+ */
+content_defence?: ContentDefence, 
 /**
  * The tools that clients may see and call, by the server's own names; all tools if it is
  * absent.
@@ -2884,7 +3056,12 @@ changes: Array<SpecChange>,
  * The secrets that the spec refers to and that are not the server's own (named `ID.*`). A
  * person has to grant each of them.
  */
-foreign_secrets: Array<string>, state: ServerState, 
+foreign_secrets: Array<string>, 
+/**
+ * The places of the spec that hold what looks like a secret in plain text, such as `argument
+ * 2`.
+ */
+literal_secrets: Array<string>, state: ServerState, 
 /**
  * Why the server is in this state, in plain words; empty if there is nothing to report.
  */
@@ -3196,6 +3373,16 @@ export type SignInServer = { id: ServerId, };
 export type SignInState = { "kind": "waiting_for_browser" } | { "kind": "exchanging" } | { "kind": "done" } | { "kind": "failed", reason: string, };
 
 /**
+ * `browsers.sign_out_all`: signs all browsers out.
+ */
+export type SignOutAllBrowsers = Record<symbol, never>;
+
+/**
+ * `browsers.sign_out`: signs a browser out. Its token and its open pages end at once.
+ */
+export type SignOutBrowser = { id: BrowserId, };
+
+/**
  * `servers.sign_out`: deletes the tokens of a server and ends its session.
  */
 export type SignOutServer = { id: ServerId, };
@@ -3371,7 +3558,11 @@ effect: Effect,
 /**
  * The effect of the plain rule for exactly this tool and all clients, if there is one.
  */
-own_effect: Effect | null, };
+own_effect: Effect | null, 
+/**
+ * What is suspicious in its definition.
+ */
+flags?: Array<ContentFlag>, };
 
 /**
  * A state transition of a server session.
@@ -3430,7 +3621,15 @@ export type UnacceptedDefinition = {
 /**
  * `new` or `changed`.
  */
-acceptance: AcceptanceState, kind: DefinitionKind, 
+acceptance: AcceptanceState, 
+/**
+ * What is suspicious in its texts.
+ */
+flags?: Array<ContentFlag>, 
+/**
+ * Whether it has to be accepted on its own, because it is flagged.
+ */
+needs_own_acceptance: boolean, kind: DefinitionKind, 
 /**
  * The server's own name of a tool or a prompt, the URI of a resource, the URI template, or
  * `instructions`.
@@ -3565,6 +3764,9 @@ export interface Verbs {
   "audit.export": { params: ExportAudit; answer: AuditPage };
   "audit.list": { params: ListAudit; answer: AuditEntries };
   "audit.verify": { params: VerifyAudit; answer: AuditReport };
+  "browsers.list": { params: ListBrowsers; answer: Array<BrowserView> };
+  "browsers.sign_out": { params: SignOutBrowser; answer: Done };
+  "browsers.sign_out_all": { params: SignOutAllBrowsers; answer: Done };
   "calls.cancel": { params: CancelCall; answer: Call };
   "calls.list": { params: ListCalls; answer: Array<Call> };
   "calls.running": { params: ListRunningCalls; answer: Array<RunningCallView> };
@@ -3573,6 +3775,7 @@ export interface Verbs {
   "clients.add": { params: AddClient; answer: ClientAdded };
   "clients.list": { params: ListClients; answer: Array<ClientView> };
   "clients.revoke": { params: RevokeClient; answer: Done };
+  "clients.rotate": { params: RotateClient; answer: ClientRotated };
   "clients.set_user": { params: SetClientUser; answer: Done };
   "config.apply": { params: ApplyConfig; answer: ClientChangeView };
   "config.find_servers": { params: FindServers; answer: FoundServersView };
@@ -3631,9 +3834,11 @@ export interface Verbs {
   "sampling.change": { params: ChangeSampling; answer: SamplingView };
   "sampling.check": { params: CheckSampling; answer: SamplingCheck };
   "sampling.show": { params: ShowSampling; answer: SamplingView };
+  "screens.check_code": { params: CheckCode; answer: CodeState };
   "screens.open": { params: OpenScreen; answer: ScreenLink };
   "secrets.list": { params: ListSecrets; answer: Array<SecretView> };
   "secrets.remove": { params: RemoveSecret; answer: Done };
+  "secrets.rename": { params: RenameSecret; answer: Done };
   "secrets.set": { params: SetSecret; answer: Done };
   "servers.accept": { params: AcceptServer; answer: ServerView };
   "servers.accept_definitions": { params: AcceptDefinitions; answer: ServerView };
@@ -3646,6 +3851,7 @@ export interface Verbs {
   "servers.enable": { params: EnableServer; answer: ServerView };
   "servers.fill_manifest": { params: FillManifest; answer: FilledManifest };
   "servers.list": { params: ListServers; answer: ServersView };
+  "servers.move_literals": { params: MoveLiterals; answer: ServerView };
   "servers.pin": { params: PinServer; answer: ServerView };
   "servers.presets": { params: ListPresets; answer: Array<PresetView> };
   "servers.read_manifest": { params: ReadManifest; answer: ManifestView };
@@ -3733,4 +3939,16 @@ export const KIND_LABELS: Record<RequestKind, string> = {
 export const RESULT_EFFECT_LABELS: Record<ResultEffect, string> = {
   mask: "Mask",
   hold: "Hold",
+};
+
+export const FLAG_KIND_LABELS: Record<FlagKind, string> = {
+  instructions: "instructions to a model",
+  concealment: "a request to hide something from the user",
+  role_tag: "a tag of a conversation's roles",
+  private_file: "a request for private files",
+  tool_call: "an order to call tools",
+  exfiltration: "a request to send data away",
+  hidden_characters: "hidden characters",
+  look_alike: "a name that looks like another server's tool",
+  unchecked: "more text than Drawbridge checks",
 };

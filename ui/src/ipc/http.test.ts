@@ -1,19 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { httpIpc } from "./http";
 
-class FakeSource {
-  static readonly CLOSED = 2;
-  static opened: FakeSource[] = [];
-  readyState = 0;
-  onopen: (() => void) | null = null;
-  onerror: (() => void) | null = null;
-  onmessage: ((message: { data: string }) => void) | null = null;
-  close = vi.fn();
-  constructor(readonly url: string) {
-    FakeSource.opened.push(this);
-  }
-}
-
 const fetched = vi.fn<typeof fetch>();
 
 function answers(status: number, body: unknown) {
@@ -22,8 +9,7 @@ function answers(status: number, body: unknown) {
 
 beforeEach(() => {
   vi.stubGlobal("fetch", fetched);
-  vi.stubGlobal("EventSource", FakeSource);
-  FakeSource.opened = [];
+  localStorage.clear();
   fetched.mockReset();
 });
 
@@ -65,33 +51,62 @@ describe("the hub over HTTP", () => {
     await expect(ipc.call("clients.list", {})).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("exchanges a login code for a cookie and removes it from the address", async () => {
+  it("exchanges a login code for a token, and sends it as a header", async () => {
     location.hash = "#login=ab%2Fc";
-    answers(200, {});
-    await httpIpc();
+    answers(200, { id: "b1", token: "secret" });
+    const ipc = await httpIpc();
     expect(fetched).toHaveBeenCalledWith(
       "/api/login",
-      expect.objectContaining({ body: '{"code":"ab/c"}' }),
+      expect.objectContaining({ body: '{"code":"ab/c"}', credentials: "omit" }),
     );
     expect(location.hash).toBe("");
+    expect(ipc.browser?.id).toBe("b1");
+    expect(ipc.browser?.linkError).toBe("");
+    answers(200, []);
+    await ipc.call("clients.list", {});
+    expect(fetched).toHaveBeenLastCalledWith(
+      "/api/verbs/clients.list",
+      expect.objectContaining({
+        headers: expect.objectContaining({ authorization: "Bearer secret" }) as unknown,
+      }),
+    );
+    answers(401, { error: { code: "forbidden", message: "no" } });
+    await expect(ipc.call("clients.list", {})).rejects.toMatchObject({ code: "signed_out" });
+    expect(ipc.browser?.id).toBeNull();
   });
 
-  it("passes events on, and reopens a refused stream", async () => {
+  it("says why a link or a code did not sign in", async () => {
+    location.hash = "#login=used";
+    answers(401, { error: { code: "forbidden", message: "this link was used" } });
+    const ipc = await httpIpc();
+    expect(ipc.browser?.linkError).toBe("this link was used");
+    answers(401, { error: { code: "forbidden", message: "wrong" } });
+    await expect(ipc.browser?.signIn("abc")).rejects.toMatchObject({ message: "wrong" });
+    answers(200, { id: "b2", token: "secret" });
+    await ipc.browser?.signIn("def");
+    expect(ipc.browser?.id).toBe("b2");
+  });
+
+  it("passes events on, and reopens a stream that ended or was refused", async () => {
     vi.useFakeTimers();
     const ipc = await httpIpc();
     const events = vi.fn();
     const connection = vi.fn();
+    const text = ': keep-alive\n\ndata: {"kind":"clients_changed"}\n\n';
+    fetched.mockResolvedValueOnce(new Response(text));
+    fetched.mockResolvedValueOnce(new Response("", { status: 401 }));
+    const pending = new Promise<Response>(() => undefined);
+    fetched.mockReturnValueOnce(pending);
     const stop = ipc.subscribe(events, connection);
-    const [source] = FakeSource.opened;
-    source?.onopen?.();
-    source?.onmessage?.({ data: '{"kind":"clients_changed"}' });
+    await vi.advanceTimersByTimeAsync(1);
     expect(events).toHaveBeenCalledWith({ kind: "clients_changed" });
-    Object.assign(source ?? {}, { readyState: FakeSource.CLOSED });
-    source?.onerror?.();
     expect(connection.mock.calls).toEqual([[true], [false]]);
     await vi.advanceTimersByTimeAsync(2000);
-    expect(FakeSource.opened).toHaveLength(2);
+    expect(connection.mock.calls).toEqual([[true], [false], [false]]);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(fetched).toHaveBeenCalledTimes(3);
     stop();
-    expect(FakeSource.opened[1]?.close).toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(fetched).toHaveBeenCalledTimes(3);
   });
 });

@@ -1,23 +1,68 @@
-/** The backend for a browser: verbs over HTTP, events over SSE, a cookie from a one-time link. */
+/**
+ * The backend for a browser: verbs over HTTP, events over SSE, both with a bearer token from a
+ * one-time code. The token is in the storage of this page's origin, which other ports of this
+ * computer cannot read. Cookies would be sent to them.
+ */
 
+import { createParser } from "eventsource-parser";
 import { texts } from "../texts";
-import { IpcError, toIpcError, type Event, type Ipc, type Verb, type Verbs } from ".";
+import {
+  IpcError,
+  toIpcError,
+  type BrowserSignIn,
+  type Event,
+  type Ipc,
+  type Verb,
+  type Verbs,
+} from ".";
 
 const RETRY_MS = 2000;
+const STORAGE_KEY = "drawbridge-browser";
 const t = texts.state.errors;
 
-export async function httpIpc(): Promise<Ipc> {
-  await signIn();
-  return { desktop: null, opensBrowser: false, call, subscribe };
+interface SignedIn {
+  id: string;
+  token: string;
 }
 
-/** Exchanges `#login=CODE` for a cookie, and removes the code from the address. */
-async function signIn(): Promise<void> {
+export async function httpIpc(): Promise<Ipc> {
+  const linkError = await signInByLink();
+  const browser: BrowserSignIn = {
+    get id() {
+      return signedIn()?.id ?? null;
+    },
+    linkError,
+    signIn,
+  };
+  return { browser, desktop: null, opensBrowser: false, call, subscribe };
+}
+
+function signedIn(): SignedIn | null {
+  try {
+    return JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "null") as SignedIn | null;
+  } catch {
+    return null;
+  }
+}
+
+/** Exchanges `#login=CODE` for a token, and removes the code from the address. */
+async function signInByLink(): Promise<string> {
   const code = /^#login=(.+)$/.exec(location.hash)?.[1];
-  if (code === undefined) return;
+  if (code === undefined) return "";
   history.replaceState(null, "", location.pathname + location.search);
-  // Ignores a code that is used or expired: without a cookie the first verb fails with 401.
-  await post("/api/login", { code: decodeURIComponent(code) }).catch(() => undefined);
+  try {
+    await signIn(decodeURIComponent(code));
+    return "";
+  } catch (thrown) {
+    return toIpcError(thrown).message;
+  }
+}
+
+async function signIn(code: string): Promise<void> {
+  const response = await post("/api/login", { code });
+  const body: unknown = await response.json().catch(() => null);
+  if (!response.ok) throw failure(response, body);
+  localStorage.setItem(STORAGE_KEY, JSON.stringify(body));
 }
 
 async function call<V extends Verb>(
@@ -27,17 +72,29 @@ async function call<V extends Verb>(
   const response = await post(`/api/verbs/${verb}`, params);
   const body: unknown = await response.json().catch(() => null);
   if (response.ok) return body as Verbs[V]["answer"];
-  if (response.status === 401) throw new IpcError("signed_out", t.signedOut);
-  if (typeof body === "object" && body !== null && "error" in body) throw toIpcError(body.error);
-  throw new IpcError("internal", t.noReason(response.status));
+  if (response.status === 401) {
+    localStorage.removeItem(STORAGE_KEY);
+    throw new IpcError("signed_out", t.signedOut);
+  }
+  throw failure(response, body);
+}
+
+function failure(response: Response, body: unknown): IpcError {
+  if (typeof body === "object" && body !== null && "error" in body) return toIpcError(body.error);
+  return new IpcError("internal", t.noReason(response.status));
+}
+
+function authorization(): Record<string, string> {
+  const token = signedIn()?.token;
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
 async function post(path: string, body: unknown): Promise<Response> {
   try {
     return await fetch(path, {
       method: "POST",
-      headers: { "content-type": "application/json" },
-      credentials: "same-origin",
+      headers: { "content-type": "application/json", ...authorization() },
+      credentials: "omit",
       body: JSON.stringify(body),
     });
   } catch {
@@ -49,26 +106,38 @@ function subscribe(
   onEvent: (event: Event) => void,
   onConnection?: (connected: boolean) => void,
 ): () => void {
-  let source: EventSource | null = null;
+  const closed = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function open(): void {
-    source = new EventSource("/api/events");
-    source.onopen = () => onConnection?.(true);
-    source.onmessage = (message: MessageEvent<string>) =>
-      onEvent(JSON.parse(message.data) as Event);
-    source.onerror = () => {
-      onConnection?.(false);
-      // A browser reopens a broken stream, but not a refused one.
-      if (source?.readyState !== EventSource.CLOSED) return;
-      clearTimeout(timer);
-      timer = setTimeout(open, RETRY_MS);
-    };
+  /** Passes the events of one stream on, until it ends. */
+  async function read(): Promise<void> {
+    const response = await fetch("/api/events", {
+      headers: { accept: "text/event-stream", ...authorization() },
+      credentials: "omit",
+      cache: "no-store",
+      signal: closed.signal,
+    });
+    if (!response.ok || response.body === null) return;
+    onConnection?.(true);
+    const parser = createParser({ onEvent: ({ data }) => onEvent(JSON.parse(data) as Event) });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || closed.signal.aborted) return;
+      parser.feed(value);
+    }
   }
 
-  open();
+  async function open(): Promise<void> {
+    await read().catch(() => undefined);
+    if (closed.signal.aborted) return;
+    onConnection?.(false);
+    timer = setTimeout(() => void open(), RETRY_MS);
+  }
+
+  void open();
   return () => {
+    closed.abort();
     clearTimeout(timer);
-    source?.close();
   };
 }

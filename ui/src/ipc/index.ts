@@ -20,7 +20,19 @@ export interface DesktopShell {
   quit(): Promise<void>;
 }
 
+/** The sign-in of this browser. */
+export interface BrowserSignIn {
+  /** The id of this browser in `browsers.list`, or `null` if it is not signed in. */
+  readonly id: string | null;
+  /** Why the link with which the page was opened did not sign in; empty if it did. */
+  readonly linkError: string;
+  /** Exchanges a code from a link or a terminal. Throws if it is not valid. */
+  signIn(code: string): Promise<void>;
+}
+
 export interface Ipc {
+  /** The sign-in of this browser, or `null` in the desktop app. */
+  readonly browser: BrowserSignIn | null;
   /** The desktop app, or `null` in a browser. */
   readonly desktop: DesktopShell | null;
   /** Whether the backend opens sign-in pages. Otherwise the screen shows a link. */

@@ -9,6 +9,7 @@ const CLOSE_EVENT = "close-requested";
 
 export function tauriIpc(): Ipc {
   return {
+    browser: null,
     desktop,
     opensBrowser: true,
 

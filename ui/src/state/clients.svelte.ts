@@ -1,6 +1,6 @@
 /** The clients. */
 
-import type { ClientAdded, ClientView, Event, Ipc } from "../ipc";
+import type { ClientAdded, ClientRotated, ClientView, Event, Ipc } from "../ipc";
 import { Reloader } from "./reloader";
 
 export class Clients {
@@ -22,9 +22,22 @@ export class Clients {
 
   /** Adds a client. Without a `user`, it belongs to the default user. */
   async add(name: string, user: string | null): Promise<ClientAdded> {
-    const added = await this.ipc.call("clients.add", { name, token: null, user });
+    const added = await this.ipc.call("clients.add", {
+      name,
+      token: null,
+      user,
+      lifetime_s: null,
+      profile: null,
+    });
     await this.load();
     return added;
+  }
+
+  /** Gives a client a new token. `lifetime_s` is 0 for a token without an end. */
+  async rotate(name: string, lifetime_s: number | null): Promise<ClientRotated> {
+    const rotated = await this.ipc.call("clients.rotate", { name, token: null, lifetime_s });
+    await this.load();
+    return rotated;
   }
 
   /** Gives a client to another user. Its sessions end. */

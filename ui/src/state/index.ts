@@ -4,6 +4,7 @@ import { getContext, setContext } from "svelte";
 import { toIpcError, type Event, type Ipc } from "../ipc";
 import { Approvals } from "./approvals.svelte";
 import { Audit } from "./audit.svelte";
+import { Browsers } from "./browsers.svelte";
 import { Calls } from "./calls.svelte";
 import { ClientFiles } from "./clientFiles.svelte";
 import { Clients } from "./clients.svelte";
@@ -53,6 +54,7 @@ export class Stores {
   readonly doctor: Doctor;
   readonly sampling: Sampling;
   readonly secrets: Secrets;
+  readonly browsers: Browsers;
   readonly usage: Usage;
   readonly audit: Audit;
   readonly memory: Memory;
@@ -78,6 +80,7 @@ export class Stores {
     this.doctor = new Doctor(ipc);
     this.sampling = new Sampling(ipc);
     this.secrets = new Secrets(ipc);
+    this.browsers = new Browsers(ipc);
     this.usage = new Usage(ipc);
     this.audit = new Audit(ipc);
     this.memory = new Memory(ipc);
@@ -103,6 +106,7 @@ export class Stores {
       this.folders,
       this.sampling,
       this.secrets,
+      this.browsers,
     ];
     const stop = feed(this.ipc, this.connection, () => [...stores, ...this.feeds, this.memory]);
     return () => {

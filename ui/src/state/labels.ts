@@ -4,6 +4,7 @@ import type {
   Annotations,
   AuditKind,
   Call,
+  ContentFlag,
   DecidedBy,
   Decision,
   Effect,
@@ -104,8 +105,10 @@ export const AUDIT_TONE: Record<AuditKind, Tone> = {
   signed_in: "good",
   signed_out: "quiet",
   browser_signed_in: "quiet",
+  browser_signed_out: "quiet",
   browser_refused: "warn",
   token_refused: "warn",
+  backup_restored: "warn",
   pruned: "quiet",
 };
 
@@ -224,4 +227,13 @@ function describePastCall(call: Call): string {
   return server === ""
     ? t.matches.callWithoutServer(subject, client)
     : t.matches.call(subject, server, client);
+}
+
+/** Returns what is suspicious in a text, with its reasons in words. */
+export function describeFlags(flags: ContentFlag[] | undefined) {
+  return (flags ?? []).map(({ kind, place, excerpt }) => ({
+    label: t.flagKinds[kind],
+    place,
+    excerpt,
+  }));
 }

@@ -150,6 +150,10 @@ export class Servers {
     return this.replace(await this.ipc.call("servers.pin", { id }));
   }
 
+  async moveLiterals(id: string): Promise<ServerView> {
+    return this.replace(await this.ipc.call("servers.move_literals", { id }));
+  }
+
   async remove(id: string): Promise<void> {
     await this.ipc.call("servers.remove", { id });
     this.list = this.list.filter((server) => server.id !== id);

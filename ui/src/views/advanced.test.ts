@@ -13,6 +13,7 @@ describe("the advanced part of a server", () => {
     await user.selectOptions(screen.getByTestId("server-visibility"), "deferred");
     await user.selectOptions(screen.getByTestId("server-definitions"), "trust");
     await user.selectOptions(screen.getByTestId("server-validate"), "strict");
+    await user.selectOptions(screen.getByTestId("server-content-defence"), "ask");
     await user.selectOptions(screen.getByTestId("server-prefix"), "own");
     await user.type(screen.getByTestId("server-prefix-own"), "fs");
     await user.selectOptions(screen.getByTestId("server-allowed"), "some");
@@ -31,6 +32,7 @@ describe("the advanced part of a server", () => {
           visibility: "deferred",
           definitions: "trust",
           validate: "strict",
+          content_defence: "ask",
           prefix: "fs",
           allowed_tools: ["read_text_file", "list_directory", "write_file", "search_files"],
         },

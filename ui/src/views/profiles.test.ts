@@ -114,7 +114,7 @@ describe("a profile", () => {
       within(part("profile-row", "profile", "reviews")).getByTestId("profile-remove"),
     );
     expect(screen.getByTestId("confirm-dialog").textContent).toContain(
-      "cursor will see all servers and tools",
+      "cursor will see nothing until you choose another profile",
     );
     expect(listParams(hub, "profiles.remove")).toEqual([]);
     await user.click(screen.getByTestId("confirm"));
@@ -124,7 +124,7 @@ describe("a profile", () => {
       within(part("client-row", "client", "cursor")).getByTestId<HTMLSelectElement>(
         "client-profile",
       ).value,
-    ).toBe("");
+    ).toBe("removed");
   });
 });
 

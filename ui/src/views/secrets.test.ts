@@ -36,7 +36,9 @@ describe("the secrets", () => {
     expect(dialog.getByText(/used by server github/)).toBeTruthy();
     await user.click(dialog.getByRole("button", { name: "Remove secret" }));
     await advanceTime(1);
-    expect(listParams(hub, "secrets.remove")).toEqual([{ name: "github.Authorization" }]);
+    expect(listParams(hub, "secrets.remove")).toEqual([
+      { name: "github.Authorization", in_use: true },
+    ]);
     expect(textOf("github.Authorization")).toContain("Missing");
   });
 });

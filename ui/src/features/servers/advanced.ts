@@ -4,6 +4,7 @@
  */
 
 import type {
+  ContentDefence,
   DefinitionPolicy,
   Lifecycle,
   ServerSpec,
@@ -59,6 +60,7 @@ export interface Advanced {
   revision: string;
   /** How strictly arguments must match the schema. */
   validate: Validate;
+  contentDefence: ContentDefence;
   /** The prefix of tool names: the server's id, `prefix`, or none. */
   naming: "id" | "own" | "bare";
   prefix: string;
@@ -96,6 +98,7 @@ export function toAdvanced(spec: Partial<ServerSpec>): Advanced {
     definitions: spec.definitions ?? "ask",
     revision: spec.protocol_version ?? "",
     validate: spec.validate ?? "coercible",
+    contentDefence: spec.content_defence ?? "off",
     naming:
       spec.prefix === undefined || spec.prefix === null
         ? "id"
@@ -161,6 +164,7 @@ export function toAdvancedSpec(
     definitions: form.definitions,
     protocol_version: form.revision === "" ? null : form.revision,
     validate: form.validate,
+    content_defence: form.contentDefence,
     prefix: form.naming === "id" ? null : form.naming === "bare" ? "" : form.prefix.trim(),
     allowed_tools: form.limited ? [...form.allowed] : null,
     fallback: [...form.fallback],
@@ -201,6 +205,7 @@ export function countChanged(form: Advanced): number {
     form.definitions !== "ask",
     form.revision !== "",
     form.validate !== "coercible",
+    form.contentDefence !== "off",
     form.naming !== "id",
     form.limited,
     form.fallback.length > 0,

@@ -6,6 +6,7 @@ import type {
   AuditEntryView,
   BrokenSpec,
   Call,
+  BrowserView,
   ClientView,
   LogLine,
   RuleView,
@@ -91,6 +92,7 @@ export function server(id: string, part: Partial<ServerView>): ServerView {
     floating: [],
     changes: [],
     foreign_secrets: [],
+    literal_secrets: [],
     state: "idle",
     reason: "",
     remedy: "",
@@ -275,18 +277,21 @@ export function servers(): ServerView[] {
           name: "instructions",
           digest: OFFERED_INSTRUCTIONS_DIGEST,
           acceptance: "changed",
+          needs_own_acceptance: false,
         },
         {
           kind: "tool",
           name: "merge_pull_request",
           digest: OFFERED_MERGE_DIGEST,
           acceptance: "changed",
+          needs_own_acceptance: false,
         },
         {
           kind: "tool",
           name: "delete_repository",
           digest: OFFERED_DELETE_DIGEST,
           acceptance: "new",
+          needs_own_acceptance: false,
         },
       ],
       excluded: {
@@ -401,6 +406,10 @@ export function addClient(
     name,
     user,
     has_token: true,
+    token_expires_at: null,
+    old_token_until: null,
+    user_agent: null,
+    profile_removed: false,
     created_at: Date.now(),
     last_seen_at: null,
     revoked_at: null,
@@ -416,11 +425,28 @@ export function addClient(
   );
 }
 
+export function browsers(): BrowserView[] {
+  return [
+    {
+      id: "b1",
+      address: "http://127.0.0.1:8765",
+      user_agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
+      signed_in_at: Date.now() - 3_600_000,
+      last_used_at: Date.now() - 20_000,
+      expires_at: Date.now() + 12 * 3_600_000,
+    },
+  ];
+}
+
 export function clients(): ClientView[] {
   const day = 86_400_000;
   const base = {
     user: "default",
     has_token: true,
+    token_expires_at: null,
+    old_token_until: null,
+    user_agent: null,
+    profile_removed: false,
     revoked_at: null,
     sessions: 0,
     software: null,

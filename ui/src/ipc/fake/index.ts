@@ -1,11 +1,20 @@
 /** A hub in memory, for development (`?fake`, `?fake=empty`) and tests. Not in the built UI. */
 
-import { IpcError, type DesktopShell, type Event, type Ipc, type Verb, type Verbs } from "..";
+import {
+  IpcError,
+  type BrowserSignIn,
+  type DesktopShell,
+  type Event,
+  type Ipc,
+  type Verb,
+  type Verbs,
+} from "..";
 import type {
   DefinitionKind,
   ApprovalRequest,
   AuditBreak,
   AuditEntryView,
+  BrowserView,
   Call,
   ClientView,
   Condition,
@@ -67,6 +76,7 @@ export function fakeIpc(scenario = ""): FakeHub {
 const PAGE_SIZE = 500;
 
 export class FakeHub implements Ipc {
+  browser: BrowserSignIn | null = null;
   desktop: DesktopShell | null = null;
   opensBrowser = false;
   servers: ServerView[];
@@ -74,6 +84,7 @@ export class FakeHub implements Ipc {
   waiting: ApprovalRequest[] = [];
   missed: ApprovalRequest[] = [];
   pairings: PairingRequest[] = [];
+  browsers: BrowserView[] = data.browsers();
   paused = false;
   /** Why the HTTP listener does not listen. */
   httpError = "";
@@ -391,6 +402,22 @@ export class FakeHub implements Ipc {
       };
     },
     "clients.list": () => this.clients,
+    "clients.rotate": ({ name, token }) => {
+      requireFound(
+        this.clients.find((c) => c.name === name),
+        "client",
+        name,
+      );
+      const secret = token ?? "db_7rotated9Yk2nWc8Lh4JpZ7sDfA1uGe3";
+      return {
+        name,
+        token: secret,
+        url: URL_,
+        config: { mcpServers: { drawbridge: { type: "http", url: URL_ } } },
+        updated_files: [],
+        failed_files: [],
+      };
+    },
     "clients.set_user": ({ name, user }) => {
       requireFound(
         this.clients.find((c) => c.name === name),
@@ -588,6 +615,9 @@ export class FakeHub implements Ipc {
           "client",
           client,
         ).profile = profile;
+        this.clients = this.clients.map((one) =>
+          one.name === client ? { ...one, profile_removed: false } : one,
+        );
       }),
     "profiles.list": () =>
       this.profiles.map((profile) => profiles.toProfileView(profile, this.servers, this.clients)),
@@ -604,12 +634,17 @@ export class FakeHub implements Ipc {
         );
         this.profiles = this.profiles.filter((profile) => profile.name !== name);
         this.clients = this.clients.map((client) =>
-          client.profile === name ? { ...client, profile: null } : client,
+          client.profile === name ? { ...client, profile: null, profile_removed: true } : client,
         );
       }),
-    "screens.open": () => ({ url: "http://127.0.0.1:8765/#login=4f1c" }),
+    "screens.open": () => ({ url: "http://127.0.0.1:8765/#login=4f1c", code: "4f1c" }),
+    "screens.check_code": () => ({ state: "waiting" }),
+    "browsers.list": () => this.browsers,
+    "browsers.sign_out": ({ id }) => this.signOutBrowsers((browser) => browser.id === id),
+    "browsers.sign_out_all": () => this.signOutBrowsers(() => true),
     "secrets.list": () => this.secrets.list(),
     "secrets.remove": ({ name }) => this.secrets.set(name, false),
+    "secrets.rename": ({ name, new_name }) => this.secrets.rename(name, new_name),
     "secrets.set": ({ name }) => this.secrets.set(name, true),
     "servers.accept": ({ id }) => this.start(this.server(id), { acceptance: "accepted" }),
     "servers.accept_definitions": ({ id, definitions }) => {
@@ -692,6 +727,7 @@ export class FakeHub implements Ipc {
         remedy: enabled ? "" : "Enable it to use its tools.",
       });
     },
+    "servers.move_literals": ({ id }) => this.update(id, { literal_secrets: [] }),
     "servers.pin": ({ id }) => {
       const { spec, floating } = this.server(id);
       const pin = (arg: string) =>
@@ -855,6 +891,14 @@ export class FakeHub implements Ipc {
   private changeMemory(entries: MemoryEntry[]): void {
     this.memory = entries;
     this.emit({ kind: "memory_changed" });
+  }
+
+  private signOutBrowsers(
+    isMeant: (browser: BrowserView) => boolean,
+  ): Verbs["hooks.add"]["answer"] {
+    this.browsers = this.browsers.filter((browser) => !isMeant(browser));
+    this.emit({ kind: "browsers_changed" });
+    return {};
   }
 
   private hook(name: string): HookView {

@@ -17,6 +17,11 @@ export class FakeSecrets {
     return this.views;
   }
 
+  rename(name: string, newName: string): Done {
+    this.views = this.views.map((view) => (view.name === name ? { ...view, name: newName } : view));
+    return {};
+  }
+
   set(name: string, present: boolean): Done {
     this.views = this.views.map((view) => (view.name === name ? { ...view, present } : view));
     return {};

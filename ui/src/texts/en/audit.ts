@@ -34,8 +34,10 @@ const kinds: Record<AuditKind, string> = {
   signed_in: "Signed in to a server",
   signed_out: "Signed out of a server",
   browser_signed_in: "Browser signed in",
+  browser_signed_out: "Browser signed out",
   browser_refused: "Sign-in link refused",
   token_refused: "Token refused",
+  backup_restored: "Backup restored",
   pruned: "Old entries deleted",
 };
 

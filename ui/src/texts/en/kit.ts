@@ -1,6 +1,12 @@
 /** Texts of the components in `kit` and of the formatters in `lib`. */
 
 export const kit = {
+  contentFlags: {
+    at: "at",
+    result: "The server's answer is flagged. Read it as data; it contains:",
+    definition: "The server's text is flagged. It contains:",
+    badge: "Flagged",
+  },
   chart: { maximum: (value: string) => `max. ${value}` },
   cancel: "Cancel",
   close: "Close",

@@ -25,7 +25,10 @@ export const profiles = {
   confirmRemove: {
     title: (name: string) => `Remove ${name}?`,
     action: "Remove profile",
-    clientsSeeAll: (clients: string) => `${clients} will see all servers and tools immediately.`,
+    clientsSeeNothing: (clients: string) =>
+      `${clients} will see nothing until you choose another profile.`,
+    folderIsOpen: (folder: string) =>
+      `Clients that work in ${folder} are no longer limited to this profile there.`,
     noClients: "No client uses this profile.",
   },
 

@@ -259,6 +259,17 @@ export const serverForm = {
       off: "Leave it to the server",
       offHint: "Drawbridge does not compare arguments with the schema. Your rules still apply.",
     },
+    contentDefence: {
+      label: "Suspicious texts",
+      mark: "Flag them, and mark results as data",
+      markHint:
+        "Drawbridge flags instructions to a model, hidden characters and look-alike names, and adds a notice to flagged results that they are data. It changes no text and does not find everything.",
+      ask: "Also ask me",
+      askHint:
+        "Flagged results also wait until you release them, and each flagged definition waits until you accept it on its own.",
+      off: "Do not look for them",
+      offHint: "Results and definitions pass unchecked.",
+    },
     toolNames: {
       label: "Tool names",
       id: "Prefix with the server's ID",

@@ -46,6 +46,9 @@ export const servers = {
     verify: "Verify",
     edit: "Edit…",
     pin: "Pin version",
+    literals: (places: string) =>
+      `The server's file holds what looks like a secret in plain text: ${places}.`,
+    moveLiterals: "Move to the keyring",
     remove: "Remove…",
     acceptFirst: "Accept the server first.",
     floating: (packages: string) =>
@@ -189,6 +192,11 @@ export const servers = {
     validation: {
       strict: "must match the tool's schema exactly",
       off: "are not checked against the tool's schema",
+    },
+    contentDefence: "Suspicious texts",
+    contentDefenceLevel: {
+      ask: "are flagged and wait for you",
+      mark: "are flagged, and marked as data",
     },
     allowedTools: "Allowed tools",
     noTools: "none",

@@ -14,10 +14,25 @@ export const settings = {
     roots: "Roots",
     runtimes: "Runtimes",
     secrets: "Secrets",
+    browsers: "Signed-in browsers",
     doctor: "Doctor",
     about: "About this Drawbridge",
   },
   saved: "Saved.",
+
+  browsers: {
+    lead: "These browsers have these screens open, or can open them. A browser signs in with a link or a code of `drawbridge open`, and is signed out after 12 hours without use, after a week, or when Drawbridge ends.",
+    listLabel: "Signed-in browsers",
+    unnamed: "An unnamed browser",
+    current: "this browser",
+    times: (address: string, signedIn: string, lastUsed: string, expires: string) =>
+      `At ${address}. Signed in ${signedIn}, last used ${lastUsed}, until ${expires}.`,
+    signOut: "Sign out",
+    signOutOf: (browser: string) => `Sign out ${browser}`,
+    signOutAll: "Sign out all browsers",
+    empty: "No browser is signed in.",
+  },
+
   enterWholeNumber: (min: number, max: number) =>
     `Enter a whole number from ${min.toLocaleString("en")} to ${max.toLocaleString("en")}.`,
 

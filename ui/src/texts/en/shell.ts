@@ -61,5 +61,7 @@ export const shell = {
     howToSignIn:
       "To get a sign-in link, start the Drawbridge app or run this command in a terminal:",
     command: "drawbridge open",
+    code: "Or enter the code that the command shows",
+    signIn: "Sign in",
   },
 };

@@ -4,6 +4,7 @@ import {
   DECIDED_BY_LABELS,
   DECISION_LABELS,
   EFFECT_LABELS,
+  FLAG_KIND_LABELS,
   KIND_LABELS,
   OUTCOME_LABELS,
   RESULT_EFFECT_LABELS,
@@ -25,6 +26,7 @@ export const state = {
       `Drawbridge answered with HTTP status ${status} and no reason. See its log.`,
   },
 
+  flagKinds: FLAG_KIND_LABELS,
   serverStates: SERVER_STATE_LABELS,
 
   decisions: DECISION_LABELS,
