@@ -61,3 +61,10 @@ fn measure_prompt() -> Outcome {
     step::run(build.args(packages.map(|package| ["--package", package]).concat()))?;
     step::run(&mut command(run::program_path(true, "bench-prompt")?, &[]))
 }
+
+/// Runs a hub under load and with random faults, for an hour or the given number of seconds.
+pub(crate) fn soak(arguments: &[&str]) -> Outcome {
+    system::install_for_soak()?;
+    step::run(&mut cargo(&["build", "--workspace", "--bins"]))?;
+    step::run(&mut command(run::program_path(false, "soak")?, arguments))
+}

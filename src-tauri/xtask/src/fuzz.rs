@@ -1,16 +1,56 @@
-//! `cargo xtask fuzz`: runs the targets in `fuzz/`, one after another, each for a limited time.
-//! `cargo xtask test` does not run them.
+//! `cargo xtask fuzz`: builds the targets in `fuzz/` with coverage instrumentation, and runs each for
+//! a limited time, several side by side.
+//!
+//! The build shares its dependencies with all others: only the crates of this repository are
+//! instrumented. For that, Cargo starts this program in place of rustc for these crates.
 
-use std::fs;
+use std::{
+    env, fs,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread::available_parallelism,
+    time::Duration,
+};
 
-use crate::step::{self, Outcome, cargo, output, root};
+use crate::{
+    run,
+    step::{self, Outcome, cargo, command, output, root},
+};
 
-const CARGO_FUZZ_VERSION: &str = "0.13.2";
 const DEFAULT_SECONDS: u32 = 60;
+const PROGRAM: &str = "drawbridge-fuzz";
+/// The largest input that is made, in bytes. Longer ones are slower and find little more.
+const MAX_INPUT: u32 = 4096;
+/// The variable that makes this program act as rustc.
+const AS_RUSTC: &str = "DRAWBRIDGE_XTASK_AS_RUSTC";
+/// What libFuzzer needs to see which parts of the code an input reaches.
+const COVERAGE: [&str; 7] = [
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Ccodegen-units=1",
+    "-Coverflow-checks=on",
+];
+
+/// What to do with the inputs that a run has found.
+#[derive(Clone, Copy, PartialEq)]
+enum Found {
+    /// Forget them, unless they fail.
+    Forget,
+    /// Keep those that reach more code than the others.
+    Keep,
+}
 
 /// Runs one target, or all of them, each for the given number of seconds.
 pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
-    let targets = list_targets()?;
+    let (found, arguments) = match arguments {
+        ["--keep", rest @ ..] => (Found::Keep, rest),
+        rest => (Found::Forget, rest),
+    };
+    let program = build()?;
+    let targets = list_targets(&program)?;
     let parse_seconds = |text: &str| {
         text.parse::<u32>()
             .map_err(|_| format!("'{text}' is not a number of seconds"))
@@ -31,55 +71,208 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
             ));
         }
     };
-    install_cargo_fuzz()?;
-    for target in &chosen {
-        run_target(target, seconds)?;
+    run_targets(&program, &chosen, seconds, found)
+}
+
+/// Runs every target for a minute.
+pub(crate) fn fuzz_all() -> Outcome {
+    fuzz(&[])
+}
+
+/// Builds the program with instrumentation, and returns its path.
+fn build() -> Result<PathBuf, String> {
+    let itself = env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+    // With all packages chosen, the dependencies have the same features as in other builds.
+    step::run(
+        cargo(&["build", "--workspace", "--bin", PROGRAM])
+            .env("RUSTC_WORKSPACE_WRAPPER", itself)
+            .env(AS_RUSTC, "1"),
+    )?;
+    run::program_path(false, PROGRAM)
+}
+
+/// If Cargo started this program in place of rustc, starts rustc with instrumentation. Returns
+/// `None` if it did not.
+pub(crate) fn act_as_rustc() -> Option<Outcome> {
+    env::var_os(AS_RUSTC)?;
+    let arguments: Vec<_> = env::args_os().skip(1).collect();
+    let (rustc, arguments) = arguments.split_first()?;
+    let after = |option: &str| {
+        let at = arguments.iter().position(|argument| argument == option)?;
+        arguments.get(at + 1)?.to_str()
+    };
+    // Build scripts and macros run during the build, without libFuzzer.
+    let is_instrumented = after("--crate-name").is_some_and(|name| name.starts_with("drawbridge_"))
+        && after("--crate-type") != Some("proc-macro");
+    let mut rustc = Command::new(rustc);
+    rustc.args(arguments);
+    if is_instrumented {
+        rustc.args(COVERAGE);
+    }
+    Some(match rustc.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("rustc failed ({status})")),
+        Err(error) => Err(format!("rustc cannot be started: {error}")),
+    })
+}
+
+fn list_targets(program: &PathBuf) -> Result<Vec<String>, String> {
+    let list = output(Command::new(program).env("DRAWBRIDGE_FUZZ_COMMAND", "list"));
+    let list = list.ok_or("the program with the targets does not list them")?;
+    Ok(list.lines().map(str::to_owned).collect())
+}
+
+/// A target that runs.
+struct Run {
+    target: String,
+    log: PathBuf,
+    process: Child,
+}
+
+/// Runs the targets, as many at once as there are processors. Continues after a failure, so that one
+/// run shows all of them.
+fn run_targets(program: &PathBuf, targets: &[String], seconds: u32, found: Found) -> Outcome {
+    let at_once = available_parallelism().map_or(1, usize::from);
+    println!(
+        "\nfuzzing {} targets for {seconds} s each, {at_once} at once",
+        targets.len()
+    );
+    let mut waiting = targets.iter();
+    let mut running: Vec<Run> = Vec::new();
+    let mut failures = Vec::new();
+    loop {
+        while running.len() < at_once
+            && let Some(target) = waiting.next()
+        {
+            running.push(start(program, target, seconds)?);
+        }
+        if running.is_empty() {
+            break;
+        }
+        let ended = running
+            .iter_mut()
+            .position(|run| !matches!(run.process.try_wait(), Ok(None)));
+        let Some(ended) = ended else {
+            std::thread::sleep(Duration::from_millis(100));
+            continue;
+        };
+        let run = running.swap_remove(ended);
+        if let Err(reason) = finish(program, run, found) {
+            println!("{reason}");
+            failures.push(reason);
+        }
+    }
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(failures.join("\n"))
+    }
+}
+
+/// Returns an empty folder below the build folder.
+fn empty_folder(name: &str, target: &str) -> Result<PathBuf, String> {
+    let folder = root().join("target/fuzz").join(name).join(target);
+    let made = match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir_all(&folder),
+    };
+    made.map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    Ok(folder)
+}
+
+fn run_fuzz_command(program: &PathBuf, target: &str, text: &str) -> Outcome {
+    let mut command = Command::new(program);
+    command
+        .env("DRAWBRIDGE_FUZZ_TARGET", target)
+        .env("DRAWBRIDGE_FUZZ_COMMAND", text);
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(format!(
+            "{target}: `{text}` failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
+        Err(error) => Err(format!("{target}: cannot start {PROGRAM}: {error}")),
+    }
+}
+
+/// Starts a target with the kept inputs.
+fn start(program: &PathBuf, target: &str, seconds: u32) -> Result<Run, String> {
+    let corpus = empty_folder("corpus", target)?;
+    run_fuzz_command(program, target, &format!("unpack {}", corpus.display()))?;
+    let artifacts = root().join("fuzz/artifacts").join(target);
+    let log = corpus.with_extension("log");
+    let failed = |e| format!("{target}: {e}");
+    fs::create_dir_all(&artifacts).map_err(failed)?;
+    let output = fs::File::create(&log).map_err(failed)?;
+    let process = command(program, &[])
+        .env("DRAWBRIDGE_FUZZ_TARGET", target)
+        .arg(&corpus)
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_len={MAX_INPUT}"))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .args(["-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1"])
+        .args(["-verbosity=1", "-reload=0"])
+        .stdin(Stdio::null())
+        .stdout(output.try_clone().map_err(failed)?)
+        .stderr(output)
+        .spawn()
+        .map_err(failed)?;
+    Ok(Run {
+        target: target.to_owned(),
+        log,
+        process,
+    })
+}
+
+/// Reports the end of a run, and keeps what it has found.
+fn finish(program: &PathBuf, mut run: Run, found: Found) -> Outcome {
+    let target = &run.target;
+    let status = run.process.wait().map_err(|e| format!("{target}: {e}"))?;
+    let log = fs::read(&run.log).unwrap_or_default();
+    let log = String::from_utf8_lossy(&log);
+    if !status.success() {
+        let tail: Vec<&str> = log.lines().rev().take(30).collect();
+        let tail: Vec<&str> = tail.into_iter().rev().collect();
+        return Err(format!(
+            "{}\n{target} failed ({status}); the failing input is in fuzz/artifacts/{target}, and \
+             `cargo xtask fuzz {target} 1` runs the kept ones again",
+            tail.join("\n")
+        ));
+    }
+    let statistic = |name: &str| {
+        let line = log.lines().find(|line| line.starts_with(name));
+        let value = line.and_then(|line| line.rsplit(' ').next());
+        value.unwrap_or("?").to_owned()
+    };
+    let coverage =
+        (log.lines().rev()).find_map(|line| line.split_once("cov: ")?.1.split(' ').next());
+    println!(
+        "{target:>16}: {:>9} runs, {:>6} a second, {:>6} edges, {:>5} new inputs",
+        statistic("stat::number_of_executed_units:"),
+        statistic("stat::average_exec_per_sec:"),
+        coverage.unwrap_or("?"),
+        statistic("stat::new_units_added:"),
+    );
+    if found == Found::Keep {
+        keep(program, target)?;
     }
     Ok(())
 }
 
-/// Runs one target. The targets are safe code and need no sanitizer, so that a stable compiler
-/// suffices.
-fn run_target(target: &str, seconds: u32) -> Outcome {
-    let mut command = cargo(&[
-        "fuzz",
-        "run",
-        "--fuzz-dir",
-        "fuzz",
-        "--sanitizer",
-        "none",
-        target,
-        "--",
-    ]);
-    command
-        .arg(format!("-max_total_time={seconds}"))
-        .args(["-timeout=10", "-print_final_stats=1"]);
-    step::run(&mut command)
-        .map_err(|reason| format!("{reason}; the failing input is in fuzz/artifacts/{target}"))
-}
-
-fn list_targets() -> Result<Vec<String>, String> {
-    let folder = root().join("fuzz/targets");
-    let files =
-        fs::read_dir(&folder).map_err(|e| format!("cannot read {}: {e}", folder.display()))?;
-    let names = files
-        .flatten()
-        .filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()));
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    Ok(names)
-}
-
-fn install_cargo_fuzz() -> Outcome {
-    if output(&mut cargo(&["fuzz", "--version"])).is_some() {
-        return Ok(());
+/// Keeps the smallest inputs that together reach all the code that any of them reaches.
+fn keep(program: &PathBuf, target: &str) -> Outcome {
+    let corpus = root().join("target/fuzz/corpus").join(target);
+    let merged = empty_folder("merged", target)?;
+    let mut merge = command(program, &["-merge=1", "-timeout=20"]);
+    merge
+        .env("DRAWBRIDGE_FUZZ_TARGET", target)
+        .args([&merged, &corpus])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    match merge.status() {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("{target}: the merge failed ({status})")),
+        Err(error) => return Err(format!("{target}: {error}")),
     }
-    step::run(&mut cargo(&[
-        "install",
-        "cargo-fuzz",
-        "--locked",
-        "--debug",
-        "--version",
-        CARGO_FUZZ_VERSION,
-    ]))
+    run_fuzz_command(program, target, &format!("keep {}", merged.display()))
 }

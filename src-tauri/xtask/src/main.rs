@@ -34,12 +34,19 @@ const USAGE: &str = "cargo xtask COMMAND
   clients [CLIENT...]         install client programs of other vendors (3 GB), and run them against Drawbridge: all of
                               them, which writes docs/client-programs.md, or only those of these clients
   screenshots                 take the pictures of docs/screenshots again
-  fuzz [TARGET] [SECONDS]     run the parsers on generated input: one target or all, each for a minute by default
+  fuzz [--keep] [TARGET] [SECONDS]
+                              run the parsers on generated input: one target or all, each for a minute by default;
+                              with --keep, keep the inputs that reach more of the code
+  soak [SECONDS]              run a hub with 20 clients and 50 servers for an hour, with random faults, and check
+                              that no call is lost, duplicated or undecided and that nothing grows
   bench [catalog|neighbours|prompt]
                               measure a release build: the cost of the catalog by the number of tools, how much
                               faulty servers slow down the others, and how soon a person sees a call";
 
 fn main() -> ExitCode {
+    if let Some(outcome) = fuzz::act_as_rustc() {
+        return exit_code(outcome);
+    }
     let arguments: Vec<String> = env::args().skip(1).collect();
     let (xtask_arguments, rest) = match arguments.iter().position(|argument| argument == "--") {
         Some(index) => (&arguments[..index], &arguments[index + 1..]),
@@ -57,6 +64,8 @@ fn main() -> ExitCode {
         ["clients", rest @ ..] => clients::clients(rest),
         ["screenshots"] => tools::screenshots(),
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
+        ["soak"] => bench::soak(&[]),
+        ["soak", seconds] => bench::soak(&[seconds]),
         ["bench", rest @ ..] => bench::bench(rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -49,6 +49,11 @@ pub(crate) fn install_for_test() -> Outcome {
     install(&[RUN_PACKAGES, TEST_PACKAGES].concat())
 }
 
+/// Installs what `cargo xtask soak` needs in addition to the tests.
+pub(crate) fn install_for_soak() -> Outcome {
+    install(&[RUN_PACKAGES, TEST_PACKAGES, &["faketime"]].concat())
+}
+
 fn install(packages: &[&str]) -> Outcome {
     if !Path::new("/etc/debian_version").exists() {
         println!("{WITHOUT_APT}");

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    node,
+    fuzz, node, run,
     step::{self, Outcome, cargo, command, output, root},
     system,
 };
@@ -65,9 +65,12 @@ pub(crate) fn test(filters: &[String]) -> Outcome {
         cargo_check(&["build", "--workspace", "--all-targets"]),
     ));
     if filters.is_empty() {
-        checks.push(("licences", Box::new(check_licences)));
+        checks.push(("supply chain", Box::new(check_supply_chain)));
     }
     checks.push(tests);
+    if filters.is_empty() {
+        checks.push(("fuzzing", Box::new(fuzz::fuzz_all)));
+    }
     run_all(&checks)
 }
 
@@ -125,14 +128,9 @@ fn install_nextest() -> Outcome {
     ]))
 }
 
-fn check_licences() -> Outcome {
-    if output(&mut cargo(&["deny", "--version"])).is_none() {
-        println!("cargo-deny is not installed: licences are not checked");
-        return Ok(());
-    }
-    step::run(&mut cargo(&[
-        "deny", "check", "licenses", "bans", "sources",
-    ]))
+/// Checks the licences and sources of the dependencies, and writes the bill of materials.
+fn check_supply_chain() -> Outcome {
+    step::run(&mut command(run::program_path(false, "supply-chain")?, &[]))
 }
 
 /// Creates the Python environments: the one of the clients, and one for each file in
