@@ -1,0 +1,95 @@
+//! What has to hold at the end: the records of the servers, of the store and of the clients agree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use drawbridge_tests::{FaultyServer, Home, Hub, store, wait::try_until_within};
+use serde_json::json;
+use std::time::Duration;
+
+/// The longest time until the outcomes of the last calls are written.
+const SETTLE: Duration = Duration::from_secs(30);
+
+/// Compares what the servers received, what the clients were answered, and what is recorded.
+pub(crate) fn find_violations(
+    hub: &Hub<'_>,
+    servers: &[FaultyServer<'_>],
+    outcomes: &super::Outcomes,
+) -> Vec<String> {
+    let mut violations = Vec::new();
+    let data_dir = hub.home.data_dir();
+    let settled = try_until_within(SETTLE, || {
+        let rows = store::read_calls(&data_dir).ok()?;
+        rows.iter()
+            .all(|row| row.outcome != "running")
+            .then_some(rows)
+    });
+    let Some(rows) = settled else {
+        return vec!["some calls have no outcome".into()];
+    };
+    let mut decided: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut succeeded: BTreeSet<&str> = BTreeSet::new();
+    for row in &rows {
+        if row.decision == "allowed" {
+            *decided.entry(&row.arguments_digest).or_default() += 1;
+        }
+        if row.outcome == "ok" {
+            succeeded.insert(&row.arguments_digest);
+        }
+    }
+    let mut received: BTreeMap<String, usize> = BTreeMap::new();
+    for server in servers {
+        for message in server.received() {
+            if !message["undecided"].is_null() {
+                violations.push(format!(
+                    "{}: a call was not decided: {message}",
+                    server.name
+                ));
+            }
+            if message["method"] == "tools/call" {
+                let arguments = message["params"]["arguments"].to_string();
+                *received.entry(arguments).or_default() += 1;
+            }
+        }
+    }
+    for (arguments, count) in &received {
+        let digest = store::digest(arguments);
+        if *count != 1 {
+            violations.push(format!("{arguments} reached a server {count} times"));
+        }
+        if decided.get(digest.as_str()) != Some(&1) {
+            violations.push(format!("{arguments} was received, but not decided once"));
+        }
+    }
+    for arguments in outcomes.answered() {
+        if !received.contains_key(&arguments) {
+            violations.push(format!("{arguments} was answered, but never received"));
+        }
+        if !succeeded.contains(store::digest(&arguments).as_str()) {
+            violations.push(format!("{arguments} was answered, but not recorded so"));
+        }
+    }
+    if hub.run_verb("approvals.list", &json!({})) != json!([]) {
+        violations.push("an approval is still pending".into());
+    }
+    println!(
+        "{} calls reached a server; {} are recorded.",
+        received.len(),
+        rows.len()
+    );
+    violations
+}
+
+/// Checks what a hub leaves behind.
+pub(crate) fn find_violations_after_stop(home: &Home) -> Vec<String> {
+    let mut violations = Vec::new();
+    home.assert_no_survivors();
+    match store::passes_integrity_check(&home.data_dir()) {
+        Ok(true) => {}
+        other => violations.push(format!("the database is not sound: {other:?}")),
+    }
+    let verified = home.cli(&["audit", "verify"]);
+    if verified.exit_code() != 0 {
+        violations.push(format!("the audit is not intact: {}", verified.stderr()));
+    }
+    violations
+}
