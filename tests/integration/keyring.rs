@@ -25,7 +25,7 @@ fn thirty_hubs_use_one_keyring_concurrently() {
         .enumerate()
         .filter(|(number, (failure, listed))| {
             let row = |name: &str, present: bool| {
-                json!({"name": format!("hub-{number}.{name}"), "present": present, "servers": ["server"], "traces": false})
+                json!({"name": format!("hub-{number}.{name}"), "present": present, "servers": ["server"], "not_granted": ["server"], "traces": false})
             };
             !failure.is_empty() || *listed != json!([row("KEPT", true), row("NEVER_SET", false)])
         })

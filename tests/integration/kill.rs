@@ -1,7 +1,9 @@
 //! `kill -9` of the hub under load, repeatedly: decisions are recorded, and nothing is torn,
 //! replayed or left over.
 //!
-//! `DRAWBRIDGE_KILL_ROUNDS` sets the number of rounds; the default is 20.
+//! `DRAWBRIDGE_KILL_ROUNDS` sets the number of rounds; the default is 20, and 8 for other requests.
+
+mod other_requests;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,6 +28,11 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 const CLIENTS: usize = 4;
+
+fn count_rounds(default: usize) -> usize {
+    env::var("DRAWBRIDGE_KILL_ROUNDS")
+        .map_or(default, |text| text.parse().expect("a number of rounds"))
+}
 
 /// Returns a pseudorandom number that depends only on the round.
 fn pseudorandom(round: usize) -> usize {
@@ -210,8 +217,7 @@ fn assert_calls_recorded(
 
 #[test]
 fn a_hub_killed_under_load_has_recorded_every_decision_and_replays_no_call() {
-    let rounds: usize = env::var("DRAWBRIDGE_KILL_ROUNDS")
-        .map_or(20, |text| text.parse().expect("a number of rounds"));
+    let rounds = count_rounds(20);
     let home = Home::new();
     let hub = Hub::serve(&home);
     let data_dir = paths::path_text(home.data_dir());

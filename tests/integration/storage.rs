@@ -1,6 +1,7 @@
 //! Faults of the data folder: full, read-only, corrupt. An action that cannot be recorded is
 //! refused; everything else works.
 
+mod backup;
 mod corrupt;
 mod full;
 mod locked;

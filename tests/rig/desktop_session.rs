@@ -185,7 +185,8 @@ impl DesktopSession {
         );
     }
 
-    fn unlock_keyring(&self) {
+    /// Starts the keyring, or unlocks it.
+    pub fn unlock_keyring(&self) {
         let mut command = self
             .home
             .command(paths::find_program("gnome-keyring-daemon"));

@@ -1,6 +1,6 @@
 //! The headless hub, `drawbridge serve`, and the shell commands of a person who uses it.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{io, path::Path, process::Command, time::Duration};
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -273,6 +273,15 @@ impl<'a> Hub<'a> {
 /// refused.
 #[track_caller]
 pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {
+    send_verb(url, name, params).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Like [`try_verb`], for a hub that may end meanwhile.
+///
+/// # Errors
+///
+/// Returns an error if the connection breaks.
+pub fn send_verb(url: &str, name: &str, params: &Value) -> io::Result<(u16, String)> {
     let url = Url::parse(url).with_path(&format!("/api/verbs/{name}"));
     let bearer = format!("Bearer {ADMIN_TOKEN}");
     let headers = [
@@ -285,9 +294,9 @@ pub fn try_verb(url: &str, name: &str, params: &Value) -> (u16, String) {
         url: &url,
         headers: &headers,
         body: body.as_bytes(),
-    };
-    let response = response.send().unwrap_or_else(|e| panic!("{name}: {e}"));
-    (response.status, response.text().unwrap_or_default())
+    }
+    .send()?;
+    Ok((response.status, response.text()?))
 }
 
 /// Replaces a spec file atomically, as any other program may.

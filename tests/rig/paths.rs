@@ -42,6 +42,15 @@ pub fn find_program(name: &str) -> PathBuf {
         })
 }
 
+/// Returns the path of a shared library of the system.
+pub fn find_library(name: &str) -> PathBuf {
+    let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    folders
+        .map(|folder| folder.path().join(name))
+        .find(|file| file.is_file())
+        .unwrap_or_else(|| panic!("{name} is not installed"))
+}
+
 /// Returns the path of WebKit's own small browser, which is part of the library's package.
 pub fn find_mini_browser() -> PathBuf {
     let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();

@@ -13,6 +13,7 @@ use sqlx::{
 #[derive(Debug, Clone)]
 pub struct CallRow {
     pub id: i64,
+    pub method: String,
     pub client: String,
     pub server: String,
     pub tool: String,
@@ -173,6 +174,7 @@ fn open_database<T>(
 fn read_row(row: &SqliteRow) -> Result<CallRow, sqlx::Error> {
     Ok(CallRow {
         id: row.try_get("id")?,
+        method: row.try_get("method")?,
         client: row.try_get("client")?,
         server: row.try_get("server")?,
         tool: row.try_get("tool")?,

@@ -10,6 +10,7 @@ use crate::{assert_none, read_rust_files};
 const ALLOWED: &[(&str, &str)] = &[
     ("tests/upstreams/", "the fixtures are slow on request"),
     ("tests/bench/", "benchmarks measure durations"),
+    ("tests/soak/", "the load goes on for a given time"),
     ("src-tauri/hub/benches/", "benchmarks measure durations"),
     (
         "tests/rig/wait.rs",

@@ -1,0 +1,297 @@
+//! Signing in: browsers at the screens, and the tokens of clients.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    process::{Command, Stdio},
+};
+
+use drawbridge_tests::{
+    Home, Hub,
+    http::{Request, Response, Url},
+    wait::some_if,
+    wait_until,
+};
+use nix::unistd::Uid;
+use serde_json::{Value, json};
+
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
+
+fn send(url: &Url, path: &str, headers: &[(&str, &str)], body: &Value) -> Response {
+    let body = body.to_string();
+    let request = Request {
+        method: "POST",
+        url: &url.with_path(path),
+        headers,
+        body: body.as_bytes(),
+    };
+    request.send().expect("an answer")
+}
+
+/// Signs a browser in, and returns its id and its token.
+fn sign_in(home: &Home, url: &Url, headers: &[(&str, &str)]) -> (String, String) {
+    let link = home.cli(&["open", "--print", "--json"]).expect_json();
+    let mut all = vec![JSON, ("User-Agent", "Test Browser/1")];
+    all.extend(headers);
+    let response = send(url, "/api/login", &all, &json!({"code": link["code"]}));
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("set-cookie"), None);
+    let body: Value =
+        serde_json::from_str(&response.text().expect("text")).expect("an id and a token");
+    let text = |name: &str| body[name].as_str().expect("a text").to_owned();
+    (text("id"), text("token"))
+}
+
+#[test]
+fn no_launcher_gets_the_code_of_a_link_and_its_page_ends_with_its_use() {
+    let mut home = Home::new();
+    let bin = home.file("home/.local/bin");
+    fs::create_dir_all(&bin).expect("a folder");
+    let launcher = bin.join("xdg-open");
+    let (arguments, page) = (home.file("arguments"), home.file("page"));
+    let script = format!(
+        "#!/bin/sh\nstat -c '%a' \"$1\" \"$(dirname \"$1\")\" > {page}\ncat \"$1\" >> {page}\n\
+         printf '%s\\n' \"$@\" > {arguments}.new\nmv {arguments}.new {arguments}\n",
+        page = page.display(),
+        arguments = arguments.display(),
+    );
+    fs::write(&launcher, script).expect("a launcher");
+    fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("executable");
+    home.set_variable("DISPLAY", ":77");
+    let hub = Hub::serve(&home);
+    assert!(
+        !hub.stderr().contains("login="),
+        "what is not a terminal may be a log"
+    );
+    let opened = std::thread::scope(|scope| {
+        let opening = scope.spawn(|| home.cli(&["open"]));
+        wait_until("the launcher has run", || some_if(arguments.exists()));
+        let read = |file| fs::read_to_string(file).expect("a file");
+        let (arguments, page) = (read(&arguments), read(&page));
+        let code: String = page
+            .split_once("#login=")
+            .expect("a link")
+            .1
+            .chars()
+            .take_while(char::is_ascii_alphanumeric)
+            .collect();
+        assert!(page.starts_with("600\n700\n"), "{page}");
+        assert!(!arguments.contains(&code), "{arguments}");
+        let file = arguments.trim();
+        assert!(fs::exists(file).expect("known"), "{file}");
+        let url = Url::parse(&hub.url);
+        let headers = [JSON, ("User-Agent", "Test Browser")];
+        let response = send(&url, "/api/login", &headers, &json!({"code": code}));
+        assert_eq!(response.status, 200);
+        let opened = opening.join().expect("it ends");
+        assert!(!fs::exists(file).expect("known"), "the page is removed");
+        opened
+    });
+    let stderr = opened.expect_success().stderr();
+    assert!(stderr.contains("signed in: Test Browser"), "{stderr}");
+}
+
+#[test]
+fn a_browser_s_token_is_no_cookie_and_counts_only_at_its_address_until_signed_out() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let url = Url::parse(&hub.url);
+    let origin = format!("http://127.0.0.1:{}", hub.port());
+    let (id, token) = sign_in(&home, &url, &[("Origin", &origin)]);
+    let (other, other_token) = sign_in(&home, &url, &[("Origin", &origin)]);
+    let bearer = format!("Bearer {token}");
+    let status = |headers: &[(&str, &str)]| {
+        let mut all = vec![JSON];
+        all.extend(headers);
+        send(&url, "/api/verbs/clients.list", &all, &json!({})).status
+    };
+    assert_eq!(status(&[("Authorization", &bearer)]), 200);
+    assert_eq!(
+        status(&[("Authorization", &bearer), ("Origin", &origin)]),
+        200
+    );
+    assert_eq!(
+        status(&[("Cookie", &format!("drawbridge={token}"))]),
+        401,
+        "a cookie counts for nothing"
+    );
+    let same_computer = format!("http://localhost:{}", hub.port());
+    assert_eq!(
+        status(&[("Authorization", &bearer), ("Origin", &same_computer)]),
+        401,
+        "another name of this computer is another origin"
+    );
+    assert_eq!(
+        status(&[("Authorization", &bearer), ("Origin", "http://127.0.0.1:1")]),
+        403
+    );
+
+    let list = || home.cli(&["browsers", "list", "--json"]).expect_json();
+    let listed = list();
+    let ids: Vec<_> = listed.as_array().expect("a list").iter().collect();
+    assert_eq!(ids.len(), 2);
+    assert!(ids.iter().all(|one| one["user_agent"] == "Test Browser/1"));
+    assert_eq!(listed[0]["address"], json!(origin));
+    home.cli(&["browsers", "sign-out", &id]).expect_success();
+    assert_eq!(status(&[("Authorization", &bearer)]), 401);
+    assert_eq!(list()[0]["id"], json!(other));
+    let bearer = format!("Bearer {other_token}");
+    assert_eq!(status(&[("Authorization", &bearer)]), 200);
+    home.cli(&["browsers", "sign-out", "--all"])
+        .expect_success();
+    assert_eq!(status(&[("Authorization", &bearer)]), 401);
+    let unknown = home.cli(&["browsers", "sign-out", &id]);
+    assert!(unknown.stderr().contains("browsers list"));
+    let audit = home
+        .cli(&["audit", "list", "--kind", "browser_signed_out", "--json"])
+        .expect_json();
+    assert_eq!(audit["entries"].as_array().map(Vec::len), Some(2));
+}
+
+/// Returns the status of an `initialize` with a token, and the message.
+fn initialize(url: &Url, token: &str) -> (u16, String) {
+    let bearer = format!("Bearer {token}");
+    let body = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    });
+    let headers = [JSON, ACCEPT, ("Authorization", bearer.as_str())];
+    let response = send(url, "/mcp", &headers, &body);
+    let status = response.status;
+    (status, response.text().unwrap_or_default())
+}
+
+#[test]
+fn a_rotated_token_is_in_the_client_s_file_and_ends_the_old_one_with_its_first_use() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let url = Url::parse(&hub.url);
+    let file = home.file("home/.cursor/mcp.json");
+    fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+    fs::write(&file, "{}").expect("the client's file");
+    home.cli(&["config", "connect", "cursor", "--http", "--yes"])
+        .expect_success();
+    let token = || {
+        let text = fs::read_to_string(&file).expect("the client's file");
+        let begin = text.find("Bearer ").expect("a token") + "Bearer ".len();
+        text[begin..]
+            .chars()
+            .take_while(|c| *c != '"')
+            .collect::<String>()
+    };
+    let old = token();
+    assert_eq!(initialize(&url, &old).0, 200);
+    let rotated = home
+        .cli(&["clients", "rotate", "cursor", "--expires", "90d", "--json"])
+        .expect_json();
+    assert_eq!(rotated["updated_files"], json!([file]));
+    let new = token();
+    assert_eq!(rotated["token"], json!(new));
+    assert_ne!(old, new);
+    assert_eq!(initialize(&url, &old).0, 200, "until the new one is used");
+    assert_eq!(initialize(&url, &new).0, 200);
+    assert_eq!(initialize(&url, &old).0, 401);
+    let clients = home.cli(&["clients", "list", "--json"]).expect_json();
+    assert!(clients[0]["token_expires_at"].is_i64());
+}
+
+#[test]
+fn an_expired_token_is_refused_with_what_to_do() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let url = Url::parse(&hub.url);
+    let added = home
+        .cli(&["clients", "add", "desk", "--expires", "1s", "--json"])
+        .expect_json();
+    let token = added["token"].as_str().expect("a token");
+    let message = wait_until("the token has expired", || {
+        let (status, text) = initialize(&url, token);
+        (status == 401).then_some(text)
+    });
+    assert!(message.contains("clients rotate"), "{message}");
+}
+
+#[test]
+fn a_client_whose_profile_was_removed_sees_nothing_until_a_person_chooses() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    hub.add_probe(&[]);
+    hub.wait_until_synced("probe");
+    let count = || {
+        let tools = home
+            .cli(&[
+                "tools", "list", "--format", "openai", "--client", "desk", "--json",
+            ])
+            .expect_json();
+        tools.as_array().expect("a list").len()
+    };
+    home.cli(&["profiles", "set", "some", "probe/echo"])
+        .expect_success();
+    home.cli(&["clients", "add", "desk", "--profile", "some"])
+        .expect_success();
+    assert_eq!(count(), 1);
+    let removed = home.cli(&["profiles", "remove", "some"]).expect_success();
+    assert!(removed.stderr().contains("desk"), "who is affected");
+    assert_eq!(count(), 0);
+    home.cli(&["profiles", "set", "some", "probe"])
+        .expect_success();
+    assert_eq!(count(), 0, "a new profile of the same name is another one");
+    home.cli(&["clients", "profile", "desk"]).expect_success();
+    assert!(count() > 1);
+}
+
+#[test]
+fn another_user_gets_no_answer_at_the_local_socket() {
+    if !Uid::effective().is_root() {
+        return;
+    }
+    let home = Home::new();
+    let _hub = Hub::serve(&home);
+    let socket = home.data_dir().join("drawbridge.sock");
+    // As if the folders and the socket were open to everyone.
+    let mut path = socket.clone();
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).expect("open the socket");
+    while path.pop() && path.starts_with(home.path()) {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("open a folder");
+    }
+    let ask = |starter: &[&str]| {
+        let mut command = Command::new(starter.first().unwrap_or(&"curl"));
+        command
+            .args(starter.iter().skip(1))
+            .args(["--silent", "--show-error", "--unix-socket"])
+            .arg(&socket)
+            .arg("http://localhost/health")
+            .stdin(Stdio::null());
+        let output = command.output().expect("curl runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert!(ask(&["curl"]).contains("status"), "this user");
+    let other = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "curl",
+    ];
+    assert_eq!(ask(&other), "", "another user");
+}
+
+#[test]
+fn a_hub_does_not_start_with_a_short_admin_token() {
+    let mut home = Home::new();
+    home.set_variable("DRAWBRIDGE_ADMIN_TOKEN", "short");
+    let output = home.cli(&["serve", "--port", "0"]);
+    assert_eq!(output.exit_code(), 1);
+    assert!(
+        output.stderr().contains("at least 32 characters"),
+        "{}",
+        output.stderr()
+    );
+}

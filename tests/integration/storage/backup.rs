@@ -1,0 +1,83 @@
+//! Backups, made and restored by the command.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use drawbridge_tests::{FaultyServer, Home, Hub, McpClient, paths};
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+#[test]
+fn a_backup_brings_back_rules_clients_and_specs() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let faulty = FaultyServer::add(&hub, "faulty", &json!({}), &[]).wait_until_synced();
+    hub.set_policy("faulty", "deny");
+    let token = hub.add_client("desk");
+    let archive = home.file("backup.zip");
+    let archive_text = paths::path_text(archive.clone());
+
+    let created = home
+        .cli(&["backup", "create", &archive_text, "--json"])
+        .expect_json();
+    assert!(
+        created["files"]["servers/faulty.json"]["bytes"].is_u64(),
+        "{created}"
+    );
+    let mode = fs::metadata(&archive)
+        .expect("read the mode")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600, "only this user can read a backup");
+    let again = home.cli(&["backup", "create", &archive_text]);
+    assert_eq!(again.exit_code(), 1, "it is not overwritten");
+
+    let running = home.cli(&["backup", "restore", &archive_text, "--yes"]);
+    let error = running.stderr();
+    assert!(
+        running.exit_code() == 1 && error.contains("already runs"),
+        "{error}"
+    );
+
+    // What happens after the backup is undone by it.
+    hub.set_policy("faulty", "allow");
+    hub.run_verb(
+        "servers.add",
+        &json!({"spec": {"name": "Later", "command": "true"}, "pending": true}),
+    );
+    hub.run_verb("clients.revoke", &json!({"name": "desk"}));
+    drop(faulty);
+    hub.stop(Signal::SIGTERM);
+    let unasked = home.cli(&["backup", "restore", &archive_text]);
+    assert!(unasked.stderr().contains("--yes"), "there is no terminal");
+    let restored = home
+        .cli(&["backup", "restore", &archive_text, "--yes"])
+        .expect_success()
+        .stdout();
+    assert!(restored.contains("before-restore-"), "{restored}");
+
+    let hub = Hub::serve(&home);
+    assert!(!home.data_dir().join("servers/later.json").exists());
+    let client = McpClient::connect(&hub.url, &token);
+    let answer = client.call("faulty__echo", r#"{"n":1}"#);
+    assert!(
+        answer.is_error() && answer.text().contains("denied"),
+        "the rule of the backup holds: {}",
+        answer.raw
+    );
+    home.cli(&["audit", "verify"]).expect_success();
+    let entries = home
+        .cli(&["audit", "list", "--kind", "backup_restored", "--json"])
+        .expect_json();
+    assert!(entries.to_string().contains("created_at"), "{entries}");
+}
+
+#[test]
+fn a_backup_of_another_computer_is_made_there() {
+    let home = Home::new();
+    let archive = paths::path_text(home.file("backup.zip"));
+    let token = "x".repeat(40);
+    let arguments = ["backup", "create", &archive];
+    let output = home.remote_cli("http://127.0.0.1:9/mcp", Some(&token), &arguments);
+    let error = output.stderr();
+    assert!(error.contains("the hub's own computer"), "{error}");
+}

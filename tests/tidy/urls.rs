@@ -1,0 +1,52 @@
+//! A URL is shown only as a `DisplayUrl`, because its user name, password and query may be secrets.
+
+use drawbridge_tests::source::without_tests;
+
+use crate::{assert_none, read_rust_files};
+
+/// Places whose errors show a URL that a person typed for one command, or that a public manifest
+/// names.
+const MAY_SHOW: &[&str] = &[
+    "src-tauri/cli/",
+    "src-tauri/endpoint/",
+    "src-tauri/xtask/",
+    "src-tauri/hub/src/registry/manifest/",
+];
+
+/// Returns whether a line of an error declares a field with a URL of another type.
+fn declares_raw_url(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches("pub ");
+    ["url: String", "url: Url", "url: &"]
+        .iter()
+        .any(|field| line.starts_with(field) || line.contains(&format!("{{ {field}")))
+}
+
+#[test]
+fn errors_and_log_lines_show_a_url_only_as_a_display_url() {
+    let mut found = Vec::new();
+    for file in read_rust_files() {
+        let is_exempt = MAY_SHOW.iter().any(|folder| file.path.starts_with(folder));
+        if is_exempt || file.path.starts_with("tests/") || file.is_test() {
+            continue;
+        }
+        let text = without_tests(&file.text);
+        let mut follows_message = 0_u32;
+        for line in text.lines() {
+            if line.contains("#[error(") {
+                follows_message = 12;
+            }
+            let shows = line.contains("%url") || line.contains("?url");
+            if shows || (follows_message > 0 && declares_raw_url(line)) {
+                found.push(format!("{}: {}", file.path, line.trim()));
+            }
+            follows_message = match line.trim_end() {
+                "}" => 0,
+                _ => follows_message.saturating_sub(1),
+            };
+        }
+    }
+    assert_none(
+        "show a URL as drawbridge_model::display_url::DisplayUrl",
+        &found,
+    );
+}
