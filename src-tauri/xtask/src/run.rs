@@ -36,17 +36,26 @@ pub(crate) fn build(release: bool) -> Outcome {
     node::run_ui_script("build")?;
     // The command line is built too, because the entries that the app writes into clients' files
     // start it.
-    let mut build = cargo(&[
-        "build",
-        "--package",
-        "drawbridge-desktop",
-        "--package",
-        "drawbridge-cli",
-    ]);
-    if release {
-        build.arg("--release");
-    }
-    step::run(&mut build)
+    let selection: &[&str] = if release {
+        &[
+            "--package",
+            "drawbridge-desktop",
+            "--package",
+            "drawbridge-cli",
+            "--release",
+        ]
+    } else {
+        // With all packages chosen, the dependencies have the same features as in the build of the
+        // tests, and are not built again.
+        &[
+            "--workspace",
+            "--bin",
+            "drawbridge-desktop",
+            "--bin",
+            "drawbridge",
+        ]
+    };
+    step::run(cargo(&["build"]).args(selection))
 }
 
 /// Returns the path of a built program. It is in the target folder from which this program runs.

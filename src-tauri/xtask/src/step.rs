@@ -1,6 +1,7 @@
 //! Runs commands in the repository and describes a failure in one line.
 
 use std::{
+    env,
     ffi::OsStr,
     path::{Path, PathBuf},
     process::Command,
@@ -26,12 +27,23 @@ pub(crate) fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command
     command
 }
 
-/// Returns a Cargo command. Uses the Cargo that started this program, if any.
+/// Returns a Cargo command. Uses the Cargo that started this program, if any, without the variables
+/// with which it describes this package: some build scripts read them, so that their crates would be
+/// built again whenever Cargo is started directly.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
-    command(
-        std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+    let mut cargo = command(
+        env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
         arguments,
-    )
+    );
+    for (name, _) in env::vars_os() {
+        let describes_package = ["CARGO_PKG_", "CARGO_MANIFEST_"]
+            .iter()
+            .any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
+        if describes_package {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
 }
 
 /// Runs a command to its end and shows its output.
