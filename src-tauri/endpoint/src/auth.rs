@@ -21,7 +21,7 @@ use drawbridge_model::ids::ClientName;
 use crate::{
     error_response::Refusal,
     headers::header_text,
-    pairing,
+    pairing::{self, Peer},
     state::{ListenerKind, ListenerState},
     strangers::Stranger,
 };
@@ -85,7 +85,7 @@ pub(crate) async fn require_administrator(
     next: Next,
 ) -> Response {
     let access = match state.kind {
-        ListenerKind::Tcp => check_administrator(&state, request.headers()),
+        ListenerKind::Tcp => check_administrator(&state, request.headers(), request.extensions()),
         ListenerKind::Local => Ok(AdminAccess::default()),
     };
     match access {
@@ -161,6 +161,7 @@ async fn client_by_token(
         }
         Err(TokenRefusal::Unknown) => {}
     }
+    count_refused(state, &parts.extensions)?;
     state.hub.record_unknown_token(token);
     let is_asked = Box::pin(pairing::ask_about_token(state, parts, token, body)).await;
     Err(Refusal::invalid_token(if is_asked {
@@ -188,7 +189,11 @@ async fn client_by_name(state: &ListenerState, headers: &HeaderMap) -> Result<Cl
     Ok(name)
 }
 
-fn check_administrator(state: &ListenerState, headers: &HeaderMap) -> Result<AdminAccess, Refusal> {
+fn check_administrator(
+    state: &ListenerState,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> Result<AdminAccess, Refusal> {
     let token = bearer_token(headers).ok_or_else(|| Refusal::no_token(NO_ADMIN_TOKEN))?;
     if let Some(access) = find_administrator(state, token, headers) {
         return Ok(access);
@@ -199,8 +204,25 @@ fn check_administrator(state: &ListenerState, headers: &HeaderMap) -> Result<Adm
             "a client's token does not give access to this path; send the administrator's token",
         ));
     }
+    count_refused(state, extensions)?;
     state.hub.record_unknown_token(token);
     Err(Refusal::invalid_token(WRONG_ADMIN_TOKEN))
+}
+
+/// Counts an unknown token.
+///
+/// # Errors
+/// Returns 429 if the address of the request has sent too many.
+fn count_refused(state: &ListenerState, extensions: &Extensions) -> Result<(), Refusal> {
+    let address = extensions.get::<Peer>().map(Peer::ip);
+    state.refused_tokens.count(address).map_err(|seconds| {
+        Refusal::too_many(
+            format!(
+                "too many wrong tokens from this address; wait {seconds} s, and send a valid one"
+            ),
+            seconds,
+        )
+    })
 }
 
 /// Returns the token of the `Authorization: Bearer` header, if there is exactly one such header.

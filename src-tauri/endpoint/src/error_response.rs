@@ -8,7 +8,7 @@ use axum::{
     Json,
     extract::rejection::{BytesRejection, PathRejection},
     http::{StatusCode, Uri, header},
-    response::{IntoResponse, Response},
+    response::{AppendHeaders, IntoResponse, Response},
 };
 use bytes::Bytes;
 use drawbridge_hub::api::{ApiError, ErrorCode};
@@ -17,7 +17,7 @@ use drawbridge_jsonrpc::{
     encode,
     rpc::RpcError,
 };
-use drawbridge_sessions::BudgetExceeded;
+use drawbridge_sessions::{BudgetExceeded, TooManyOpened};
 use serde::Serialize;
 use serde_json::json;
 
@@ -27,6 +27,8 @@ pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) error: ApiError,
     challenge: Challenge,
+    /// After how many seconds the client may send the request again.
+    retry_after_s: Option<u64>,
 }
 
 /// The part of a 401's `WWW-Authenticate` after the scheme (RFC 6750, section 3).
@@ -44,6 +46,15 @@ impl Refusal {
             status,
             error: ApiError::new(code_for_status(status), message),
             challenge: Challenge::NoToken,
+            retry_after_s: None,
+        }
+    }
+
+    /// Returns a 429 for a client that may send the request again after this many seconds.
+    pub(crate) fn too_many(message: impl Into<String>, retry_after_s: u64) -> Self {
+        Self {
+            retry_after_s: Some(retry_after_s),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, message)
         }
     }
 
@@ -77,13 +88,23 @@ impl From<ApiError> for Refusal {
             status: status_for_code(error.code),
             error,
             challenge: Challenge::NoToken,
+            retry_after_s: None,
         }
     }
 }
 
 impl From<BudgetExceeded> for Refusal {
     fn from(exceeded: BudgetExceeded) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, exceeded.to_string())
+        Self {
+            retry_after_s: Some(1),
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, exceeded.to_string())
+        }
+    }
+}
+
+impl From<TooManyOpened> for Refusal {
+    fn from(error: TooManyOpened) -> Self {
+        Self::too_many(error.to_string(), error.wait_s)
     }
 }
 
@@ -107,8 +128,8 @@ impl From<PathRejection> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let challenge = challenge_header(self.status, self.challenge, &self.error.message);
-        (self.status, challenge, Json(json!({ "error": self.error }))).into_response()
+        let headers = AppendHeaders(self.headers());
+        (self.status, headers, Json(json!({ "error": self.error }))).into_response()
     }
 }
 
@@ -116,7 +137,7 @@ impl IntoResponse for Refusal {
 pub(crate) struct RpcRefusal {
     status: StatusCode,
     body: Bytes,
-    challenge: Option<[(header::HeaderName, String); 1]>,
+    headers: Vec<(header::HeaderName, String)>,
 }
 
 impl RpcRefusal {
@@ -124,7 +145,7 @@ impl RpcRefusal {
         Self {
             status,
             body: encode::encode_error(id, error),
-            challenge: None,
+            headers: Vec::new(),
         }
     }
 
@@ -136,13 +157,13 @@ impl RpcRefusal {
 
 impl From<Refusal> for RpcRefusal {
     fn from(refusal: Refusal) -> Self {
-        let challenge = challenge_header(refusal.status, refusal.challenge, &refusal.error.message);
+        let headers = refusal.headers();
         let error = RpcError::new(
             drawbridge_jsonrpc::rpc::code::INVALID_REQUEST,
             refusal.error.message,
         );
         Self {
-            challenge,
+            headers,
             ..Self::new(refusal.status, None, &error)
         }
     }
@@ -151,6 +172,12 @@ impl From<Refusal> for RpcRefusal {
 impl From<BudgetExceeded> for RpcRefusal {
     fn from(exceeded: BudgetExceeded) -> Self {
         Refusal::from(exceeded).into()
+    }
+}
+
+impl From<TooManyOpened> for RpcRefusal {
+    fn from(error: TooManyOpened) -> Self {
+        Refusal::from(error).into()
     }
 }
 
@@ -164,7 +191,7 @@ impl IntoResponse for RpcRefusal {
     fn into_response(self) -> Response {
         (
             self.status,
-            self.challenge,
+            AppendHeaders(self.headers),
             [(header::CONTENT_TYPE, "application/json")],
             self.body,
         )
@@ -172,23 +199,26 @@ impl IntoResponse for RpcRefusal {
     }
 }
 
-/// Returns the `WWW-Authenticate` header of a 401, or `None` for another status.
-fn challenge_header(
-    status: StatusCode,
-    challenge: Challenge,
-    description: &str,
-) -> Option<[(header::HeaderName, String); 1]> {
-    if status != StatusCode::UNAUTHORIZED {
-        return None;
+impl Refusal {
+    /// Returns the `WWW-Authenticate` header of a 401, and `Retry-After` if waiting helps.
+    fn headers(&self) -> Vec<(header::HeaderName, String)> {
+        let mut headers = Vec::new();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let mut value = r#"Bearer realm="drawbridge""#.to_owned();
+            if self.challenge == Challenge::InvalidToken {
+                let description = &self.error.message;
+                let _ = write!(
+                    value,
+                    r#", error="invalid_token", error_description="{description}""#
+                );
+            }
+            headers.push((header::WWW_AUTHENTICATE, value));
+        }
+        if let Some(seconds) = self.retry_after_s {
+            headers.push((header::RETRY_AFTER, seconds.to_string()));
+        }
+        headers
     }
-    let mut value = r#"Bearer realm="drawbridge""#.to_owned();
-    if challenge == Challenge::InvalidToken {
-        let _ = write!(
-            value,
-            r#", error="invalid_token", error_description="{description}""#
-        );
-    }
-    Some([(header::WWW_AUTHENTICATE, value)])
 }
 
 /// Returns the response for a handler that panicked.

@@ -1,6 +1,7 @@
 //! The state that the handlers of a listener share.
 
 mod login_attempts;
+mod refused_tokens;
 mod session_streams;
 mod sse_streams;
 mod suspended_answers;
@@ -14,6 +15,7 @@ pub(crate) use sse_streams::Outlet;
 pub(crate) use suspended_answers::ResumeRequest;
 
 use login_attempts::LoginAttempts;
+use refused_tokens::RefusedTokens;
 use session_streams::SessionStreams;
 use sse_streams::SseStreams;
 use suspended_answers::SuspendedAnswers;
@@ -26,6 +28,7 @@ pub(crate) struct ListenerState {
     pub(crate) sse_streams: SseStreams,
     pub(crate) suspended_answers: SuspendedAnswers,
     pub(crate) logins: LoginAttempts,
+    pub(crate) refused_tokens: RefusedTokens,
     /// Cancelled when the endpoint stops.
     pub(crate) stopping: CancellationToken,
 }
@@ -46,6 +49,7 @@ impl ListenerState {
             sse_streams: SseStreams::default(),
             suspended_answers: SuspendedAnswers::default(),
             logins: LoginAttempts::default(),
+            refused_tokens: RefusedTokens::default(),
             stopping,
         }
     }

@@ -4,9 +4,11 @@
 //! lookup by HMAC reveals nothing about the token.
 
 mod browsers;
+mod call_limits;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    num::NonZeroU32,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -24,10 +26,12 @@ use serde_json::json;
 use sha2::Sha256;
 
 use browsers::Browsers;
+use call_limits::CallLimits;
 
 pub use browsers::{
     BrowserSession, BrowserToken, CODE_TTL, CodeUse, ScreenAddress, SignedInBrowser,
 };
+pub use call_limits::CallLimitReached;
 
 /// The minimum length, in characters, of a token that a user brings.
 pub const MIN_TOKEN_CHARS: usize = 32;
@@ -43,6 +47,7 @@ pub struct Access {
     events: Events,
     key: Key,
     clients: Mutex<BTreeMap<ClientName, ClientRow>>,
+    call_limits: CallLimits,
     /// The clients whose last use is not stored yet.
     unsaved_uses: Mutex<BTreeSet<ClientName>>,
     /// Held from reading a row to writing it, so that no change is lost.
@@ -102,18 +107,23 @@ impl Access {
         admin_token: Option<&str>,
     ) -> Result<Self, StoreError> {
         let key = Key::new(&hmac_key(&store).await?);
-        let clients = store
+        let clients: BTreeMap<_, _> = store
             .clients()
             .await?
             .into_iter()
             .map(|row| (row.name.clone(), row))
             .collect();
+        let call_limits = CallLimits::default();
+        for row in clients.values() {
+            call_limits.set(&row.name, row.calls_per_minute);
+        }
         let admin_hmac = admin_token.map(|token| key.hmac(token));
         Ok(Self {
             store,
             events,
             key,
             clients: Mutex::new(clients),
+            call_limits,
             unsaved_uses: Mutex::default(),
             write_lock: tokio::sync::Mutex::default(),
             admin_hmac,
@@ -322,8 +332,8 @@ impl Access {
     }
 
     /// Adds a client, and returns its token. Without a `user`, the client belongs to the user to
-    /// whom a revoked client of this name belonged, or to the default user. Without a `lifetime`,
-    /// the token does not expire.
+    /// whom a revoked client of this name belonged, or to the default user. It also keeps the limit
+    /// of that client. Without a `lifetime`, the token does not expire.
     ///
     /// # Errors
     /// Returns an error if a name is invalid or taken, if the token is too short or taken, or if
@@ -343,6 +353,7 @@ impl Access {
         let user = user.or_else(|| self.find_user(name)).unwrap_or_default();
         let row = ClientRow {
             token_expires_at: lifetime.map(end_of),
+            calls_per_minute: self.find_call_limit(name),
             ..new_client(name, Some(self.key.hmac(&token)), user)
         };
         self.add_client(row).await?;
@@ -538,6 +549,47 @@ impl Access {
         Ok(true)
     }
 
+    /// Sets how many calls a client may make in a minute, or removes the limit.
+    ///
+    /// # Errors
+    /// Returns an error if the client does not exist or was revoked, or if the store cannot be
+    /// written.
+    pub async fn set_call_limit(
+        &self,
+        name: &ClientName,
+        calls_per_minute: Option<NonZeroU32>,
+    ) -> Result<(), AccessError> {
+        let _one_at_a_time = self.write_lock.lock().await;
+        let row = self.find_admitted(name)?;
+        if row.calls_per_minute == calls_per_minute {
+            return Ok(());
+        }
+        let note = json!({
+            "client": name,
+            "calls_per_minute": calls_per_minute,
+            "was": row.calls_per_minute,
+        });
+        let row = ClientRow {
+            calls_per_minute,
+            ..row
+        };
+        self.put_client(row).await?;
+        self.store.append_audit(AuditKind::ClientChanged, &note);
+        Ok(())
+    }
+
+    /// Counts a call of a client.
+    ///
+    /// # Errors
+    /// Returns an error if the client has made as many calls as it may.
+    pub fn count_call(&self, client: &ClientName) -> Result<(), CallLimitReached> {
+        self.call_limits.count(client)
+    }
+
+    fn find_call_limit(&self, name: &ClientName) -> Option<NonZeroU32> {
+        self.lock().get(name).and_then(|row| row.calls_per_minute)
+    }
+
     /// Returns the user to whom a client belongs, or `None` if there is no such client.
     pub fn find_user(&self, name: &ClientName) -> Option<UserName> {
         self.lock().get(name).map(|row| row.user.clone())
@@ -578,6 +630,7 @@ impl Access {
             },
             None => row,
         };
+        self.call_limits.set(&row.name, row.calls_per_minute);
         clients.insert(row.name.clone(), row);
         drop(clients);
         self.events.publish(Event::ClientsChanged);
@@ -645,6 +698,7 @@ fn new_client(name: &ClientName, token_hmac: Option<Vec<u8>>, user: UserName) ->
         user_agent: None,
         software: None,
         user,
+        calls_per_minute: None,
         created_at: now,
         last_seen_at: None,
         revoked_at: None,

@@ -115,6 +115,7 @@ verbs! {
     "clients.add" => clients::AddClient,
     "clients.rotate" => clients::RotateClient,
     "clients.set_user" => clients::SetClientUser,
+    "clients.limit" => clients::LimitClient,
     "clients.revoke" => clients::RevokeClient,
     "config.list" => config::ListConfigs,
     "config.show" => config::ShowConfig,

@@ -38,10 +38,10 @@ use drawbridge_model::{
 };
 use drawbridge_sessions::{
     ClientHandle, ClientRequest, ClientScope, ClientSession, ClientSessions, PendingInputs,
-    StatelessRequest, Subscription,
+    StatelessRequest, TooManyOpened,
 };
 use drawbridge_store::{
-    Journal, Store, crashes,
+    Journal, Store, StoreError, crashes,
     data_dir::DataDir,
     logs::Logs,
     secrets::{Keyring, Secret, Secrets},
@@ -259,7 +259,16 @@ impl Hub {
         .await?;
         let journal = store.journal();
         journal.recover().await?;
-        let rules = Rules::load(store.clone(), settings.clone(), events.clone()).await?;
+        let admin_token = options.admin_token.as_deref();
+        let access = Access::load(store.clone(), events.clone(), admin_token).await?;
+        let access = Arc::new(access);
+        let rules = Rules::load(
+            store.clone(),
+            settings.clone(),
+            events.clone(),
+            access.clone(),
+        )
+        .await?;
         let metrics = Metrics::new();
         let tracer = Tracer::new(
             settings.clone(),
@@ -311,9 +320,6 @@ impl Hub {
             signed_in.clone(),
         )
         .await?;
-        let admin_token = options.admin_token.as_deref();
-        let access = Access::load(store.clone(), events.clone(), admin_token).await?;
-        let access = Arc::new(access);
         let docling = Arc::new(Docling::new(data_dir.docling_dir()));
         let built_ins = BuiltInServers {
             store: store.clone(),
@@ -380,7 +386,6 @@ impl Hub {
             store.clone(),
         );
         let hub = Arc::new(Self {
-            access,
             pairings: Pairings::new(store.clone(), events.clone()),
             sessions: ClientSessions::new(events.clone()),
             pipeline: Pipeline::new(
@@ -389,7 +394,9 @@ impl Hub {
                 client_requests,
                 hooks.clone(),
                 live_calls.clone(),
+                access.clone(),
             ),
+            access,
             router,
             pending_inputs: PendingInputs::default(),
             listeners: Mutex::default(),
@@ -697,30 +704,37 @@ impl Hub {
     }
 
     /// Opens a client session after `initialize`.
+    ///
+    /// # Errors
+    /// Returns an error if the client opens sessions too fast.
     pub fn open_session(
         &self,
         client: ClientName,
         client_info: ClientHello,
         scope: ClientScope,
-    ) -> Arc<ClientSession> {
-        self.record_session(&client, &client_info);
-        self.sessions.open(client, client_info, scope)
+    ) -> Result<Arc<ClientSession>, TooManyOpened> {
+        let session = self.sessions.open(client, client_info, scope)?;
+        self.record_session(&session.client, &session.hello);
+        Ok(session)
     }
 
     /// Returns the session to which the requests of a stateless client belong.
+    ///
+    /// # Errors
+    /// Returns an error if the client opens sessions too fast.
     pub fn stateless_session(
         &self,
         client: &ClientName,
         client_info: &ClientHello,
         scope: &ClientScope,
-    ) -> Arc<ClientSession> {
+    ) -> Result<Arc<ClientSession>, TooManyOpened> {
         let (session, is_new) = self
             .sessions
-            .get_or_open_stateless(client, client_info, scope);
+            .get_or_open_stateless(client, client_info, scope)?;
         if is_new {
             self.record_session(client, client_info);
         }
-        session
+        Ok(session)
     }
 
     fn record_session(&self, client: &ClientName, client_info: &ClientHello) {
@@ -733,6 +747,16 @@ impl Hub {
             "client {client}: {software} opened a session, revision {}",
             client_info.protocol_version
         );
+    }
+
+    /// Deletes the lists and results that are kept for a client, because it was revoked or belongs
+    /// to another user now.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    pub(crate) async fn delete_client_data(&self, client: &ClientName) -> Result<(), StoreError> {
+        self.router.drop_client_results(client);
+        self.catalog.delete_client(client).await
     }
 
     /// Returns the servers' instructions and extensions for a client with this scope.
@@ -842,20 +866,12 @@ impl Hub {
         protocol::translate::reply_for_modern_client(&method, reply)
     }
 
-    /// Opens a subscription stream of a stateless client. The caller has to close the session.
+    /// Begins the subscription of a session of [`ClientSessions::open_subscription`].
     ///
     /// # Errors
-    /// Returns an error if the subscription to one of its resources fails.
-    pub async fn listen(
-        &self,
-        client: ClientName,
-        client_info: ClientHello,
-        scope: ClientScope,
-        subscription: Subscription,
-    ) -> Result<Arc<ClientSession>, RpcError> {
-        let session = self
-            .sessions
-            .open_subscription(client, client_info, scope, subscription);
+    /// Returns an error if the subscription to one of its resources fails. The session is closed
+    /// then.
+    pub async fn begin_subscription(&self, session: &Arc<ClientSession>) -> Result<(), RpcError> {
         let handle = ClientHandle::for_session(session.clone());
         let acknowledged = session
             .subscription
@@ -875,7 +891,7 @@ impl Hub {
             "notifications/subscriptions/acknowledged",
             acknowledged.as_deref(),
         );
-        Ok(session)
+        Ok(())
     }
 
     /// Makes a call for a person on the command line, with the same checks and the same policy as
@@ -887,7 +903,9 @@ impl Hub {
     ) -> Result<serde_json::Value, ApiError> {
         let client = ClientName::new(CLI_CLIENT);
         self.admit_local_client(&client).await?;
-        let session = self.open_session(client, ClientHello::for_manual_calls(), ClientScope::ALL);
+        let session = self
+            .open_session(client, ClientHello::for_manual_calls(), ClientScope::ALL)
+            .map_err(|error| ApiError::unavailable(error.to_string()))?;
         let params = json::to_raw(&serde_json::json!({ "name": name, "arguments": arguments }));
         let reply = self
             .handle_request(

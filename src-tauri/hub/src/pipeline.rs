@@ -26,6 +26,7 @@ use drawbridge_upstream::UpstreamError;
 use serde_json::{json, value::RawValue};
 
 use crate::{
+    access::{Access, CallLimitReached},
     catalog::{
         CatalogEntry,
         deferred::{self, DeferredCallError},
@@ -70,6 +71,7 @@ pub struct Pipeline {
     hooks: Hooks,
     client_requests: ClientRequests,
     live_calls: LiveCalls,
+    access: Arc<Access>,
 }
 
 impl Pipeline {
@@ -79,6 +81,7 @@ impl Pipeline {
         client_requests: ClientRequests,
         hooks: Hooks,
         live_calls: LiveCalls,
+        access: Arc<Access>,
     ) -> Self {
         Self {
             client_requests,
@@ -86,6 +89,7 @@ impl Pipeline {
             gate,
             hooks,
             live_calls,
+            access,
         }
     }
 
@@ -99,7 +103,14 @@ impl Pipeline {
     pub async fn call(&self, request: ClientRequest<'_>) -> RpcResult {
         let handle = request.handle;
         let mut request = parse_call(request.params, request.trace)?;
-        let mut tool = match self.find(handle, &mut request).await {
+        let counted = self.access.count_call(&handle.session().client);
+        let found = self.find(handle, &mut request).await;
+        if let Err(limit) = counted {
+            return self
+                .refuse_beyond_limit(request, found, handle, limit)
+                .await;
+        }
+        let mut tool = match found {
             Err(error) => {
                 self.record_refused(&request, handle, &error.message)
                     .await?;
@@ -196,6 +207,39 @@ impl Pipeline {
                 Ok(reply) => return self.answer(permitted, watched, reply, handle).await,
             }
         }
+    }
+
+    /// Records a call beyond the limit of its client, with the tool if it was found, and returns the
+    /// result for the client. No hook, check or person sees the call.
+    async fn refuse_beyond_limit(
+        &self,
+        mut request: CallRequest<'_>,
+        found: Result<Found, RpcError>,
+        handle: &ClientHandle,
+        limit: CallLimitReached,
+    ) -> RpcResult {
+        let call = match found {
+            Ok(Found::Tool(tool)) => request.build_call(tool, handle),
+            Ok(Found::Answer(_) | Found::Withheld(_)) | Err(_) => {
+                request.without_server(handle, "")
+            }
+        };
+        let refusal = self.record_beyond_limit(&call, limit).await;
+        Ok(error_result(&refusal.to_string()))
+    }
+
+    /// Records that a request is denied because its client has reached its limit.
+    async fn record_beyond_limit(
+        &self,
+        request: &GuardedRequest,
+        limit: CallLimitReached,
+    ) -> Refusal {
+        let reason = limit.to_string();
+        let recorded = self
+            .gate
+            .record_answered(request, Decision::Denied, reason.clone())
+            .await;
+        recorded.err().unwrap_or(Refusal::DeniedByHub { reason })
     }
 
     /// Lets the hooks on `tool_requested` change or deny a call, before anything is decided. Does

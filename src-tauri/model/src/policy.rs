@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
 
-use super::ids::{ClientName, RuleId, ServerId, SessionId, Timestamp};
+use super::ids::{ClientName, RuleId, ServerId, SessionId, Timestamp, UserName};
 
 /// The effect of the policy on a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -99,6 +99,9 @@ pub struct Scope {
     pub tool: Option<String>,
     #[serde(default)]
     pub client: Option<ClientName>,
+    /// The user to whom the client belongs.
+    #[serde(default)]
+    pub user: Option<UserName>,
     /// The kind of requests; not together with `tool`.
     #[serde(default)]
     pub kind: Option<RequestKind>,
@@ -325,6 +328,9 @@ impl fmt::Display for RuleSpec {
         }
         if let Some(client) = &self.scope.client {
             write!(f, " for {client}")?;
+        }
+        if let Some(user) = &self.scope.user {
+            write!(f, " for clients of {user}")?;
         }
         for (index, condition) in self.conditions.iter().enumerate() {
             write!(f, " {} {condition}", if index == 0 { "if" } else { "and" })?;

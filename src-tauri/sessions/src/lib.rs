@@ -7,9 +7,11 @@ mod in_flight;
 mod input_required;
 mod issued_uris;
 mod message_queue;
+mod opening_limit;
 mod request_budget;
 mod scope;
 mod subscription;
+mod token_bucket;
 
 use std::{
     collections::HashMap,
@@ -23,6 +25,7 @@ use drawbridge_model::{
     protocol::{ClientHello, Era, LogLevel},
     random,
 };
+use opening_limit::OpeningLimit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -33,9 +36,11 @@ pub use input_required::{PendingInputs, StatelessRequest};
 pub use message_queue::{
     MAX_WAITING_BYTES, MessageReader, MessageSender, Undelivered, message_stream,
 };
+pub use opening_limit::TooManyOpened;
 pub use request_budget::{BudgetExceeded, RequestBudget, RequestPermit};
 pub use scope::{ClientScope, ServerScope};
 pub use subscription::Subscription;
+pub use token_bucket::{TokenBucket, wait_seconds};
 
 /// Sessions that a client may have open. If a client opens more, its oldest session ends.
 const MAX_PER_CLIENT: usize = 1_000;
@@ -131,6 +136,7 @@ impl ClientSession {
 pub struct ClientSessions {
     events: Events,
     budget: RequestBudget,
+    opening_limit: OpeningLimit,
     table: Mutex<SessionTable>,
 }
 
@@ -159,6 +165,7 @@ impl ClientSessions {
         Self {
             events,
             budget: RequestBudget::default(),
+            opening_limit: OpeningLimit::default(),
             table: Mutex::default(),
         }
     }
@@ -169,25 +176,33 @@ impl ClientSessions {
     }
 
     /// Opens a session with an id that cannot be guessed.
+    ///
+    /// # Errors
+    /// Returns an error if the client opens sessions too fast.
     pub fn open(
         &self,
         client: ClientName,
         hello: ClientHello,
         scope: ClientScope,
-    ) -> Arc<ClientSession> {
+    ) -> Result<Arc<ClientSession>, TooManyOpened> {
+        self.opening_limit.count(&client)?;
         let session = self.lock().open(client, hello, scope, None, Arc::default());
         self.events.publish(Event::ClientsChanged);
-        session
+        Ok(session)
     }
 
     /// Opens a session that only receives notifications. The caller has to close it.
+    ///
+    /// # Errors
+    /// Returns an error if the client opens sessions too fast.
     pub fn open_subscription(
         &self,
         client: ClientName,
         hello: ClientHello,
         scope: ClientScope,
         subscription: Subscription,
-    ) -> Arc<ClientSession> {
+    ) -> Result<Arc<ClientSession>, TooManyOpened> {
+        self.opening_limit.count(&client)?;
         let key = stateless_key(&client, &hello, &scope);
         let mut table = self.lock();
         let of_requests = table
@@ -197,16 +212,19 @@ impl ClientSessions {
         let issued = of_requests
             .map(|session| session.issued_uris.clone())
             .unwrap_or_default();
-        table.open(client, hello, scope, Some(subscription), issued)
+        Ok(table.open(client, hello, scope, Some(subscription), issued))
     }
 
     /// Returns the session of a modern client, and whether it is new.
+    ///
+    /// # Errors
+    /// Returns an error if the client opens sessions too fast.
     pub fn get_or_open_stateless(
         &self,
         client: &ClientName,
         hello: &ClientHello,
         scope: &ClientScope,
-    ) -> (Arc<ClientSession>, bool) {
+    ) -> Result<(Arc<ClientSession>, bool), TooManyOpened> {
         let key = stateless_key(client, hello, scope);
         let mut table = self.lock();
         if let Some(session) = table
@@ -217,8 +235,9 @@ impl ClientSessions {
             && (!session.is_idle() || session.has_in_flight())
         {
             session.touch();
-            return (session.clone(), false);
+            return Ok((session.clone(), false));
         }
+        self.opening_limit.count(client)?;
         table.end_idle();
         let session = table.open(
             client.clone(),
@@ -230,7 +249,7 @@ impl ClientSessions {
         table.stateless.insert(key, session.id.clone());
         drop(table);
         self.events.publish(Event::ClientsChanged);
-        (session, true)
+        Ok((session, true))
     }
 
     pub fn get(&self, id: &str) -> Option<Arc<ClientSession>> {

@@ -12,6 +12,7 @@ async fn a_stateless_session_stays_while_a_call_is_in_flight_and_for_its_idle_ti
     let open = |name: &str| {
         sessions
             .get_or_open_stateless(&ClientName::new(name), &hello, &ClientScope::ALL)
+            .expect("a session")
             .0
     };
     let session = open("long");
@@ -41,7 +42,11 @@ async fn a_stateless_session_ends_with_its_idle_time_even_if_no_other_client_con
         era: Era::Modern,
         ..ClientHello::for_manual_calls()
     };
-    let open = || sessions.get_or_open_stateless(&ClientName::new("c"), &hello, &ClientScope::ALL);
+    let open = || {
+        sessions
+            .get_or_open_stateless(&ClientName::new("c"), &hello, &ClientScope::ALL)
+            .expect("a session")
+    };
     let (first, _) = open();
     advance(IDLE_TIMEOUT / 2).await;
     assert_eq!(open().0.id, first.id, "the session is in use");
@@ -54,7 +59,9 @@ async fn a_stateless_session_ends_with_its_idle_time_even_if_no_other_client_con
 async fn a_session_that_does_not_read_its_changed_tools_ignores_the_changes() {
     let sessions = ClientSessions::new(Events::new());
     let hello = ClientHello::for_manual_calls();
-    let session = sessions.open(ClientName::new("c"), hello, ClientScope::ALL);
+    let session = sessions
+        .open(ClientName::new("c"), hello, ClientScope::ALL)
+        .expect("a session");
     session.note_tool_change();
     advance(LIST_CHANGE_TIMEOUT / 2).await;
     session.note_tool_change();
@@ -74,7 +81,9 @@ async fn a_session_that_does_not_read_its_changed_tools_ignores_the_changes() {
 fn the_requests_in_flight_of_a_session_are_limited() {
     let sessions = ClientSessions::new(Events::new());
     let hello = ClientHello::for_manual_calls();
-    let session = sessions.open(ClientName::new("c"), hello, ClientScope::ALL);
+    let session = sessions
+        .open(ClientName::new("c"), hello, ClientScope::ALL)
+        .expect("a session");
     let mut in_flight = Vec::new();
     let refused = loop {
         match session.begin_request(&in_flight.len().to_string()) {
@@ -91,4 +100,29 @@ fn the_requests_in_flight_of_a_session_are_limited() {
         "there is room, but not for the same id"
     );
     assert!(session.begin_request("0").is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_opens_sessions_in_a_loop_has_to_wait_and_no_other_client_does() {
+    let sessions = ClientSessions::new(Events::new());
+    let open = |name: &str| {
+        let client = ClientName::new(name);
+        let hello = ClientHello::for_manual_calls();
+        let session = sessions.open(client, hello, ClientScope::ALL)?;
+        sessions.close(&session.id);
+        Ok::<_, TooManyOpened>(())
+    };
+    let refused = (0..100_000).find_map(|_| open("looping").err());
+    let refused = refused.expect("there is a limit");
+    assert_eq!(refused.wait_s, 1);
+    let modern = ClientHello {
+        era: Era::Modern,
+        ..ClientHello::for_manual_calls()
+    };
+    let stateless =
+        sessions.get_or_open_stateless(&ClientName::new("looping"), &modern, &ClientScope::ALL);
+    assert_eq!(stateless.err(), Some(refused), "of any era");
+    assert_eq!(open("other"), Ok(()));
+    advance(Duration::from_secs(refused.wait_s)).await;
+    assert_eq!(open("looping"), Ok(()));
 }

@@ -105,6 +105,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "content_flags",
         include_str!("migrations/0026_content_flags.sql"),
     ),
+    (27, "limits", include_str!("migrations/0027_limits.sql")),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {

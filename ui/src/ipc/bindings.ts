@@ -153,7 +153,7 @@ restores: boolean, };
 
 /**
  * `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
- * so do rules about single tools or clients. Other allows and asks for whole servers are removed.
+ * so do rules about single tools, clients or users. Other allows and asks for whole servers are removed.
  */
 export type ApplyPreset = { preset: PolicyPreset, };
 
@@ -928,6 +928,10 @@ user: UserName,
  * Whether the client has a token. A client of the stdio bridge has none.
  */
 has_token: boolean, 
+/**
+ * How many calls the client may make in a minute; any number if absent.
+ */
+calls_per_minute: number | null, 
 /**
  * When the token ends; never if absent.
  */
@@ -1808,6 +1812,17 @@ export type Lifecycle = "singleton" | "transient";
 export type Lifetime = { "kind": "until_deleted" } | { "kind": "until", at: Timestamp, } | { "kind": "session", session: SessionId, } | { "kind": "calls", count: number, };
 
 /**
+ * `clients.limit`: limits how many calls a client may make in a minute, effective at once. Other
+ * guarded requests of the client count like calls. Requests about a task do not, because its call
+ * counted.
+ */
+export type LimitClient = { name: ClientName, 
+/**
+ * At least 1. If it is absent, the client has no limit.
+ */
+calls_per_minute: number | null, };
+
+/**
  * `approvals.list`: the requests in the queue, oldest first.
  */
 export type ListApprovals = Record<symbol, never>;
@@ -2548,6 +2563,10 @@ export type RemovePolicy = { server: ServerId | null,
  */
 tool: string | null, client: ClientName | null, 
 /**
+ * The user to whom the client belongs.
+ */
+user: UserName | null, 
+/**
  * The kind of requests; not together with `tool`.
  */
 kind: RequestKind | null, };
@@ -2673,6 +2692,10 @@ note: string, server: ServerId | null,
  */
 tool: string | null, client: ClientName | null, 
 /**
+ * The user to whom the client belongs.
+ */
+user: UserName | null, 
+/**
  * The kind of requests; not together with `tool`.
  */
 kind: RequestKind | null, };
@@ -2698,6 +2721,10 @@ suspended: boolean, server: ServerId | null,
  * The server's own name of the tool; only together with `server`.
  */
 tool: string | null, client: ClientName | null, 
+/**
+ * The user to whom the client belongs.
+ */
+user: UserName | null, 
 /**
  * The kind of requests; not together with `tool`.
  */
@@ -3174,6 +3201,10 @@ export type SetPolicy = { effect: Effect, server: ServerId | null,
  * The server's own name of the tool; only together with `server`.
  */
 tool: string | null, client: ClientName | null, 
+/**
+ * The user to whom the client belongs.
+ */
+user: UserName | null, 
 /**
  * The kind of requests; not together with `tool`.
  */
@@ -3773,6 +3804,7 @@ export interface Verbs {
   "calls.show": { params: ShowCall; answer: Call };
   "calls.stats": { params: ShowCallStats; answer: CallStatsView };
   "clients.add": { params: AddClient; answer: ClientAdded };
+  "clients.limit": { params: LimitClient; answer: Done };
   "clients.list": { params: ListClients; answer: Array<ClientView> };
   "clients.revoke": { params: RevokeClient; answer: Done };
   "clients.rotate": { params: RotateClient; answer: ClientRotated };

@@ -46,6 +46,12 @@ export class Clients {
     await this.load();
   }
 
+  /** Limits the calls of a client in a minute, or removes the limit. */
+  async limit(name: string, calls_per_minute: number | null): Promise<void> {
+    await this.ipc.call("clients.limit", { name, calls_per_minute });
+    await this.load();
+  }
+
   async revoke(name: string): Promise<void> {
     await this.ipc.call("clients.revoke", { name });
     await this.load();

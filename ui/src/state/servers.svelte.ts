@@ -161,7 +161,7 @@ export class Servers {
 
   /** Sets the rule of a tool for all clients; `null` removes it, so that the other rules and the default apply. */
   async setPolicy(tool: ToolView, effect: Effect | null): Promise<void> {
-    const scope = { server: tool.server, tool: tool.name, client: null, kind: null };
+    const scope = { server: tool.server, tool: tool.name, client: null, user: null, kind: null };
     if (effect === null) await this.ipc.call("policy.remove", scope);
     else await this.ipc.call("policy.set", { effect, ...scope });
     await this.load();

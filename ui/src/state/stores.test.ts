@@ -235,6 +235,7 @@ describe("a tool's policy", () => {
         server: "filesystem",
         tool: "list_directory",
         client: null,
+        user: null,
         kind: null,
       },
     });
@@ -242,7 +243,13 @@ describe("a tool's policy", () => {
     await stores.servers.setPolicy(tool, null);
     expect(hub.verbCalls).toContainEqual({
       verb: "policy.remove",
-      params: { server: "filesystem", tool: "list_directory", client: null, kind: null },
+      params: {
+        server: "filesystem",
+        tool: "list_directory",
+        client: null,
+        user: null,
+        kind: null,
+      },
     });
     expect(stores.servers.find("filesystem")?.tools[1]).toMatchObject({
       own_effect: null,

@@ -109,6 +109,7 @@ describe("a rule's form", () => {
     const hub = await open("#/policy");
     await user.click(screen.getByTestId("rule-add"));
     await select("rule-client", "claude-code");
+    await select("rule-user", "default");
     await select("rule-server", "filesystem");
     await select("rule-tool", "list_directory");
     await select("rule-effect", "ask");
@@ -131,6 +132,7 @@ describe("a rule's form", () => {
         id: null,
         rule: {
           client: "claude-code",
+          user: "default",
           server: "filesystem",
           tool: "list_directory",
           kind: null,
@@ -158,6 +160,7 @@ describe("a rule's form", () => {
         id: rule?.id,
         rule: {
           client: "cursor",
+          user: null,
           server: "browser",
           tool: "browser_navigate",
           kind: null,

@@ -239,7 +239,14 @@ describe("a server", () => {
     await user.selectOptions(within(row).getByTestId("tool-policy"), "allow");
     await advanceTime(1);
     expect(listParams("policy.set")).toEqual([
-      { effect: "allow", server: "filesystem", tool: "write_file", client: null, kind: null },
+      {
+        effect: "allow",
+        server: "filesystem",
+        tool: "write_file",
+        client: null,
+        user: null,
+        kind: null,
+      },
     ]);
   });
 

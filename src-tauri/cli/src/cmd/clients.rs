@@ -2,13 +2,13 @@
 
 mod pairing;
 
-use std::{fmt::Write as _, io, time::Duration};
+use std::{fmt::Write as _, io, num::NonZeroU32, str::FromStr, time::Duration};
 
 use clap::Subcommand;
 use drawbridge_hub::api::{
     clients::{
-        AddClient, ClientAdded, ClientRotated, ClientView, ListClients, RevokeClient, RotateClient,
-        SetClientUser,
+        AddClient, ClientAdded, ClientRotated, ClientView, LimitClient, ListClients, RevokeClient,
+        RotateClient, SetClientUser,
     },
     profiles::AssignProfile,
 };
@@ -79,6 +79,15 @@ pub(crate) enum Clients {
         name: String,
         /// The user's name
         user: String,
+    },
+    /// Limit how many calls a client may make in a minute
+    Limit {
+        /// The client's name
+        name: String,
+        /// The number of calls, or off for no limit. Further calls are denied until a minute has room
+        /// for them.
+        #[arg(long, value_name = "N|off")]
+        calls_per_minute: CallLimit,
     },
     /// Revoke a client's token and end its sessions
     Revoke {
@@ -168,6 +177,27 @@ impl Clients {
                     )
                     .await
             }
+            Self::Limit {
+                name,
+                calls_per_minute: CallLimit(limit),
+            } => {
+                let client = escape(&name);
+                let lines = match limit {
+                    Some(calls) => {
+                        format!("Client '{client}' may now make at most {calls} calls a minute.")
+                    }
+                    None => format!("Client '{client}' has no limit now."),
+                };
+                context
+                    .run_and_print(
+                        LimitClient {
+                            name: ClientName::new(name),
+                            calls_per_minute: limit,
+                        },
+                        |_| lines,
+                    )
+                    .await
+            }
             Self::Revoke { name } => {
                 let lines = format!("Client '{}' revoked.", escape(&name));
                 context
@@ -180,6 +210,27 @@ impl Clients {
                     .await
             }
         }
+    }
+}
+
+/// A limit of calls, or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CallLimit(Option<NonZeroU32>);
+
+/// The error if a text is not a [`CallLimit`].
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a number from 1 to 4294967295, or off; to block a client, revoke it")]
+pub(crate) struct ParseCallLimitError;
+
+impl FromStr for CallLimit {
+    type Err = ParseCallLimitError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        let calls = text.parse().map_err(|_| ParseCallLimitError)?;
+        Ok(Self(Some(calls)))
     }
 }
 
@@ -252,6 +303,7 @@ fn format_clients(clients: &[ClientView]) -> String {
         "USER",
         "TOKEN",
         "EXPIRES",
+        "CALLS/MIN",
         "SESSIONS",
         "LAST SEEN",
         "PROFILE",
@@ -279,11 +331,15 @@ fn format_clients(clients: &[ClientView]) -> String {
         let expires = client
             .token_expires_at
             .map_or_else(|| "-".to_owned(), format_expiry);
+        let limit = client
+            .calls_per_minute
+            .map_or_else(|| "-".to_owned(), |calls| calls.to_string());
         table.add_row([
             client.name.as_str(),
             client.user.as_str(),
             token,
             &expires,
+            &limit,
             &sessions,
             &last_seen,
             profile,

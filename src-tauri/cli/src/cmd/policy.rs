@@ -17,7 +17,7 @@ use drawbridge_hub::api::policy::{
     SetPolicy, ShowPolicyStats,
 };
 use drawbridge_model::{
-    ids::{ClientName, RuleId, ServerId},
+    ids::{ClientName, RuleId, ServerId, UserName},
     policy::{Effect, Lifetime, RequestKind, RuleSpec, Scope},
 };
 
@@ -49,6 +49,9 @@ pub(crate) enum Policy {
         /// Only requests of this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
+        /// Only requests of the clients of this user
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
         /// Only requests of this kind [default: calls of tools; a deny covers all kinds]
         #[arg(long, value_name = "KIND", value_enum)]
         kind: Option<KindArg>,
@@ -60,6 +63,9 @@ pub(crate) enum Policy {
         /// Only the rules for this client
         #[arg(long, value_name = "NAME")]
         client: Option<String>,
+        /// Only the rules for the clients of this user
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
         /// Only the rules for this kind of requests
         #[arg(long, value_name = "KIND", value_enum)]
         kind: Option<KindArg>,
@@ -87,7 +93,7 @@ pub(crate) enum Policy {
         kind: KindArg,
     },
     /// Set the default and the rules of whole servers in one step. Deny rules, and rules for single
-    /// tools or clients, stay.
+    /// tools, clients or users, stay.
     Preset {
         /// The preset to apply
         preset: PresetArg,
@@ -123,10 +129,11 @@ impl Policy {
                 target,
                 effect,
                 client,
+                user,
                 kind,
             } => {
                 let verb = SetPolicy {
-                    scope: target.into_scope(client, kind),
+                    scope: target.into_scope(client, user, kind),
                     effect: effect.into(),
                 };
                 let rule = RuleSpec {
@@ -140,16 +147,20 @@ impl Policy {
             Self::Remove {
                 target,
                 client,
+                user,
                 kind,
             } => {
-                let message = match &client {
-                    Some(client) => {
-                        format!("Rules for {target} and the client '{client}' removed.")
-                    }
-                    None => format!("Rules for {target} removed."),
-                };
+                let client_text = client
+                    .as_ref()
+                    .map(|name| format!(" and the client '{name}'"));
+                let user_text = user.as_ref().map(|name| format!(" and the user '{name}'"));
+                let message = format!(
+                    "Rules for {target}{}{} removed.",
+                    client_text.unwrap_or_default(),
+                    user_text.unwrap_or_default()
+                );
                 let verb = RemovePolicy {
-                    scope: target.into_scope(client, kind),
+                    scope: target.into_scope(client, user, kind),
                 };
                 context.run_and_print(verb, |_| escape(&message)).await
             }
@@ -262,11 +273,17 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    fn into_scope(self, client: Option<String>, kind: Option<KindArg>) -> Scope {
+    fn into_scope(
+        self,
+        client: Option<String>,
+        user: Option<String>,
+        kind: Option<KindArg>,
+    ) -> Scope {
         Scope {
             server: self.server,
             tool: self.tool,
             client: client.map(ClientName::new),
+            user: user.map(UserName::new),
             kind: kind.map(Into::into),
         }
     }
@@ -395,7 +412,9 @@ impl PresetArg {
 }
 
 fn format_policy(policy: &PolicyView) -> String {
-    let mut table = Table::new(["ID", "SERVER", "COVERS", "CLIENT", "EFFECT", "UNTIL", ""]);
+    let mut table = Table::new([
+        "ID", "SERVER", "COVERS", "CLIENT", "USER", "EFFECT", "UNTIL", "",
+    ]);
     for rule in &policy.rules {
         let (scope, more) = (&rule.scope, format_details(rule));
         let until = match &rule.lifetime {
@@ -426,6 +445,7 @@ fn format_policy(policy: &PolicyView) -> String {
                 .map_or_else(|| format_covered(rule), Cow::Borrowed)
                 .as_ref(),
             scope.client.as_ref().map_or("*", ClientName::as_str),
+            scope.user.as_ref().map_or("*", UserName::as_str),
             &effect,
             &until,
             &more,

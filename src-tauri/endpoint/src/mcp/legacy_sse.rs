@@ -127,6 +127,10 @@ async fn initialize(
     let session = state
         .hub
         .open_session(outlet.client.clone(), hello, ClientScope::ALL);
+    let session = match session {
+        Ok(session) => session,
+        Err(error) => return outlet.refuse(id, &error.to_string()),
+    };
     if outlet.session.set(Arc::clone(&session)).is_err() || outlet.closed.is_cancelled() {
         state.hub.sessions().close(&session.id);
         return outlet.refuse(id, "this stream has a session already; open another stream");

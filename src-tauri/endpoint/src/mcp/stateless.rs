@@ -91,15 +91,18 @@ pub(super) async fn answer(
             let subscription = Subscription::from_params(id.to_raw(), &params)
                 .map_err(|error| to_refusal(id, &error))?;
             let Caller { client, scope } = request.caller;
-            let session = state.hub.listen(client, hello, scope, subscription).await;
-            let session = session.map_err(|error| to_refusal(id, &error))?;
+            let sessions = state.hub.sessions();
+            let session = sessions.open_subscription(client, hello, scope, subscription)?;
+            let begun = state.hub.begin_subscription(&session).await;
+            begun.map_err(|error| to_refusal(id, &error))?;
             Ok(stream_subscription(state, id, session, permit))
         }
         Ok((_, RequestMeta { hello, log_level }, params)) => {
-            let session =
-                state
-                    .hub
-                    .stateless_session(&request.caller.client, &hello, &request.caller.scope);
+            let session = state.hub.stateless_session(
+                &request.caller.client,
+                &hello,
+                &request.caller.scope,
+            )?;
             let (stream, messages) = message_stream();
             let stateless_request = StatelessRequest {
                 session,

@@ -127,7 +127,7 @@ async fn initialize(
     };
     let servers = state.hub.introduce_servers(&client, &scope);
     let result = handshake::initialize_result(&hello, &servers);
-    let session = state.hub.open_session(client, hello, scope);
+    let session = state.hub.open_session(client, hello, scope)?;
     let name = header::HeaderValue::from_str(session.id.as_str())
         .expect("a session id consists of visible ASCII characters");
     let mut response = json_response(encode::encode_result(id, &result));

@@ -23,7 +23,8 @@ impl Peer {
         self.ip().is_loopback()
     }
 
-    fn ip(&self) -> IpAddr {
+    /// Returns the address, without its port.
+    pub(crate) fn ip(&self) -> IpAddr {
         self.address.ip().to_canonical()
     }
 

@@ -48,7 +48,7 @@ pub(crate) async fn redeem(
     if !state.logins.try_acquire() {
         state.hub.record_refused_code();
         let message = "too many attempts to sign in; try again in a minute";
-        return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, message));
+        return Err(Refusal::too_many(message, 60));
     }
     let login: Login =
         serde_json::from_slice(&body?).map_err(|e| Refusal::bad_request(format!("body: {e}")))?;

@@ -47,6 +47,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         Entries(&[ClientChanged, ClientFilesChanged]),
     ),
     ("clients.set_user", Entries(&[ClientChanged])),
+    ("clients.limit", Entries(&[ClientChanged])),
     (
         "clients.revoke",
         Entries(&[ClientRevoked, PolicyChanged, ProfileChanged]),

@@ -1,6 +1,6 @@
 //! Clients: the AI applications that may connect, each with its own token.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, num::NonZeroU32, time::Duration};
 
 use drawbridge_client_config::{Connection, find_client};
 use drawbridge_model::{
@@ -25,6 +25,8 @@ pub struct ClientView {
     pub user: UserName,
     /// Whether the client has a token. A client of the stdio bridge has none.
     pub has_token: bool,
+    /// How many calls the client may make in a minute; any number if absent.
+    pub calls_per_minute: Option<NonZeroU32>,
     /// When the token ends; never if absent.
     pub token_expires_at: Option<Timestamp>,
     /// Until when the token before the last rotation is valid, if nobody uses the new one.
@@ -146,6 +148,18 @@ pub struct SetClientUser {
     pub user: UserName,
 }
 
+/// `clients.limit`: limits how many calls a client may make in a minute, effective at once. Other
+/// guarded requests of the client count like calls. Requests about a task do not, because its call
+/// counted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LimitClient {
+    pub name: ClientName,
+    /// At least 1. If it is absent, the client has no limit.
+    #[serde(default)]
+    pub calls_per_minute: Option<NonZeroU32>,
+}
+
 /// `clients.revoke`: ends the client's token and its sessions at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -178,6 +192,7 @@ impl Verb for ListClients {
                 ignores_tool_changes: ignoring.contains(&row.name),
                 user: row.user,
                 has_token: row.token_hmac.is_some(),
+                calls_per_minute: row.calls_per_minute,
                 token_expires_at: row.token_expires_at,
                 old_token_until: row.old_token_until.filter(|until| *until > now),
                 user_agent: row.user_agent,
@@ -279,7 +294,17 @@ impl Verb for RevokeClient {
         hub.pool.remove_client_extensions(&self.name);
         hub.rules.delete_for_client(&self.name).await?;
         profiles::assign_profile(hub, &self.name, None).await?;
-        hub.catalog.delete_client(&self.name).await?;
+        hub.delete_client_data(&self.name).await?;
+        Ok(Done {})
+    }
+}
+
+impl Verb for LimitClient {
+    type Answer = Done;
+
+    async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
+        let limit = self.calls_per_minute;
+        hub.access.set_call_limit(&self.name, limit).await?;
         Ok(Done {})
     }
 }
@@ -290,7 +315,7 @@ impl Verb for SetClientUser {
     async fn run(self, hub: &Hub) -> Result<Done, ApiError> {
         if hub.access.set_user(&self.name, &self.user).await? {
             hub.sessions.close_client(&self.name);
-            hub.catalog.delete_client(&self.name).await?;
+            hub.delete_client_data(&self.name).await?;
         }
         Ok(Done {})
     }

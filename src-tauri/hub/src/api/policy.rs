@@ -133,7 +133,7 @@ pub struct SetDefaultPolicy {
 }
 
 /// `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
-/// so do rules about single tools or clients. Other allows and asks for whole servers are removed.
+/// so do rules about single tools, clients or users. Other allows and asks for whole servers are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApplyPreset {

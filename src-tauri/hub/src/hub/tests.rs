@@ -421,7 +421,8 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
     let session = test_hub
         .hub
         .sessions
-        .open(name.clone(), client_info(), ClientScope::ALL);
+        .open(name.clone(), client_info(), ClientScope::ALL)
+        .expect("a session");
     let scope = Scope {
         client: Some(name.clone()),
         ..Scope::default()
@@ -658,7 +659,7 @@ async fn the_future_of_a_request_is_small() {
         .hub
         .sessions
         .open(ClientName::new("c"), client_info(), ClientScope::ALL);
-    let handle = ClientHandle::for_session(client);
+    let handle = ClientHandle::for_session(client.expect("a session"));
     let call = test_hub.hub.handle_request(&handle, "tools/call", None);
     assert!(size_of_val(&call) <= 512, "{} bytes", size_of_val(&call));
 }

@@ -165,6 +165,10 @@ impl Pipeline {
         handle: &ClientHandle,
         send: impl AsyncFnOnce(&Permitted) -> Result<Reply, ForwardError>,
     ) -> RpcResult {
+        if let Err(limit) = self.access.count_call(&request.client) {
+            let refusal = self.record_beyond_limit(&request, limit).await;
+            return Err(refusal.to_rpc_error());
+        }
         let admitted = self.gate.admit(request, Some(handle)).await;
         let mut permitted = admitted.map_err(|refusal| refusal.to_rpc_error())?;
         let Some(sent) = self.send_unless_paused(&permitted, send).await else {

@@ -50,6 +50,7 @@ impl PolicyEditor {
         let scope = &spec.scope;
         let filter = PastCallFilter {
             client: scope.client.clone(),
+            user: scope.user.clone(),
             server: scope.server.clone(),
             tool: scope.tool.clone(),
             limit: MAX_EXAMINED,

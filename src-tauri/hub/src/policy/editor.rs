@@ -172,7 +172,7 @@ impl PolicyEditor {
     }
 
     /// Sets the default and the plain rules of whole servers. Denies stay, and so do rules about
-    /// single tools or clients. Other allows and asks for whole servers are removed.
+    /// single tools, clients or users. Other allows and asks for whole servers are removed.
     ///
     /// # Errors
     /// Returns an error if a server does not exist, or the store fails. Nothing is changed then.

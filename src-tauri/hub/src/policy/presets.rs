@@ -50,11 +50,12 @@ impl PolicyPreset {
 }
 
 /// Returns whether a rule is of the kind that presets make: an allow or an ask for whole servers
-/// and all clients, without conditions.
+/// and the clients of all users, without conditions.
 pub(super) fn is_preset_rule(spec: &RuleSpec) -> bool {
     spec.scope.tool.is_none()
         && spec.scope.kind.is_none()
         && spec.scope.client.is_none()
+        && spec.scope.user.is_none()
         && spec.conditions.is_empty()
         && spec.result.is_none()
         && matches!(spec.effect, Some(Effect::Allow | Effect::Ask))

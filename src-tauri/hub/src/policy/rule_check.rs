@@ -2,7 +2,7 @@
 
 use drawbridge_model::{
     clock,
-    ids::{ClientName, ServerId},
+    ids::{ClientName, ServerId, UserName},
     policy::{Effect, Lifetime, RequestKind, RuleSpec, Scope},
 };
 
@@ -66,6 +66,7 @@ pub(super) fn check_scope(scope: &Scope) -> Result<(), InvalidRule> {
         ("server", scope.server.as_ref().map(ServerId::as_str)),
         ("tool", scope.tool.as_deref()),
         ("client", scope.client.as_ref().map(ClientName::as_str)),
+        ("user", scope.user.as_ref().map(UserName::as_str)),
     ];
     if let Some((part, _)) = parts.iter().find(|(_, value)| *value == Some("")) {
         return Err(InvalidRule::Empty(part));

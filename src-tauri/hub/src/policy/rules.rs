@@ -25,13 +25,14 @@ use serde::Serialize;
 use serde_json::{json, value::RawValue};
 
 use super::conditions::ConditionError;
-use compiled::{CompiledRule, RuleSet};
+use crate::access::Access;
+use compiled::{CompiledRule, MatchContext, RuleSet};
 
 /// The properties of a request that rules are matched against.
 #[derive(Clone, Copy)]
 pub struct MatchInput<'a> {
     pub kind: RequestKind,
-    /// If `None`, rules for a particular client do not match.
+    /// If `None`, rules for a particular client or user do not match.
     pub client: Option<&'a ClientName>,
     pub session: Option<&'a SessionId>,
     /// The project folder in which the client works, if it works in one.
@@ -99,6 +100,8 @@ pub struct Rules {
     store: Store,
     settings: Settings,
     events: Events,
+    /// Has the user to whom each client belongs.
+    access: Arc<Access>,
     rules: Arc<ArcSwap<RuleSet>>,
     /// Held from writing a change to publishing the new rules, so that older rules never replace
     /// newer ones.
@@ -122,7 +125,12 @@ impl Rules {
     ///
     /// # Errors
     /// Returns an error if the store cannot be used.
-    pub async fn load(store: Store, settings: Settings, events: Events) -> Result<Self, RuleError> {
+    pub async fn load(
+        store: Store,
+        settings: Settings,
+        events: Events,
+        access: Arc<Access>,
+    ) -> Result<Self, RuleError> {
         let ended = RuleChange::DeleteEnded(clock::now());
         store.journal().change_rules(ended, None).await?;
         let rules = store.rules().await?;
@@ -131,6 +139,7 @@ impl Rules {
             store,
             settings,
             events,
+            access,
             rules: Arc::new(ArcSwap::from_pointee(rules)),
             write_lock: Arc::default(),
         })
@@ -149,7 +158,7 @@ impl Rules {
 
     fn ruling(&self, input: &MatchInput<'_>, count_call: impl Fn(&CompiledRule) -> bool) -> Ruling {
         let rules = self.rules.load();
-        match rules.ruling(input, clock::now(), count_call) {
+        match rules.ruling(&self.context(&rules, input), count_call) {
             Some((effect, rule)) => rule.ruling(effect),
             None => Ruling {
                 effect: rules.defaults.get(input.kind),
@@ -186,7 +195,8 @@ impl Rules {
     pub fn find_denial(&self, input: &MatchInput<'_>) -> Option<Ruling> {
         let has_calls = |rule: &CompiledRule| rule.remaining_calls() != Some(0);
         let rules = self.rules.load();
-        let rule = rules.find_rule(Effect::Deny, input, clock::now(), has_calls)?;
+        let context = self.context(&rules, input);
+        let rule = rules.find_rule(Effect::Deny, &context, has_calls)?;
         Some(rule.ruling(Effect::Deny))
     }
 
@@ -194,10 +204,10 @@ impl Rules {
     /// words.
     pub fn result_effect(&self, input: &MatchInput<'_>) -> Option<(ResultEffect, String)> {
         let rules = self.rules.load();
-        let now = clock::now();
+        let context = self.context(&rules, input);
         let matching = rules
             .for_server(&input.server.id)
-            .filter(|rule| rule.matches_result(input, now));
+            .filter(|rule| rule.matches_result(&context));
         let effects = matching.filter_map(|rule| Some((rule.rule.spec.result?, rule)));
         effects
             .max_by_key(|(effect, _)| *effect)
@@ -208,11 +218,21 @@ impl Rules {
     /// was made.
     pub fn find_suspended_allow(&self, input: &MatchInput<'_>) -> Option<Arc<Rule>> {
         let rules = self.rules.load();
-        let now = clock::now();
+        let context = self.context(&rules, input);
         rules
             .for_server(&input.server.id)
-            .find(|rule| rule.would_allow(input, now))
+            .find(|rule| rule.would_allow(&context))
             .map(|rule| rule.current())
+    }
+
+    /// Returns what a request is matched with. The user is looked up only if a rule needs it.
+    fn context<'a>(&self, rules: &RuleSet, input: &'a MatchInput<'a>) -> MatchContext<'a> {
+        let client = input.client.filter(|_| rules.needs_user);
+        MatchContext {
+            input,
+            user: client.and_then(|client| self.access.find_user(client)),
+            now: clock::now(),
+        }
     }
 
     /// Returns all rules in force with their current counts, oldest first.
@@ -226,13 +246,15 @@ impl Rules {
             .collect()
     }
 
-    /// Returns the effect of the plain rule whose scope is exactly this tool, for all clients.
+    /// Returns the effect of the plain rule whose scope is exactly this tool, for all clients and
+    /// users.
     pub fn plain_tool_effect(&self, server: &ServerId, tool: &str) -> Option<Effect> {
         let rules = self.rules.load();
         let is_plain_tool_rule = |rule: &&CompiledRule| {
             let scope = &rule.rule.spec.scope;
             scope.tool.as_deref() == Some(tool)
                 && scope.client.is_none()
+                && scope.user.is_none()
                 && rule.rule.spec.is_plain()
         };
         rules

@@ -149,6 +149,7 @@ impl PolicyEditor {
                 server: Some(server.clone()),
                 tool: Some(tool.to_owned()),
                 client: Some(client.clone()),
+                user: None,
                 kind: None,
             };
             let rule = RuleSpec {

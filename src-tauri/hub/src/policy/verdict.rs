@@ -195,6 +195,7 @@ pub(super) fn rule_from(request: &ApprovalRequest, verdict: &Verdict) -> Option<
             server: Some(request.server.clone()),
             tool: is_tool.then(|| request.tool.clone()),
             client: Some(request.client.clone()),
+            user: None,
             kind: (!is_tool).then_some(request.kind),
         },
         conditions: match name_condition(request) {

@@ -39,6 +39,7 @@ struct CacheState {
 }
 
 struct CachedResult {
+    client: ClientName,
     server: ServerId,
     expires_at: Instant,
     /// The wall-clock time of the insertion. An [`Instant`] may stop while the machine sleeps; this
@@ -51,6 +52,7 @@ struct CachedResult {
 /// The key of a cached result, and for how long the result may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CacheKey {
+    client: ClientName,
     server: ServerId,
     digest: String,
     ttl: Duration,
@@ -98,6 +100,7 @@ impl CacheKey {
         ];
         let server = entry.server.id.clone();
         Some(Self {
+            client: client.clone(),
             server,
             digest: digest::sha256_parts(&parts.map(str::as_bytes)),
             ttl,
@@ -141,6 +144,7 @@ impl ResultCache {
         cache.by_key.insert(
             key.digest,
             CachedResult {
+                client: key.client,
                 server: key.server,
                 expires_at,
                 cached_at,
@@ -158,11 +162,20 @@ impl ResultCache {
 
     /// Deletes the cached results of a server whose data may have changed.
     pub(super) fn remove_server(&self, server: &ServerId) {
+        self.remove_where(|result| result.server == *server);
+    }
+
+    /// Deletes the cached results of a client that was revoked, or that belongs to another user now.
+    pub(super) fn remove_client(&self, client: &ClientName) {
+        self.remove_where(|result| result.client == *client);
+    }
+
+    fn remove_where(&self, is_removed: impl Fn(&CachedResult) -> bool) {
         let mut cache = self.lock();
         let digests: Vec<_> = cache
             .by_key
             .iter()
-            .filter(|(_, of)| of.server == *server)
+            .filter(|(_, result)| is_removed(result))
             .map(|(digest, _)| digest.clone())
             .collect();
         digests.iter().for_each(|digest| cache.remove(digest));

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use drawbridge_model::ids::{ServerId, SessionId};
+use drawbridge_model::ids::{ClientName, ServerId, SessionId};
 use drawbridge_sessions::ClientSession;
 
 use super::Router;
@@ -127,6 +127,11 @@ impl Router {
     /// Drops the cached results of a server, because one of its resources has changed.
     pub fn drop_cached_results(&self, server: &ServerId) {
         self.result_cache.remove_server(server);
+    }
+
+    /// Drops the cached results of a client.
+    pub fn drop_client_results(&self, client: &ClientName) {
+        self.result_cache.remove_client(client);
     }
 }
 

@@ -20,8 +20,9 @@ fn fixture() -> Fixture {
         "io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}"#;
     let (hello, _) = meta::take_request_meta(Some(&json::raw(meta.into()))).expect("a hello");
     let sessions = ClientSessions::new(Events::new());
-    let (session, _) =
-        sessions.get_or_open_stateless(&ClientName::new("c"), &hello.hello, &ClientScope::ALL);
+    let (session, _) = sessions
+        .get_or_open_stateless(&ClientName::new("c"), &hello.hello, &ClientScope::ALL)
+        .expect("a session");
     Fixture {
         pending_inputs: PendingInputs::default(),
         sessions,

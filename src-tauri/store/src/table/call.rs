@@ -7,7 +7,7 @@ use drawbridge_model::{
     audit::{AuditKind, AuditedCall},
     call::{Call, Decision, Outcome},
     content::ContentFlag,
-    ids::{CallId, ClientName, RuleId, ServerId, Timestamp},
+    ids::{CallId, ClientName, RuleId, ServerId, Timestamp, UserName},
     random,
 };
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
@@ -144,6 +144,8 @@ pub struct CallFilter {
 #[derive(Debug, Clone, Default)]
 pub struct PastCallFilter {
     pub client: Option<ClientName>,
+    /// Only calls of clients that belong to this user now.
+    pub user: Option<UserName>,
     pub server: Option<ServerId>,
     pub tool: Option<String>,
     /// Only calls about which a person was asked, including those that nobody decided.
@@ -170,13 +172,16 @@ impl Store {
         let rows = sqlx::query(sqlx::AssertSqlSafe(format!(
             "SELECT * FROM call WHERE (?1 IS NULL OR client = ?1) AND (?2 IS NULL OR server = ?2)
              AND (?3 IS NULL OR tool = ?3) AND (NOT ?4 OR {WAS_ASKED})
-             AND (?5 IS NULL OR at >= ?5) ORDER BY id DESC LIMIT ?6"
+             AND (?5 IS NULL OR at >= ?5)
+             AND (?6 IS NULL OR client IN (SELECT name FROM client WHERE user = ?6))
+             ORDER BY id DESC LIMIT ?7"
         )))
         .bind(filter.client.as_ref().map(ClientName::as_str))
         .bind(filter.server.as_ref().map(ServerId::as_str))
         .bind(&filter.tool)
         .bind(filter.asked)
         .bind(filter.since.map(|at| at.0))
+        .bind(filter.user.as_ref().map(UserName::as_str))
         .bind(filter.limit)
         .fetch_all(&self.pool)
         .await;

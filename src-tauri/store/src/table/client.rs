@@ -1,5 +1,7 @@
 //! `client`: the known clients, and the HMACs of their tokens.
 
+use std::num::NonZeroU32;
+
 use drawbridge_model::ids::{ClientName, Timestamp, UserName};
 use sqlx::{Row, sqlite::SqliteRow};
 
@@ -23,6 +25,8 @@ pub struct ClientRow {
     pub software: Option<String>,
     /// The user to whom the client belongs.
     pub user: UserName,
+    /// How many calls the client may make in a minute; any number if it is `None`.
+    pub calls_per_minute: Option<NonZeroU32>,
     pub created_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
@@ -39,7 +43,7 @@ impl Store {
 
     /// Adds the client, or replaces the client of that name.
     pub async fn put_client(&self, row: &ClientRow) -> Result<(), StoreError> {
-        sqlx::query("INSERT OR REPLACE INTO client (name, token_hmac, token_issued_at, token_expires_at, old_token_hmac, old_token_until, user_agent, software, user, created_at, last_seen_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        sqlx::query("INSERT OR REPLACE INTO client (name, token_hmac, token_issued_at, token_expires_at, old_token_hmac, old_token_until, user_agent, software, user, calls_per_minute, created_at, last_seen_at, revoked_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
             .bind(row.name.as_str())
             .bind(&row.token_hmac)
             .bind(row.token_issued_at.map(|t| t.0))
@@ -49,6 +53,7 @@ impl Store {
             .bind(&row.user_agent)
             .bind(&row.software)
             .bind(row.user.as_str())
+            .bind(row.calls_per_minute.map(NonZeroU32::get))
             .bind(row.created_at.0)
             .bind(row.last_seen_at.map(|t| t.0))
             .bind(row.revoked_at.map(|t| t.0))
@@ -87,6 +92,9 @@ fn read(row: &SqliteRow) -> Result<ClientRow, sqlx::Error> {
         user_agent: row.try_get("user_agent")?,
         software: row.try_get("software")?,
         user: UserName::new(row.try_get::<String, _>("user")?),
+        calls_per_minute: row
+            .try_get::<Option<u32>, _>("calls_per_minute")?
+            .and_then(NonZeroU32::new),
         created_at: Timestamp(row.try_get("created_at")?),
         last_seen_at: read_time(row, "last_seen_at")?,
         revoked_at: read_time(row, "revoked_at")?,

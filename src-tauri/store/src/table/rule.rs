@@ -2,7 +2,7 @@
 
 use drawbridge_model::{
     audit::AuditKind,
-    ids::{ClientName, RuleId, ServerId, Timestamp},
+    ids::{ClientName, RuleId, ServerId, Timestamp, UserName},
     policy::{Lifetime, Rule, RuleSpec, Scope},
 };
 use rusqlite::{Connection, params};
@@ -145,10 +145,10 @@ fn apply(change: &RuleChange, connection: &Connection) -> Result<(), rusqlite::E
             connection.execute("DELETE FROM rule WHERE id = ?", [id.as_str()])?;
         }
         RuleChange::DeleteInScope(scope) => {
-            let (server, tool, client, kind) = scope_columns(scope);
+            let (server, tool, client, user, kind) = scope_columns(scope);
             connection.execute(
-                "DELETE FROM rule WHERE server = ? AND tool = ? AND client = ? AND kind = ?",
-                params![server, tool, client, kind],
+                "DELETE FROM rule WHERE server = ? AND tool = ? AND client = ? AND user = ? AND kind = ?",
+                params![server, tool, client, user, kind],
             )?;
         }
         RuleChange::DeleteForServer(server) => {
@@ -202,14 +202,15 @@ pub(crate) fn save(
 }
 
 fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
-    let (server, tool, client, kind) = scope_columns(&rule.spec.scope);
+    let (server, tool, client, user, kind) = scope_columns(&rule.spec.scope);
     let json = |value: Result<String, serde_json::Error>| {
         value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))
     };
     connection
         .execute(
             "INSERT OR REPLACE INTO rule (id, server, tool, client, read_only, conditions, effect, result, lifetime,
-             note, identity, definition, created_at, used, kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             note, identity, definition, created_at, used, kind, user)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 rule.id.as_str(),
                 server,
@@ -226,6 +227,7 @@ fn insert(rule: &Rule, connection: &Connection) -> Result<(), rusqlite::Error> {
                 rule.created_at.0,
                 rule.used,
                 kind,
+                user,
             ],
         )
         .map(drop)
@@ -238,11 +240,12 @@ pub(crate) fn count_call(rule: &RuleId, connection: &Connection) -> Result<(), r
     statement.execute(params![rule.as_str()]).map(drop)
 }
 
-fn scope_columns(scope: &Scope) -> (&str, &str, &str, String) {
+fn scope_columns(scope: &Scope) -> (&str, &str, &str, &str, String) {
     (
         scope.server.as_ref().map_or("", ServerId::as_str),
         scope.tool.as_deref().unwrap_or(""),
         scope.client.as_ref().map_or("", ClientName::as_str),
+        scope.user.as_ref().map_or("", UserName::as_str),
         scope.kind.as_ref().map_or_else(String::new, to_enum_text),
     )
 }
@@ -261,6 +264,7 @@ fn read(row: &SqliteRow) -> Result<Rule, sqlx::Error> {
                 server: text("server")?.map(ServerId::new),
                 tool: text("tool")?,
                 client: text("client")?.map(ClientName::new),
+                user: text("user")?.map(UserName::new),
                 kind: text("kind")?.as_deref().map(from_enum_text).transpose()?,
             },
             read_only: row.try_get("read_only")?,

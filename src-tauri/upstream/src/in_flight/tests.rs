@@ -8,7 +8,8 @@ async fn a_read_of_a_list_takes_no_message_from_the_call_of_another_client() {
     let sessions = ClientSessions::new(Events::new());
     let handle_of = |name: &str| {
         let hello = ClientHello::for_manual_calls();
-        ClientHandle::for_session(sessions.open(ClientName::new(name), hello, ClientScope::ALL))
+        let session = sessions.open(ClientName::new(name), hello, ClientScope::ALL);
+        ClientHandle::for_session(session.expect("a session"))
     };
     let (caller, reader) = (handle_of("caller"), handle_of("reader"));
     let tracker = RequestTracker::default();

@@ -10,6 +10,7 @@ const view: RuleView = {
   remaining: null,
   suspended: false,
   client: "cursor",
+  user: "ada",
   server: "github",
   tool: "create_issue",
   kind: null,
@@ -48,6 +49,7 @@ describe("a rule in a form", () => {
   it("round-trips with its scope, effects, lifetime and note", () => {
     expect(roundTrip({})).toEqual({
       client: "cursor",
+      user: "ada",
       server: "github",
       tool: "create_issue",
       kind: null,
@@ -59,8 +61,22 @@ describe("a rule in a form", () => {
       note: "for the sandbox",
     });
     expect(
-      roundTrip({ client: null, server: null, tool: null, read_only: true, effect: null }),
-    ).toMatchObject({ client: null, server: null, tool: null, read_only: true, effect: null });
+      roundTrip({
+        client: null,
+        user: null,
+        server: null,
+        tool: null,
+        read_only: true,
+        effect: null,
+      }),
+    ).toMatchObject({
+      client: null,
+      user: null,
+      server: null,
+      tool: null,
+      read_only: true,
+      effect: null,
+    });
     expect(roundTrip({ lifetime: { kind: "session", session: "s1" } }).lifetime).toEqual({
       kind: "session",
       session: "s1",

@@ -29,8 +29,12 @@ export interface ConditionForm {
 export type Covers = RequestKind | "everything";
 
 export interface RuleForm {
-  /** Empty for any client. Likewise, empty `server` and `tool` stand for any server and tool. */
+  /**
+   * Empty for any client. Likewise, empty `user`, `server` and `tool` stand for any user, server and
+   * tool.
+   */
   client: string;
+  user: string;
   server: string;
   covers: Covers;
   /** Ignored, like `readOnlyTools`, unless the rule covers tools. */
@@ -59,6 +63,7 @@ const MAX_CALLS = 4_294_967_295;
 export function createForm(): RuleForm {
   return {
     client: "",
+    user: "",
     server: "",
     covers: "tools",
     tool: "",
@@ -99,6 +104,7 @@ export function toForm(rule: RuleView, now: number): RuleForm {
   return {
     ...createForm(),
     client: rule.client ?? "",
+    user: rule.user ?? "",
     server: rule.server ?? "",
     covers: coveredKind(rule),
     tool: rule.tool ?? "",
@@ -125,6 +131,7 @@ export function toRule(form: RuleForm, now: number): RuleSpec {
   const conditions = covers === "everything" ? [] : form.conditions;
   const rule: RuleSpec = {
     client: form.client || null,
+    user: form.user || null,
     server: form.server || null,
     tool,
     kind: covers === "tools" || covers === "everything" ? null : covers,

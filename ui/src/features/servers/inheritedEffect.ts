@@ -15,11 +15,12 @@ export function findInheritedEffect(tool: ToolView, policy: PolicyView): Effect 
   return PRECEDENCE.find((effect) => effects.includes(effect)) ?? policy.defaults.tools;
 }
 
-/** Returns whether the rule decides every call of the tool, whatever its client and arguments. */
+/** Returns whether the rule decides every call of the tool, whatever its client, its user and its arguments. */
 function decidesEveryCall(rule: RuleView, tool: ToolView): boolean {
   return (
     (rule.server === null || rule.server === tool.server) &&
     rule.client === null &&
+    rule.user === null &&
     (rule.kind === null || rule.kind === "tools") &&
     (!rule.read_only || tool.annotations.read_only === true) &&
     rule.conditions.length === 0 &&

@@ -406,6 +406,7 @@ export function addClient(
     name,
     user,
     has_token: true,
+    calls_per_minute: null,
     token_expires_at: null,
     old_token_until: null,
     user_agent: null,
@@ -443,6 +444,7 @@ export function clients(): ClientView[] {
   const base = {
     user: "default",
     has_token: true,
+    calls_per_minute: null,
     token_expires_at: null,
     old_token_until: null,
     user_agent: null,

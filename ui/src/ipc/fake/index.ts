@@ -427,6 +427,15 @@ export class FakeHub implements Ipc {
       this.emit({ kind: "clients_changed" });
       return {};
     },
+    "clients.limit": ({ name, calls_per_minute }) => {
+      requireFound(
+        this.clients.find((c) => c.name === name),
+        "client",
+        name,
+      ).calls_per_minute = calls_per_minute;
+      this.emit({ kind: "clients_changed" });
+      return {};
+    },
     "clients.revoke": ({ name }) => {
       const client = requireFound(
         this.clients.find((c) => c.name === name),
@@ -1123,9 +1132,14 @@ export class FakeHub implements Ipc {
     return call;
   }
 
-  private dropRules({ server, tool, client, kind }: RemovePolicy): void {
+  private dropRules({ server, tool, client, user, kind }: RemovePolicy): void {
     this.rules = this.rules.filter(
-      (r) => r.server !== server || r.tool !== tool || r.client !== client || r.kind !== kind,
+      (r) =>
+        r.server !== server ||
+        r.tool !== tool ||
+        r.client !== client ||
+        r.user !== user ||
+        r.kind !== kind,
     );
   }
 
@@ -1139,6 +1153,7 @@ export class FakeHub implements Ipc {
               r.server === view.id &&
               r.tool === tool.name &&
               r.client === null &&
+              r.user === null &&
               r.conditions.length === 0,
           )?.effect ?? null;
         tool.effect = tool.own_effect ?? this.defaults.tools;

@@ -38,6 +38,7 @@ export const EMPTY_RULE: RuleSpec = {
   server: null,
   tool: null,
   client: null,
+  user: null,
   kind: null,
   read_only: false,
   conditions: [],
@@ -84,7 +85,7 @@ export function checkRule(text: RuleSpec): void {
 const VERBS: Record<Effect, string> = { allow: "allow", deny: "deny", ask: "ask about" };
 
 export function describeRule(rule: RuleSpec): string {
-  const { effect, result, server, tool, client, conditions, lifetime } = rule;
+  const { effect, result, server, tool, client, user, conditions, lifetime } = rule;
   const onResult = result === "mask" ? "mask secrets in results of" : "hold results of";
   const verb =
     effect === null
@@ -99,7 +100,7 @@ export function describeRule(rule: RuleSpec): string {
   const conditionText = conditions
     .map((condition, index) => ` ${index ? "and" : "if"} ${describeCondition(condition)}`)
     .join("");
-  return `${verb} ${tools}${client === null ? "" : ` for ${client}`}${conditionText}${describeLifetime(lifetime)}`;
+  return `${verb} ${tools}${client === null ? "" : ` for ${client}`}${user === null ? "" : ` for clients of ${user}`}${conditionText}${describeLifetime(lifetime)}`;
 }
 
 function describeKind(rule: RuleSpec): string {
@@ -267,6 +268,7 @@ export function presetRules(
     (rule) =>
       rule.tool !== null ||
       rule.client !== null ||
+      rule.user !== null ||
       rule.effect === "deny" ||
       rule.conditions.length > 0 ||
       rule.result !== null,

@@ -20,7 +20,7 @@ const kinds: Record<AuditKind, string> = {
   paused: "Calls paused",
   resumed: "Calls resumed",
   client_added: "Client added",
-  client_changed: "User of a client changed",
+  client_changed: "Client changed",
   client_revoked: "Client revoked",
   pairing_requested: "Client asked to be paired",
   pairing_approved: "Pairing approved",

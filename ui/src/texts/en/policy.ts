@@ -70,7 +70,7 @@ export const policy = {
       chosen: (label: string) => `${label}:`,
       noneChosen: "none",
       effect:
-        "Drawbridge keeps rules that deny, and rules for single tools or clients. It deletes other rules that allow or ask about a whole server.",
+        "Drawbridge keeps rules that deny, and rules for single tools, clients or users. It deletes other rules that allow or ask about a whole server.",
     },
   },
 
@@ -100,6 +100,9 @@ export const policy = {
     editTitle: "Edit rule",
     client: "Client",
     anyClient: "Any client",
+    user: "User",
+    anyUser: "Any user",
+    userHint: "Covers each client that belongs to this user.",
     server: "Server",
     anyServer: "Any server",
     tool: "Tool",

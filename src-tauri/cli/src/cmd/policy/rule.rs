@@ -21,6 +21,9 @@ pub(crate) struct RuleArgs {
     /// Only requests of this client
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
+    /// Only requests of the clients of this user
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
     /// Only requests of this kind [default: calls of tools; a deny covers all kinds]. Conditions
     /// then apply to the params of the request.
     #[arg(long, value_name = "KIND", value_enum)]
@@ -70,7 +73,7 @@ impl RuleArgs {
             (None, None) => Lifetime::UntilDeleted,
         };
         RuleSpec {
-            scope: self.target.into_scope(self.client, self.kind),
+            scope: self.target.into_scope(self.client, self.user, self.kind),
             read_only: self.read_only,
             conditions: self.when,
             effect: self.effect.map(Into::into),

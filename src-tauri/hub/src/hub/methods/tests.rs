@@ -66,7 +66,7 @@ async fn a_new_method_is_one_row() {
         crate::hub::tests::client_info(),
         ClientScope::ALL,
     );
-    let handle = ClientHandle::for_session(session);
+    let handle = ClientHandle::for_session(session.expect("a session"));
     let request = ClientRequest {
         trace: None,
         handle: &handle,

@@ -575,6 +575,10 @@ async fn each_verb_leaves_the_entries_of_its_row() {
             "clients.set_user",
             json!({ "name": "desk", "user": "anna" }),
         ),
+        (
+            "clients.limit",
+            json!({ "name": "desk", "calls_per_minute": 60 }),
+        ),
         ("clients.rotate", json!({ "name": "desk" })),
         ("clients.revoke", json!({ "name": "desk" })),
         ("profiles.remove", json!({ "name": "p" })),

@@ -41,13 +41,11 @@ impl Fixture {
         let test_hub = test_hub().await;
         let folder = test_hub.folder.path().join("server");
         std::fs::create_dir(&folder).expect("a folder");
+        let sessions = &test_hub.hub.sessions;
+        let session = sessions.open(ClientName::new("c"), client_info(), ClientScope::ALL);
         let fixture = Self {
             id: ServerId::new("s"),
-            handle: ClientHandle::for_session(test_hub.hub.sessions.open(
-                ClientName::new("c"),
-                client_info(),
-                ClientScope::ALL,
-            )),
+            handle: ClientHandle::for_session(session.expect("a session")),
             folder,
             test_hub,
         };
@@ -169,8 +167,7 @@ impl Fixture {
         let scope = Scope {
             server: Some(self.id.clone()),
             tool: Some("t".into()),
-            client: None,
-            kind: None,
+            ..Scope::default()
         };
         let text = RuleSpec {
             scope,

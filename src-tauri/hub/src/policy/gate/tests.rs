@@ -16,6 +16,7 @@ use drawbridge_store::{
 
 use super::*;
 use crate::{
+    access::Access,
     catalog::{CatalogEntry, Definition},
     metrics::Metrics,
     policy::{QueueError, queue_limits::MAX_PER_CLIENT, record::MAX_STORED_ARGUMENTS},
@@ -39,7 +40,9 @@ async fn fixture() -> Fixture {
         Events::new(),
         Settings::load(store.clone()).await.expect("settings"),
     );
-    let rules = Rules::load(store.clone(), settings.clone(), events.clone())
+    let access = Access::load(store.clone(), events.clone(), None).await;
+    let access = Arc::new(access.expect("the clients"));
+    let rules = Rules::load(store.clone(), settings.clone(), events.clone(), access)
         .await
         .expect("rules");
     let queue = Queue::new(events.clone());

@@ -9,12 +9,20 @@ use std::{
 };
 
 use drawbridge_model::{
-    ids::{RuleId, ServerId},
+    ids::{RuleId, ServerId, UserName},
     policy::{DefaultEffects, Effect, Lifetime, Rule},
 };
 
 use super::{DecidedBy, MatchInput, Ruling, Timestamp};
 use crate::policy::conditions::{ConditionError, Conditions, Folders, MatchMode, working_dir};
+
+/// What a request is matched with.
+pub(super) struct MatchContext<'a> {
+    pub(super) input: &'a MatchInput<'a>,
+    /// The user to whom the client belongs. `None` if no rule needs it.
+    pub(super) user: Option<UserName>,
+    pub(super) now: Timestamp,
+}
 
 /// A rule with its compiled conditions.
 #[derive(Debug)]
@@ -41,22 +49,22 @@ impl CompiledRule {
     }
 
     /// Returns whether the rule decides the call, with this effect.
-    pub(super) fn decides(&self, effect: Effect, input: &MatchInput<'_>, now: Timestamp) -> bool {
+    pub(super) fn decides(&self, effect: Effect, context: &MatchContext<'_>) -> bool {
         self.rule.spec.effect == Some(effect)
-            && !self.is_suspended(input)
-            && self.matches(input, now, MatchMode::for_effect(Some(effect)))
+            && !self.is_suspended(context.input)
+            && self.matches(context, MatchMode::for_effect(Some(effect)))
     }
 
-    pub(super) fn matches_result(&self, input: &MatchInput<'_>, now: Timestamp) -> bool {
-        self.rule.spec.result.is_some() && self.matches(input, now, MatchMode::for_effect(None))
+    pub(super) fn matches_result(&self, context: &MatchContext<'_>) -> bool {
+        self.rule.spec.result.is_some() && self.matches(context, MatchMode::for_effect(None))
     }
 
     /// Returns whether the rule would allow the call if nothing had changed since the rule was
     /// made.
-    pub(super) fn would_allow(&self, input: &MatchInput<'_>, now: Timestamp) -> bool {
+    pub(super) fn would_allow(&self, context: &MatchContext<'_>) -> bool {
         self.rule.spec.effect == Some(Effect::Allow)
-            && self.is_suspended(input)
-            && self.matches(input, now, MatchMode::Must)
+            && self.is_suspended(context.input)
+            && self.matches(context, MatchMode::Must)
             && self.remaining_calls() != Some(0)
     }
 
@@ -65,7 +73,8 @@ impl CompiledRule {
             .is_suspended(&input.server.identity, Some(input.definition))
     }
 
-    fn matches(&self, input: &MatchInput<'_>, now: Timestamp, mode: MatchMode) -> bool {
+    fn matches(&self, context: &MatchContext<'_>, mode: MatchMode) -> bool {
+        let input = context.input;
         let spec = &self.rule.spec;
         let scope = &spec.scope;
         spec.covers(input.kind)
@@ -78,11 +87,12 @@ impl CompiledRule {
                 .client
                 .as_ref()
                 .is_none_or(|client| Some(client) == input.client)
+            && (scope.user.is_none() || scope.user == context.user)
             && (!spec.read_only || input.annotations.read_only == Some(true))
             && match &spec.lifetime {
                 Lifetime::Session { session } => Some(session) == input.session,
                 Lifetime::UntilDeleted | Lifetime::Until { .. } | Lifetime::Calls { .. } => {
-                    !self.rule.has_ended(now)
+                    !self.rule.has_ended(context.now)
                 }
             }
             && (self.conditions.is_empty()
@@ -148,6 +158,8 @@ impl CompiledRule {
 pub(super) struct RuleSet {
     /// The effect on requests that no rule matches, for each kind.
     pub(super) defaults: DefaultEffects,
+    /// Whether a rule is limited to a user.
+    pub(super) needs_user: bool,
     all: Vec<CompiledRule>,
     /// Indices into `all` of the rules about one server, in order.
     by_server: HashMap<ServerId, Vec<usize>>,
@@ -165,6 +177,7 @@ impl RuleSet {
             .collect();
         let mut set = Self {
             defaults,
+            needs_user: rules.iter().any(|rule| rule.spec.scope.user.is_some()),
             all: Vec::new(),
             by_server: HashMap::new(),
             for_all_servers: Vec::new(),
@@ -198,26 +211,24 @@ impl RuleSet {
     /// without a limit is preferred, so that no limited rule is used up needlessly.
     pub(super) fn ruling(
         &self,
-        input: &MatchInput<'_>,
-        now: Timestamp,
+        context: &MatchContext<'_>,
         count_call: impl Fn(&CompiledRule) -> bool,
     ) -> Option<(Effect, &CompiledRule)> {
         [Effect::Deny, Effect::Allow, Effect::Ask]
             .into_iter()
-            .find_map(|effect| Some((effect, self.find_rule(effect, input, now, &count_call)?)))
+            .find_map(|effect| Some((effect, self.find_rule(effect, context, &count_call)?)))
     }
 
     /// Returns the rule that gives a call this effect, if there is one.
     pub(super) fn find_rule(
         &self,
         effect: Effect,
-        input: &MatchInput<'_>,
-        now: Timestamp,
+        context: &MatchContext<'_>,
         count_call: impl Fn(&CompiledRule) -> bool,
     ) -> Option<&CompiledRule> {
         let matching = || {
-            self.for_server(&input.server.id)
-                .filter(|rule| rule.decides(effect, input, now))
+            self.for_server(&context.input.server.id)
+                .filter(|rule| rule.decides(effect, context))
         };
         let unlimited = matching().find(|rule| !rule.is_counted());
         unlimited.or_else(|| matching().find(|rule| count_call(rule)))

@@ -1,6 +1,9 @@
 use std::path::PathBuf;
 
-use drawbridge_model::policy::{Condition, Lifetime, Literal, Predicate, RuleSpec};
+use drawbridge_model::{
+    ids::UserName,
+    policy::{Condition, Lifetime, Literal, Predicate, RuleSpec},
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -8,6 +11,7 @@ use super::*;
 
 struct Fixture {
     rules: Rules,
+    access: Arc<Access>,
     settings: Settings,
     server: RegisteredServer,
     store: Store,
@@ -20,10 +24,18 @@ async fn fixture() -> Fixture {
         .await
         .expect("a store");
     let settings = Settings::load(store.clone()).await.expect("settings");
-    let rules = Rules::load(store.clone(), settings.clone(), Events::new())
-        .await
-        .expect("rules");
+    let access = Access::load(store.clone(), Events::new(), None).await;
+    let access = Arc::new(access.expect("the clients"));
+    let rules = Rules::load(
+        store.clone(),
+        settings.clone(),
+        Events::new(),
+        access.clone(),
+    )
+    .await
+    .expect("rules");
     Fixture {
+        access,
         rules,
         settings,
         server: server(),
@@ -151,6 +163,27 @@ async fn deny_beats_allow_beats_ask_in_any_scope() {
 }
 
 #[tokio::test]
+async fn a_rule_of_a_user_covers_the_clients_of_the_user_and_follows_a_client_to_another() {
+    let fixture = fixture().await;
+    for (client, user) in [("a", "ada"), ("b", "bob")] {
+        let (client, user) = (ClientName::new(client), UserName::new(user));
+        let added = fixture.access.add(&client, None, Some(user), None).await;
+        added.expect("added");
+    }
+    let of_ada = |rule: &mut Rule| rule.spec.scope.user = Some(UserName::new("ada"));
+    fixture.save_rule(Effect::Allow, |_| ()).await;
+    let id = fixture.save_rule(Effect::Deny, of_ada).await;
+    let ruling = fixture.ruling("a", "d", "{}");
+    assert_eq!((ruling.effect, ruling.rule), (Effect::Deny, Some(id)));
+    assert_eq!(ruling.reason, "rule: deny everything for clients of ada");
+    assert_eq!(fixture.effect("b", "d"), Effect::Allow);
+    assert_eq!(fixture.effect("unknown", "d"), Effect::Allow);
+    let (moved, ada) = (ClientName::new("b"), UserName::new("ada"));
+    assert!(fixture.access.set_user(&moved, &ada).await.expect("moved"));
+    assert_eq!(fixture.effect("b", "d"), Effect::Deny, "at once");
+}
+
+#[tokio::test]
 async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
     let mut fixture = fixture().await;
     let identity = fixture.server.identity.clone();
@@ -159,8 +192,7 @@ async fn an_allow_applies_only_to_the_definition_and_server_it_was_given_for() {
             rule.spec.scope = Scope {
                 server: Some(ServerId::new("s")),
                 tool: Some("t".into()),
-                client: None,
-                kind: None,
+                ..Scope::default()
             };
             rule.identity = Some(identity);
             rule.definition = Some("d".into());
@@ -346,6 +378,7 @@ async fn saved_rules_survive_a_restart() {
             server: Some(ServerId::new("s")),
             tool: Some("t".into()),
             client: Some(ClientName::new("c")),
+            user: Some(UserName::new("ada")),
             kind: Some(RequestKind::Tools),
         },
         read_only: true,
@@ -374,6 +407,7 @@ async fn saved_rules_survive_a_restart() {
         fixture.store.clone(),
         fixture.settings.clone(),
         Events::new(),
+        fixture.access.clone(),
     )
     .await
     .expect("rules");
@@ -416,6 +450,7 @@ async fn an_invalid_condition_is_rejected_and_denies_if_it_is_stored() {
         fixture.store.clone(),
         fixture.settings.clone(),
         Events::new(),
+        fixture.access.clone(),
     )
     .await
     .expect("rules");
@@ -471,7 +506,12 @@ fn condition() -> impl Strategy<Value = Condition> {
 fn any_rule() -> impl Strategy<Value = Rule> {
     let effect = prop::sample::select(vec![Effect::Allow, Effect::Deny, Effect::Ask]);
     let of = |names: [&'static str; 2]| prop::option::of(prop::sample::select(names.to_vec()));
-    let scope = (of(["s", "other"]), of(["t", "u"]), of(["c", "d"]));
+    let scope = (
+        of(["s", "other"]),
+        of(["t", "u"]),
+        of(["c", "d"]),
+        of(["ada", "bob"]),
+    );
     let bound = (of(["d", "older"]), any::<bool>());
     (
         effect,
@@ -480,12 +520,13 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         bound,
     )
         .prop_map(
-            |(effect, (server, tool, client), when, (definition, read_only))| {
+            |(effect, (server, tool, client, user), when, (definition, read_only))| {
                 rule(effect, |rule| {
                     rule.spec.scope = Scope {
                         server: server.map(ServerId::new),
                         tool: server.and(tool).map(str::to_owned),
                         client: client.map(ClientName::new),
+                        user: user.map(UserName::new),
                         kind: None,
                     };
                     rule.spec.conditions = when;
@@ -496,7 +537,7 @@ fn any_rule() -> impl Strategy<Value = Rule> {
         )
 }
 
-/// Decides a call of tool `t` of server `s` by client `c` in the simplest way.
+/// Decides a call of tool `t` of server `s` by client `c` of user `ada` in the simplest way.
 fn reference_effect(
     rules: &[Rule],
     default: Effect,
@@ -516,6 +557,10 @@ fn reference_effect(
                 .client
                 .as_ref()
                 .is_none_or(|client| client.as_str() == "c")
+            && scope
+                .user
+                .as_ref()
+                .is_none_or(|user| user.as_str() == "ada")
             && (!spec.read_only || is_read_only)
             && !(is_allow
                 && rule
@@ -623,7 +668,12 @@ fn engine_effect(
         annotations,
         arguments: Some(&arguments),
     };
-    set.ruling(&input, Timestamp(0), CompiledRule::count_call)
+    let context = MatchContext {
+        input: &input,
+        user: Some(UserName::new("ada")),
+        now: Timestamp(0),
+    };
+    set.ruling(&context, CompiledRule::count_call)
         .map_or(default, |(effect, _)| effect)
 }
 

@@ -57,6 +57,18 @@ async fn a_fresh_result_is_reused_for_the_same_client_and_arguments() {
 }
 
 #[test]
+fn the_results_of_a_client_that_changes_its_user_are_deleted_and_no_others() {
+    let results = ResultCache::default();
+    let (first, other) = (key("a", "{}"), key("b", "{}"));
+    for key in [&first, &other] {
+        results.put(key.clone(), &Json::new(r#"{"content":[]}"#));
+    }
+    results.remove_client(&ClientName::new("a"));
+    assert!(results.get(&first).is_none());
+    assert!(results.get(&other).is_some());
+}
+
+#[test]
 fn arguments_that_a_server_may_distinguish_share_no_result() {
     for (one, other) in [
         (

@@ -9,7 +9,9 @@ use super::*;
 fn open(sessions: &ClientSessions) -> Arc<ClientSession> {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
     let hello = handshake::read_initialize(Some(&params)).expect("a hello");
-    sessions.open(ClientName::new("c"), hello, ClientScope::ALL)
+    sessions
+        .open(ClientName::new("c"), hello, ClientScope::ALL)
+        .expect("a session")
 }
 
 #[test]

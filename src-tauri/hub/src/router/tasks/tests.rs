@@ -18,7 +18,8 @@ use crate::policy::GuardedRequest;
 fn client(sessions: &ClientSessions, name: &str) -> ClientHandle {
     let params = json::raw(r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#.into());
     let hello = handshake::read_initialize(Some(&params)).expect("a hello");
-    ClientHandle::for_session(sessions.open(ClientName::new(name), hello, ClientScope::ALL))
+    let session = sessions.open(ClientName::new(name), hello, ClientScope::ALL);
+    ClientHandle::for_session(session.expect("a session"))
 }
 
 fn note(tasks: &Tasks, server: &str, back: &ClientHandle, id: usize) -> Result<(), RpcError> {

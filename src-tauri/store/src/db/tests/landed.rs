@@ -1,7 +1,7 @@
 //! The schemas of all versions of Drawbridge that a user may have: their migrations never change, and
 //! the rows of each are kept.
 
-use std::path::Path;
+use std::{num::NonZeroU32, path::Path};
 
 use drawbridge_model::{
     acceptance::DefinitionKind,
@@ -117,6 +117,10 @@ const LANDED: &[(i64, &str)] = &[
         26,
         "e4a70b45137d92b7ed6ea3592e28d41cfbcb07ef78c0723beb00fe934b205942",
     ),
+    (
+        27,
+        "1363ad1ec857c347c839636ff68ecd1c3c47f1d85540371087ef8a585b794444",
+    ),
 ];
 
 /// For the schemas that added something, rows as a version with that schema wrote them.
@@ -227,6 +231,14 @@ const ROWS: &[(i64, &str)] = &[
         21,
         r#"UPDATE server SET extensions = '{"io.example/a":{}}';"#,
     ),
+    (
+        27,
+        r#"
+        UPDATE client SET calls_per_minute = 60 WHERE name = 'desk';
+        INSERT INTO rule (id, server, tool, client, user, effect, lifetime, created_at)
+            VALUES ('rule-27', 'files', '', '', 'ada', 'deny', '{"kind":"until_deleted"}', 45);
+        "#,
+    ),
 ];
 
 /// Creates a database as the version with this schema left it, with rows of each schema until then.
@@ -285,6 +297,10 @@ async fn check_rows(store: &Store, version: i64) {
         ],
         "{context}"
     );
+    let clients = store.clients().await.expect("read the clients");
+    let limits: Vec<_> = clients.iter().map(|row| row.calls_per_minute).collect();
+    let limit = NonZeroU32::new(60).filter(|_| has(27));
+    assert_eq!(limits, [limit, None], "{context}");
 
     let servers = store.servers().await.expect("read the servers");
     let [server] = servers.as_slice() else {
@@ -312,8 +328,20 @@ async fn check_rows(store: &Store, version: i64) {
     let rules = store.rules().await.expect("read the rules");
     assert_eq!(
         rules.len(),
-        3 + usize::from(has(6)) + usize::from(has(11)),
+        3 + usize::from(has(6)) + usize::from(has(11)) + usize::from(has(27)),
         "{context}: {rules:?}"
+    );
+    let users: Vec<_> = rules
+        .iter()
+        .filter_map(|rule| rule.spec.scope.user.as_ref())
+        .collect();
+    let expected: &[&str] = if has(27) { &["ada"] } else { &[] };
+    assert!(
+        users
+            .iter()
+            .map(|user| user.as_str())
+            .eq(expected.iter().copied()),
+        "{context}: {users:?}"
     );
     let of_server = rules.iter().find(|rule| rule.created_at == Timestamp(15));
     assert_eq!(

@@ -1,0 +1,111 @@
+//! How many unknown tokens each address may send. A request with a known token is never counted, and
+//! never refused because of the others.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    num::NonZeroU32,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use drawbridge_sessions::{TokenBucket, wait_seconds};
+
+/// The unknown tokens that an address may send in a minute. A client that repeats a revoked token in a
+/// loop is told to wait, and causes no more questions and records. All programs of this computer have
+/// one address, so there is room for several such clients. The limit is no defence against guesses,
+/// because a known token is always accepted: tokens have at least 32 characters.
+const REFUSED_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
+const MINUTE: Duration = Duration::from_secs(60);
+/// The number of addresses that are counted. Further ones share a count.
+const MAX_ADDRESSES: usize = 1_000;
+
+/// Counts the refused tokens of each address.
+#[derive(Default)]
+pub(crate) struct RefusedTokens(Mutex<HashMap<Source, TokenBucket>>);
+
+/// The origin of requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Source {
+    /// An IPv4 address, or the network of an IPv6 address, of which one computer may have all
+    /// addresses.
+    Network(IpAddr),
+    /// A proxy, or one of too many addresses.
+    Other,
+}
+
+impl Source {
+    fn of(address: Option<IpAddr>) -> Self {
+        const NETWORK: u128 = !(u64::MAX as u128);
+        match address {
+            None => Self::Other,
+            Some(IpAddr::V6(address)) if !address.is_loopback() => {
+                Self::Network(IpAddr::V6((address.to_bits() & NETWORK).into()))
+            }
+            Some(address) => Self::Network(address),
+        }
+    }
+}
+
+impl RefusedTokens {
+    /// Counts a refused token. Without an `address`, the request came through a proxy.
+    ///
+    /// # Errors
+    /// Returns an error if the address has sent too many: the seconds until it may send another.
+    pub(crate) fn count(&self, address: Option<IpAddr>) -> Result<(), u64> {
+        let mut sources = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut source = Source::of(address);
+        if !sources.contains_key(&source) && sources.len() >= MAX_ADDRESSES {
+            sources.retain(|_, bucket| !bucket.is_full());
+            if sources.len() >= MAX_ADDRESSES {
+                source = Source::Other;
+            }
+        }
+        let new = || TokenBucket::new(REFUSED_PER_MINUTE, MINUTE);
+        let bucket = sources.entry(source).or_insert_with(new);
+        bucket.try_take().map_err(wait_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> Option<IpAddr> {
+        Some(text.parse().expect("an address"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_address_has_a_limit_of_its_own() {
+        let refused = RefusedTokens::default();
+        let count = |address| {
+            (0..1_000)
+                .filter(|_| refused.count(address).is_ok())
+                .count()
+        };
+        assert_eq!(count(address("127.0.0.1")), 600);
+        assert_eq!(refused.count(address("127.0.0.1")), Err(1));
+        assert_eq!(count(address("192.0.2.1")), 600);
+        assert_eq!(count(None), 600);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(count(address("127.0.0.1")), 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_addresses_of_one_network_and_too_many_addresses_share_a_limit() {
+        let refused = RefusedTokens::default();
+        let tokens: usize = (0..5_000)
+            .filter(|n| refused.count(address(&format!("2001:db8::{n:x}"))).is_ok())
+            .count();
+        assert_eq!(tokens, 600);
+        let tokens = (0..5_000_u32)
+            .filter(|n| {
+                refused
+                    .count(Some(IpAddr::V4((0x0a00_0000 + n).into())))
+                    .is_ok()
+            })
+            .count();
+        assert_eq!(tokens, 999 + 600);
+        assert!(refused.0.lock().expect("the table").len() <= MAX_ADDRESSES + 1);
+    }
+}
