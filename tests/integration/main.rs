@@ -6,6 +6,7 @@ mod arguments;
 mod audit;
 mod bridge;
 mod cache;
+mod call_limits;
 mod catalog;
 mod client_files;
 mod concurrency;
