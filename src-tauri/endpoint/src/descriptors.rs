@@ -14,7 +14,8 @@ pub(crate) fn reserve_for_connections() -> usize {
         tracing::warn!(%error, "cannot raise the limit of open files");
         USUAL
     });
-    // A higher limit than the wanted one stays as it is.
+    // A higher limit than the wanted one stays as it is. Windows has no limit to ask for.
+    #[cfg(unix)]
     let limit = rlimit::getrlimit(rlimit::Resource::NOFILE).map_or(limit, |(soft, _)| soft);
     usize::try_from(limit.min(WANTED) / 2).unwrap_or(usize::MAX)
 }

@@ -1,14 +1,17 @@
-//! Job Objects: a job ends when its last handle is closed, and its processes end with it.
+//! Job Objects: a job ends when its last handle is closed, also by the end of the hub, and its
+//! processes end with it.
 
 use std::{io, process::ExitStatus, sync::Arc};
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject};
+use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use tokio::process::Command;
 
 use super::ProcessExit;
 
 pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     let mut wrap = CommandWrap::from(command);
+    // Without it, the job would not end its processes.
+    wrap.wrap(KillOnDrop);
     wrap.wrap(JobObject);
     wrap
 }
