@@ -13,8 +13,9 @@ use tokio::task::JoinError;
 use crate::{
     oauth::{SignInReason, TokenError},
     transport::{
-        EndpointTimeout, InvalidAnswer, LocalHttpServerError, LostReason, NotListening,
-        NotSentReason, RefusedReason, SseError, TargetError, TransportError, process::SpawnError,
+        AddressInUse, EndpointTimeout, InvalidAnswer, LocalHttpServerError, LostReason,
+        NotListening, NotSentReason, RefusedReason, SseError, TargetError, TransportError,
+        process::SpawnError,
     },
 };
 
@@ -60,6 +61,8 @@ pub enum UnreachableReason {
     /// Variables that the spec requires have no value.
     #[error("The server needs a value for {}, and its spec has none", .names.join(", "))]
     MissingVariables { names: Vec<String> },
+    #[error(transparent)]
+    AddressInUse(AddressInUse),
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]
@@ -223,6 +226,9 @@ impl UnreachableReason {
     fn map_text(self, change: MapText<'_>) -> Self {
         match self {
             Self::Spawn(error) => Self::Spawn(error.map_text(change)),
+            Self::AddressInUse(AddressInUse { url }) => Self::AddressInUse(AddressInUse {
+                url: url.map_text(change),
+            }),
             Self::Target(error) => Self::Target(error.map_text(change)),
             Self::Sse(error) => Self::Sse(error.map_text(change)),
             Self::NotSent(reason) => Self::NotSent(reason.map_text(change)),
@@ -248,6 +254,9 @@ impl UnreachableReason {
             }
             Self::Spawn(SpawnError::Sandbox { .. }) => {
                 "Change the sandbox of the server, or remove it if you trust the server.".into()
+            }
+            Self::AddressInUse(_) => {
+                "End the other program, or choose another port for the server and its URL.".into()
             }
             Self::Program(_) => "Check what the server would start now, then accept it.".into(),
             Self::MissingVariables { .. } => "Edit the server: add the variables to its environment. If it does not need them any \
@@ -346,6 +355,9 @@ impl From<LocalHttpServerError> for UpstreamError {
     fn from(error: LocalHttpServerError) -> Self {
         match error {
             LocalHttpServerError::Spawn(error) => error.into(),
+            LocalHttpServerError::AddressInUse(error) => {
+                Self::Unreachable(UnreachableReason::AddressInUse(error))
+            }
             LocalHttpServerError::Ended(exit) => Self::Lost(LostReason::ProgramEnded(exit)),
             LocalHttpServerError::NotListening(error) => {
                 Self::TimedOut(TimeoutReason::NotListening(error))

@@ -29,7 +29,7 @@ pub use error::{
 };
 pub use in_memory::InMemoryTransport;
 pub use legacy_sse::{EndpointTimeout, SseError, SseTransport};
-pub use local_http_server::{LocalHttpServer, LocalHttpServerError, NotListening};
+pub use local_http_server::{AddressInUse, LocalHttpServer, LocalHttpServerError, NotListening};
 pub use remote::{HttpTarget, TargetError};
 pub use stdio::StdioTransport;
 pub use streamable_http::HttpTransport;

@@ -2,7 +2,8 @@
 //! ended with the connection to the URL.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -29,9 +30,14 @@ const MAX_LINE: usize = 64 * 1024;
 /// The pause between two attempts to reach a program that is still starting.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
+/// The addresses of the programs that this hub runs, and how many have each. The separate session
+/// that verifies a server, for instance, has a program of its own with the same address.
+static OWN_ADDRESSES: Mutex<BTreeMap<(String, u16), usize>> = Mutex::new(BTreeMap::new());
+
 /// A running program whose URL can be reached.
 pub struct LocalHttpServer {
     process: Arc<Process>,
+    _address: OwnAddress,
     /// Some programs end when their stdin is closed.
     stdin: Mutex<Option<ChildStdin>>,
 }
@@ -45,6 +51,15 @@ pub enum LocalHttpServerError {
     Ended(ProcessExit),
     #[error(transparent)]
     NotListening(NotListening),
+    #[error(transparent)]
+    AddressInUse(AddressInUse),
+}
+
+/// Another program listens at the URL already. It would get the headers and secrets of the server.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("Another program already listens at {url}")]
+pub struct AddressInUse {
+    pub url: DisplayUrl,
 }
 
 /// The program did not listen at its URL in time.
@@ -59,8 +74,8 @@ impl LocalHttpServer {
     /// Starts the program, and waits until a connection to the URL succeeds.
     ///
     /// # Errors
-    /// Returns an error if the program cannot be started, ends, or does not listen in time. Nothing
-    /// of the program is left running then.
+    /// Returns an error if another program listens at the URL already, or if the program cannot be
+    /// started, ends, or does not listen in time. Nothing of the program is left running then.
     pub async fn start(
         server: &ServerId,
         launch: &Launch,
@@ -69,6 +84,7 @@ impl LocalHttpServer {
         guard: &Guard,
         logs: &Logs,
     ) -> Result<Self, LocalHttpServerError> {
+        let address = OwnAddress::reserve(url).await?;
         let (
             process,
             Pipes {
@@ -81,6 +97,7 @@ impl LocalHttpServer {
         process::spawn_on_log_thread(log_output(stderr, "stderr", server.clone(), logs.clone()));
         let served = Self {
             process: Arc::new(process),
+            _address: address,
             stdin: Mutex::new(Some(stdin)),
         };
         let listens = tokio::select! {
@@ -138,19 +155,64 @@ fn exit_reason(exit: ProcessExit) -> EndReason {
     }
 }
 
+/// The address of a program that this hub runs, as long as it may listen there.
+struct OwnAddress(Option<(String, u16)>);
+
+impl OwnAddress {
+    /// # Errors
+    /// Returns an error if a program that this hub did not start listens at the URL.
+    async fn reserve(url: &str) -> Result<Self, LocalHttpServerError> {
+        let Some((host, port)) = address_of(url) else {
+            return Ok(Self(None));
+        };
+        let is_taken = TcpStream::connect((host.as_str(), port)).await.is_ok();
+        let mut own = own_addresses();
+        let count = own.entry((host.clone(), port)).or_default();
+        if is_taken && *count == 0 {
+            own.remove(&(host, port));
+            let url = DisplayUrl::new(url);
+            return Err(LocalHttpServerError::AddressInUse(AddressInUse { url }));
+        }
+        *count += 1;
+        Ok(Self(Some((host, port))))
+    }
+}
+
+impl Drop for OwnAddress {
+    fn drop(&mut self) {
+        let Some(address) = self.0.take() else { return };
+        let mut own = own_addresses();
+        if let Some(count) = own.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                own.remove(&address);
+            }
+        }
+    }
+}
+
+fn own_addresses() -> MutexGuard<'static, BTreeMap<(String, u16), usize>> {
+    OWN_ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the host and the port of a URL.
+fn address_of(url: &str) -> Option<(String, u16)> {
+    let url = Url::parse(url).ok()?;
+    let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
+    Some((host, url.port_or_known_default()?))
+}
+
 /// Returns whether a connection to the URL succeeds in time.
 async fn wait_until_listening(url: &str, time_limit: Duration) -> bool {
-    let url = Url::parse(url).ok();
-    let address = url.as_ref().and_then(|url| {
-        Some((
-            url.host_str()?.trim_matches(['[', ']']),
-            url.port_or_known_default()?,
-        ))
-    });
-    let Some(address) = address else { return false };
+    let Some(address) = address_of(url) else {
+        return false;
+    };
     let end = Instant::now() + time_limit;
     while Instant::now() < end {
-        if TcpStream::connect(address).await.is_ok() {
+        if TcpStream::connect((address.0.as_str(), address.1))
+            .await
+            .is_ok()
+        {
             return true;
         }
         sleep(RETRY_PAUSE).await;
@@ -176,3 +238,6 @@ async fn log_output(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
