@@ -749,13 +749,15 @@ impl Hub {
         );
     }
 
-    /// Deletes the lists and results that are kept for a client, because it was revoked or belongs
-    /// to another user now.
+    /// Deletes the lists and results that are kept for a client, and ends its own sessions with
+    /// servers, because it was revoked or belongs to another user now.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
     pub(crate) async fn delete_client_data(&self, client: &ClientName) -> Result<(), StoreError> {
         self.router.drop_client_results(client);
+        let why = "its client was revoked or belongs to another user";
+        self.pool.remove_client(client, why).await;
         self.catalog.delete_client(client).await
     }
 

@@ -278,14 +278,24 @@ impl Pool {
 
     /// Ends and removes all sessions of a server that may no longer run.
     pub async fn remove(&self, id: &ServerId, why: &str) {
-        let removed = {
+        self.lock().ended.remove(id);
+        self.remove_where(|key| key.server == *id, why).await;
+    }
+
+    /// Ends and removes a client's own sessions with servers that are not shared: what a server
+    /// keeps in them is for nobody else.
+    pub async fn remove_client(&self, client: &ClientName, why: &str) {
+        self.remove_where(|key| key.client.as_ref() == Some(client), why)
+            .await;
+    }
+
+    async fn remove_where(&self, is_removed: impl Fn(&Key) -> bool, why: &str) {
+        let removed: BTreeMap<Key, _> = {
             let mut sessions = self.lock();
-            sessions.ended.remove(id);
             let (removed, remaining) = std::mem::take(&mut sessions.by_key)
                 .into_iter()
-                .partition(|(key, _)| key.server == *id);
+                .partition(|(key, _)| is_removed(key));
             sessions.by_key = remaining;
-            let removed: BTreeMap<Key, _> = removed;
             removed
         };
         join_all(removed.values().map(|session| session.retire(why))).await;

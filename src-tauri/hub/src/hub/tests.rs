@@ -4,6 +4,7 @@ mod fail_closed;
 use drawbridge_model::{
     acceptance::AcceptanceState,
     builtin::BuiltIn,
+    ids::UserName,
     policy::{Effect, Scope},
     server::ServerState,
     spec::ServerSpec,
@@ -402,6 +403,39 @@ async fn a_closed_session_cannot_be_restarted_through_an_old_handle() {
         .expect("disabled");
     assert!(session.hello().await.is_err());
     assert_eq!(session.status().starts, 0);
+}
+
+#[tokio::test]
+async fn a_client_that_changes_its_user_or_is_revoked_loses_its_own_sessions_with_servers() {
+    let test_hub = test_hub().await;
+    let spec = r#"{"name":"a","command":"x","isolation":"per_client"}"#;
+    let server = test_hub.add(spec, SecretValues::default(), true).await;
+    let server = test_hub.hub.registry.get(&server.id).expect("registered");
+    let (name, other) = (ClientName::new("c"), ClientName::new("other"));
+    test_hub
+        .run(AddClient {
+            name: name.clone(),
+            token: None,
+            user: None,
+            lifetime_s: None,
+            profile: None,
+        })
+        .await
+        .expect("added");
+    let session_of = |client| test_hub.hub.pool.session(&server, Some(client));
+    let (own, others) = (session_of(&name), session_of(&other));
+    let user = UserName::new("anna");
+    let moved = SetClientUser {
+        name: name.clone(),
+        user,
+    };
+    test_hub.run(moved).await.expect("moved");
+    let after = session_of(&name);
+    assert!(!Arc::ptr_eq(&own, &after), "a new session");
+    assert!(Arc::ptr_eq(&others, &session_of(&other)));
+    let revoked = RevokeClient { name: name.clone() };
+    test_hub.run(revoked).await.expect("revoked");
+    assert!(!Arc::ptr_eq(&after, &session_of(&name)));
 }
 
 #[tokio::test]
