@@ -1,7 +1,8 @@
-//! Authentication. Over TCP, each request has a bearer token: that of a client, the admin token, or
-//! that of a signed-in browser, which is valid only at the address at which the browser signed in.
-//! Cookies count for nothing: browsers send them to every port of a host. Only this user can open the local socket, so every request is authorized there, and
-//! a client names itself.
+//! Authentication. Over TCP, a request to a path that is not open to anyone has a bearer token:
+//! that of a client, the admin token, or that of a signed-in browser, which is valid only at the
+//! address at which the browser signed in. Cookies count for nothing, because browsers send them to
+//! every port of a host. Only this user can open the local socket, so every request is authorized
+//! there, and a client names itself.
 
 #[cfg(test)]
 mod tests;
@@ -48,8 +49,9 @@ const WRONG_ADMIN_TOKEN: &str = "the token is wrong; send the one that DRAWBRIDG
 /// client may be paired; `body` may then be read for the client's name.
 ///
 /// # Errors
-/// Returns 401 if the token is missing or unknown. Over the local socket, returns an error if the
-/// name is not valid or was revoked.
+/// Returns 401 if the token is missing, unknown or expired, and 429 if its address has sent too
+/// many unknown tokens. Over the local socket, returns an error if the name is not valid or was
+/// revoked.
 pub(crate) async fn authenticate_client(
     state: &ListenerState,
     parts: &Parts,
@@ -69,7 +71,7 @@ pub(crate) struct AdminAccess {
 }
 
 impl AdminAccess {
-    /// Resolves when the access ends: the browser was signed out, or its time is over.
+    /// Resolves when the access ends: the browser was signed out, or its token has expired.
     pub(crate) async fn ended(self) {
         match self.browser {
             Some(browser) => browser.ended().await,

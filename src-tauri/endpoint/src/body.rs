@@ -22,12 +22,13 @@ use crate::error_response::Refusal;
 /// The largest request body, in bytes.
 pub(crate) const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
-/// The longest time between two pieces of a body, and for a whole body.
+/// The longest time between two pieces of a body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest time for a whole body.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Pieces are joined until they have this many bytes, because each piece keeps the memory into which
-/// it was read.
+/// Pieces are joined until they have this many bytes, because each piece keeps the memory into
+/// which it was read.
 const MIN_PIECE_BYTES: usize = 16 * 1024;
 
 /// A body that fails if a piece takes longer than [`READ_TIMEOUT`], or the whole body longer than
@@ -125,8 +126,8 @@ where
 }
 
 /// Reads a whole body, and adds its bytes to the share of its request. An announced length is added
-/// before the body is read. If there is not enough memory, the rest of the body is read and dropped,
-/// because most clients read no response before they have sent their body.
+/// before the body is read. If there is not enough memory, the rest of the body is read and
+/// dropped, because most clients read no response before they have sent their body.
 ///
 /// # Errors
 /// Returns 413 if the body is longer than [`MAX_BODY_BYTES`], 503 if requests in flight take too

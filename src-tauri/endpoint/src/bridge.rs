@@ -1,6 +1,6 @@
-//! The stdio bridge: forwards JSON-RPC messages, one per line, from stdin to the hub over its local
-//! socket, and writes the hub's messages to stdout, one per line. Messages that belong to a request
-//! precede its answer. Nothing else is ever written to stdout.
+//! The stdio bridge: forwards JSON-RPC messages, one per line, from stdin to a hub, over the hub's
+//! local socket or at its URL, and writes the hub's messages to stdout, one per line. Messages that
+//! belong to a request precede its answer. Nothing else is ever written to stdout.
 
 mod hub_session;
 

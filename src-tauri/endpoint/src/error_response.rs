@@ -71,9 +71,10 @@ impl Refusal {
         Self::new(StatusCode::UNAUTHORIZED, message)
     }
 
-    /// Returns a 401 for a request with an invalid token. `message` must not depend on whether the
-    /// token was valid once, so that a caller learns nothing from it. The message becomes an
-    /// `error_description`, so it must not contain `"` or `\`.
+    /// Returns a 401 for a request with an invalid token. `message` must not depend on whether an
+    /// unknown token was valid once, so that a caller learns nothing from it. Only a token that has
+    /// expired gets a message of its own. The message becomes an `error_description`, so it must
+    /// not contain `"` or `\`.
     pub(crate) fn invalid_token(message: &str) -> Self {
         Self {
             challenge: Challenge::InvalidToken,

@@ -18,9 +18,9 @@ use crate::error_response::Refusal;
 #[derive(Debug)]
 pub(crate) struct OwnHosts {
     address: SocketAddr,
-    /// Under this computer's own address.
+    /// The names of this computer's own address.
     own: Names,
-    /// Under the hosts that a person allowed. The settings may change them at any time.
+    /// The names of the hosts that a person allowed. The settings may change them at any time.
     allowed: ArcSwap<Names>,
 }
 
@@ -137,7 +137,7 @@ fn check_host(hosts: &OwnHosts, uri: &Uri, headers: &HeaderMap) -> Result<NamedH
 
 fn unknown_host(hosts: &OwnHosts, host: &[u8]) -> Refusal {
     let port = hosts.address.port();
-    // Only a valid host is quoted: the header is anything that the other end sends.
+    // The other end can send any text as the header, so only a valid host is quoted.
     let host = std::str::from_utf8(host)
         .ok()
         .and_then(|host| host.parse::<AllowedHost>().ok());
@@ -178,8 +178,8 @@ fn check_site(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
 }
 
 /// Returns whether a browser opens the page of the screens as a document, as it does from the page
-/// that `drawbridge open` writes. This page is the same for everyone and cannot be framed, so another
-/// website learns nothing and changes nothing by opening it.
+/// that `drawbridge open` writes. This page is the same for everyone and cannot be framed, so
+/// another website learns nothing and changes nothing by opening it.
 fn opens_screens(uri: &Uri, headers: &HeaderMap) -> bool {
     let is = |name: &str, expected: &[u8]| {
         let mut values = headers.get_all(name).iter();

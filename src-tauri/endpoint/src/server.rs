@@ -55,8 +55,8 @@ impl ServeOptions {
     /// Checks that nobody can guess the administrator's token.
     ///
     /// # Errors
-    /// Returns an error if the token is short, or if it is missing and other computers can reach the
-    /// address.
+    /// Returns an error if the token is short, or if it is missing and other computers can reach
+    /// the address.
     pub fn check_admin_token(&self, token: Option<&str>) -> Result<(), WeakAdminToken> {
         match token.map(|token| token.chars().count()) {
             None if self.host.is_loopback() => Ok(()),

@@ -1,5 +1,5 @@
-//! Connections whose client is unknown. They are limited in number, so that programs without a token
-//! leave room for those with one.
+//! Connections whose client is unknown. They are limited in number, so that programs without a
+//! token leave room for those with one.
 
 use std::{
     collections::BTreeMap,
@@ -8,8 +8,8 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-/// The most connections on which no known token was sent yet. If there are more, the oldest is closed:
-/// a client sends its token with its first request, and is known a moment later.
+/// The most connections on which no known token has been sent yet. If there are more, the oldest is
+/// closed: a client sends its token with its first request, and is known a moment later.
 const MAX_STRANGERS: usize = 128;
 
 /// The connections of strangers, by their numbers. Cheap to clone.
@@ -22,8 +22,8 @@ struct Table {
     connections: BTreeMap<u64, CancellationToken>,
 }
 
-/// A connection that counts as that of a stranger until it is introduced, or closed. Requests have it
-/// among their extensions.
+/// A connection that counts as that of a stranger until a known token is sent on it. An extension
+/// of each request over TCP.
 pub(crate) struct Stranger {
     strangers: Strangers,
     number: u64,

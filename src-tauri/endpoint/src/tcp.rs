@@ -31,7 +31,7 @@ use crate::{
 /// How often the listener tries to bind a port that another program uses.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The listener for HTTP, of which health and settings show the state.
+/// The HTTP listener. Health and settings show its state.
 pub(crate) struct HttpListener {
     pub(crate) hub: Arc<Hub>,
     pub(crate) host: IpAddr,
@@ -68,7 +68,7 @@ impl HttpListener {
     }
 
     /// Serves a bound port, if there is one, until the endpoint stops. Moves to another port if the
-    /// settings change it. As long as the port cannot be bound, it tries again and again.
+    /// settings change it. While the port cannot be bound, tries again every [`RETRY_INTERVAL`].
     pub(crate) async fn run(self, mut port: u16, bound: Option<BoundPort>) {
         let mut settings_changes = self.hub.settings_changes();
         let mut port_setting = self.hub.port();

@@ -15,8 +15,8 @@ use tokio::{
 /// How long a write may wait for the other end to read.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A stream whose writes fail if the other end reads nothing for [`WRITE_TIMEOUT`]. A write that does
-/// not wait costs no timer.
+/// A stream whose writes fail if the other end reads nothing for [`WRITE_TIMEOUT`]. A write that
+/// does not wait costs no timer.
 pub(crate) struct WriteTimeout<S> {
     stream: S,
     /// The timer, if a write waits.

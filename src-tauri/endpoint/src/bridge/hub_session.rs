@@ -37,7 +37,7 @@ const JSON: &str = "application/json";
 /// The pause between two attempts to read the session's stream.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// A client session with the hub of a data folder.
+/// A client session with the hub of a data folder, or with a remote hub.
 #[derive(Clone)]
 pub(super) struct HubSession {
     api: ApiClient,

@@ -94,8 +94,8 @@ impl AnswerStream {
         })
     }
 
-    /// Returns the next message with its index, and keeps a copy. Returns `None` if there is no other
-    /// message, or if the stream has to be closed because the client reads too slowly.
+    /// Returns the next message with its index, and keeps a copy. Returns `None` if there is no
+    /// other message, or if the stream has to be closed because the client reads too slowly.
     async fn next(&mut self, max_kept: usize) -> Option<(u64, Bytes)> {
         let messages = self.messages.as_mut()?;
         let message = messages.next().await;

@@ -46,8 +46,8 @@ impl ResponseMessages {
         }
     }
 
-    /// Returns the next message. The answer is the last one. Also returns `None`, once, if the client
-    /// reads too slowly, so that its stream has to be closed; the answer can still follow.
+    /// Returns the next message. The answer is the last one. Also returns `None`, once, if the
+    /// client reads too slowly, so that its stream has to be closed; the answer can still follow.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(message) = self.ready.pop_front() {

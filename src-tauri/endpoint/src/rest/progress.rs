@@ -30,7 +30,7 @@ use tokio::{
 use super::SharedState;
 use crate::{auth::AdminAccess, error_response::Refusal, state::ListenerState};
 
-/// The largest message that a reader may send. Nothing is expected.
+/// The largest message that a reader may send, in bytes. Readers have nothing to send.
 const MAX_INCOMING: usize = 4 * 1024;
 /// How long a reader may take to accept a message.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);

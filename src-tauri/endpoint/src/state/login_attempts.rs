@@ -1,4 +1,4 @@
-//! How often a browser may try to sign in.
+//! How often browsers may try to sign in. All browsers share the limit.
 
 use std::{
     sync::{Mutex, PoisonError},

@@ -1,5 +1,5 @@
-//! How many unknown tokens each address may send. A request with a known token is never counted, and
-//! never refused because of the others.
+//! How many unknown tokens each address may send. A request with a known token is never counted,
+//! and never refused because of the others.
 
 use std::{
     collections::HashMap,
@@ -11,10 +11,10 @@ use std::{
 
 use drawbridge_sessions::{TokenBucket, wait_seconds};
 
-/// The unknown tokens that an address may send in a minute. A client that repeats a revoked token in a
-/// loop is told to wait, and causes no more questions and records. All programs of this computer have
-/// one address, so there is room for several such clients. The limit is no defence against guesses,
-/// because a known token is always accepted: tokens have at least 32 characters.
+/// The unknown tokens that an address may send in a minute. A client that repeats a revoked token
+/// in a loop is told to wait, and causes no more questions and records. All programs of this
+/// computer have one address, so there is room for several such clients. The limit is no defence
+/// against guesses, because a known token is always accepted: tokens have at least 32 characters.
 const REFUSED_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("not zero");
 const MINUTE: Duration = Duration::from_secs(60);
 /// The number of addresses that are counted. Further ones share a count.

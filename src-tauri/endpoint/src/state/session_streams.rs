@@ -11,8 +11,9 @@ use drawbridge_model::ids::SessionId;
 use drawbridge_sessions::{ClientSession, MAX_WAITING_BYTES};
 use futures_util::{Stream, StreamExt, stream};
 
-/// The most messages of a session, and their bytes, that are kept for a client that reconnects.
+/// The most messages of a session that are kept for a client that reconnects.
 const MAX_REPLAY_MESSAGES: usize = 64;
+/// The most bytes of these messages.
 const MAX_REPLAY_BYTES: usize = MAX_WAITING_BYTES;
 
 /// The streams, by session, with the last messages sent on each.
@@ -34,7 +35,8 @@ struct ReplayBuffer {
 
 impl SessionStreams {
     /// Returns the messages of a session with their ids, beginning with the stored ones after
-    /// `last_event_id`. Ends the session's previous stream. The stream ends if it is read too slowly.
+    /// `last_event_id`. Ends the session's previous stream. The stream ends if it is read too
+    /// slowly.
     pub(crate) fn open(
         &self,
         session: &Arc<ClientSession>,
