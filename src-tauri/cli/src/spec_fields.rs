@@ -28,7 +28,8 @@ pub(crate) enum FieldError {
 /// Returns an error if a field does not exist or has an invalid value.
 pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<ServerSpec, FieldError> {
     let mut members = serde_json::to_value(spec).map_err(FieldError::InvalidSpec)?;
-    // The first field since which the spec is invalid. A later field may make it valid again.
+    // The error of the field that made the spec invalid. A later field may make the spec valid
+    // again.
     let mut invalid = None;
     for field in fields {
         let (path, value) = field
@@ -66,7 +67,8 @@ pub(crate) fn apply_fields(spec: &ServerSpec, fields: &[String]) -> Result<Serve
     }
 }
 
-/// Returns whether a spec has the field: whether it rejects a value there that no field takes.
+/// Returns whether a spec has the field. An unknown field accepts any value, and no field of a spec
+/// accepts `[[]]`.
 fn is_known(members: &Value, path: &str) -> bool {
     let mut changed = members.clone();
     set_value(&mut changed, path, serde_json::json!([[]])).is_some()

@@ -33,7 +33,7 @@ pub(crate) enum Backup {
     },
     /// Replace the contents of the data folder with those of a backup
     ///
-    /// Drawbridge must not run. What is replaced is kept in a folder beside it.
+    /// Drawbridge must not run. The replaced contents are kept in a folder beside the data folder.
     Restore {
         /// The archive
         #[arg(value_name = "FILE.zip")]
@@ -119,7 +119,7 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
         })
     };
     let manifest = read_manifest(open()?)?;
-    // The folder is locked first, so that the question is asked only if it can be done.
+    // Lock the folder first, so that nobody is asked about a restore that is not possible.
     let data_dir = DataDir::open(context.data_dir.clone()).map_err(ApiError::from)?;
     if !yes {
         confirm(
@@ -149,7 +149,7 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
         let mut lines = vec!["The backup is restored.".to_owned()];
         if let Some(previous) = &answer.previous {
             lines.push(format!(
-                "What it replaced is in {}. Delete that folder when you do not need it any more.",
+                "The replaced contents are in {}. Delete that folder when you no longer need it.",
                 escape(previous)
             ));
         }

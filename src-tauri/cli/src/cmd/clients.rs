@@ -84,8 +84,7 @@ pub(crate) enum Clients {
     Limit {
         /// The client's name
         name: String,
-        /// The number of calls, or off for no limit. Further calls are denied until a minute has room
-        /// for them.
+        /// The number of calls, or off for no limit. Calls beyond the limit are denied.
         #[arg(long, value_name = "N|off")]
         calls_per_minute: CallLimit,
     },
@@ -280,7 +279,7 @@ fn format_rotated(client: &ClientRotated) -> String {
     text.trim_end().to_owned()
 }
 
-/// Returns whole seconds; a verb has no place for more than a century.
+/// Returns the whole seconds. The longest duration that a person may give, a hundred years, fits.
 fn seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
 }

@@ -63,7 +63,7 @@ pub(crate) enum Config {
         /// The client, as shown by `config list`
         client: String,
     },
-    /// Start what is in a client's file as the client would, and list the tools
+    /// Start the entry in a client's file as the client would, and list the tools
     Test(FileArgs),
 }
 

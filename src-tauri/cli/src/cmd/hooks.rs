@@ -363,15 +363,7 @@ fn parse_pair(text: &str) -> Result<(String, String), ParsePairError> {
 
 fn format_hooks(hooks: &[HookView]) -> String {
     let mut table = Table::new([
-        "#",
-        "NAME",
-        "MODE",
-        "EVENTS",
-        "FOR",
-        "STATE",
-        "RUNS",
-        "FAILURES",
-        "RUNS WHAT",
+        "#", "NAME", "MODE", "EVENTS", "FOR", "STATE", "RUNS", "FAILURES", "TARGET",
     ]);
     for (position, HookView { hook, state }) in (1..).zip(hooks) {
         let last = state.last.as_ref().map(|run| run.effect);

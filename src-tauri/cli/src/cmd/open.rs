@@ -33,7 +33,7 @@ impl Open {
         let hub = context.running_hub()?;
         let mut link = hub.call(OpenScreen {}).await?;
         if let (Some(origin), Some((_, login))) = (hub.remote_origin(), link.url.split_once('#')) {
-            // The hub names itself as programs on its own computer do.
+            // The hub's own link has an address that only works on the hub's computer.
             link.url = format!("{origin}/#{login}");
         }
         output::print_answer(context.json, &link, |link| link.url.clone())?;

@@ -1,4 +1,5 @@
-//! `drawbridge secrets`: sets, renames and removes values in the keyring. No command prints a value.
+//! `drawbridge secrets`: sets, renames and removes values in the keyring. No command prints a
+//! value.
 
 use std::io::{self, IsTerminal, Read};
 

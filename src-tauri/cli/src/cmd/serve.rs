@@ -24,8 +24,8 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(crate) struct Serve {
-    /// The address to listen on. Another one than 127.0.0.1 or ::1 lets other computers connect,
-    /// and requires an admin token of at least 32 characters
+    /// The address to listen on. Any address other than a loopback address (127.0.0.1, ::1) lets
+    /// other computers connect, and requires an admin token of at least 32 characters
     #[arg(long, default_value_t = Ipv4Addr::LOCALHOST.into())]
     host: IpAddr,
     /// The port to listen on; 0 for any free port [default: the one of the settings, 8765]
@@ -134,7 +134,7 @@ async fn announce(context: &Context, hub: &Hub, running: &RunningEndpoint) -> Re
     };
     let ready = json!({ "url": url });
     output::print_answer(context.json, &ready, |_| format!("listening on {url}"))?;
-    // What does not go to a terminal may be kept in a log, in which no code may be.
+    // If stderr is no terminal, it may be a log, which must not contain the code of a link.
     if !io::stderr().is_terminal() {
         print_stderr("to open the web UI, run `drawbridge open`");
     } else if let Ok(link) = (OpenScreen {}).run(hub).await {

@@ -71,8 +71,8 @@ pub(crate) struct AddArgs {
     from: manifest::ManifestArgs,
     #[command(flatten)]
     confinement: sandbox::SandboxArgs,
-    /// Leave values that look like secrets in the spec file, in plain text, instead of moving them to
-    /// the keyring
+    /// Leave values that look like secrets in the spec file, in plain text, instead of moving them
+    /// to the keyring
     #[arg(long)]
     keep_literals: bool,
     /// Give each client its own session and process
@@ -81,7 +81,8 @@ pub(crate) struct AddArgs {
     /// How strictly arguments must match a tool's schema
     #[arg(long, value_enum, default_value_t)]
     validate: Validation,
-    /// What happens to texts of the server that contain instructions to a model or hidden characters
+    /// What happens to texts of the server that contain instructions to a model or hidden
+    /// characters
     #[arg(long, value_enum, default_value_t)]
     content_defence: Defence,
     /// Add the server, but do not accept it; it does not start until you do

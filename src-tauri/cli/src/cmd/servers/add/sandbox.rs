@@ -13,7 +13,7 @@ pub(super) enum SandboxPreset {
     OwnFolder,
     /// The server may read the folders of --sandbox-read, and write only to its own folder
     ReadProject,
-    /// The server may not use the network. Alone, it leaves all files to the server.
+    /// The server may not use the network. This preset alone does not restrict files.
     NoNetwork,
     /// No sandbox, even if the preset of the server has one
     Off,
