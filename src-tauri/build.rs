@@ -9,7 +9,7 @@ use std::{
 /// The list of the verbs, in lines such as `"calls.list" => calls::ListCalls,`.
 const VERBS: &str = "src-tauri/hub/src/api.rs";
 
-/// The commands of the popup, which shows and decides the waiting approvals.
+/// The commands of the popup, which shows and decides the pending approvals.
 const POPUP_COMMANDS: [&str; 6] = [
     "approvals_list",
     "approvals_show",
@@ -19,7 +19,7 @@ const POPUP_COMMANDS: [&str; 6] = [
     "drawbridge_show",
 ];
 
-/// The commands with which the main window answers if it is closed.
+/// The commands with which the main window answers when a person closes it.
 const WINDOW_COMMANDS: [&str; 3] = ["close_asked", "window_minimize", "app_quit"];
 
 const PLACEHOLDER: &str = "<!doctype html><title>Drawbridge</title><p>The UI is not built: npm run build in ui/, then build again.";
@@ -63,12 +63,12 @@ fn write_permissions() -> io::Result<String> {
     let text = permission("allow-all-verbs", "Allows every verb of the hub.", &all)
         + &permission(
             "allow-popup",
-            "Allows the verbs that show and decide the waiting approvals.",
+            "Allows the verbs that show and decide the pending approvals.",
             &POPUP_COMMANDS.map(str::to_owned),
         )
         + &permission(
             "allow-window",
-            "Allows to minimize the main window and to quit the app.",
+            "Allows the answers of the main window when a person closes it: to minimize it, or to quit.",
             &WINDOW_COMMANDS.map(str::to_owned),
         );
     fs::write(folder.join("app.toml"), text)?;

@@ -15,7 +15,8 @@ use crate::args::Args;
 
 /// A client that holds a connection open delays the end of the app by at most this long.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
-/// Servers get 10 s to stop. If the hub takes longer than this, the guard ends what is left.
+/// Servers get 10 s to stop by default. If the hub takes longer than this, the guard ends what is
+/// left.
 const CLOSE_WITHIN: Duration = Duration::from_secs(15);
 
 pub(crate) struct Backend {

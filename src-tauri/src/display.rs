@@ -1,5 +1,5 @@
-//! Checks whether there is a display, and of which kind. Without a display the window library ends
-//! the process with a panic, so that the check runs first.
+//! Checks whether there is a display, and of which kind. Without a display, the window library ends
+//! the process with a panic, so the check runs first.
 
 #[derive(Debug, thiserror::Error)]
 #[error(

@@ -1,8 +1,8 @@
 //! The Tauri commands: one per verb of the hub, called `noun_verb`, and those with which the main
-//! window answers if it is closed. A command of a verb passes the window's request to the hub and
-//! returns its answer; the hub implements the verbs. Tauri rejects a command for which the window
-//! has no permission: the build script writes the permissions from the hub's list of verbs, and
-//! `src-tauri/capabilities` gives them to the windows.
+//! window answers when a person closes it. A command of a verb passes the window's request to the
+//! hub and returns its answer; the hub implements the verbs. Tauri rejects a command for which the
+//! window has no permission: the build script writes the permissions from the hub's list of verbs,
+//! and `src-tauri/capabilities` gives them to the windows.
 
 use drawbridge_endpoint::HubHandle;
 use drawbridge_hub::api::{

@@ -73,13 +73,13 @@ impl MissedCalls {
         }
     }
 
-    /// Records that a call waits no more. If the call was missed already, a person has allowed its
-    /// retry.
+    /// Records that a call no longer waits. If the call was missed already, a person has allowed
+    /// its retry.
     pub(crate) fn record_ended(&mut self, id: &CallId) {
         self.missed.retain(|missed| missed.id != *id);
     }
 
-    /// Forgets the missed calls, because the person sees them in the main window.
+    /// Clears the list, because the person sees them in the main window.
     pub(crate) fn clear(&mut self) {
         self.missed.clear();
     }

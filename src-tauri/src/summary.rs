@@ -1,5 +1,5 @@
 //! A short form of a waiting call for menus and notifications. They have no room for a long call,
-//! so that a call which cannot be shown there completely is approved only in the windows.
+//! so a call that cannot be shown there completely is approved only in the windows.
 
 use drawbridge_model::{
     approval::ApprovalRequest,
