@@ -1,8 +1,8 @@
 //! The fuzz targets, and the inputs that are kept for each.
 //!
-//! A target checks properties that hold for any input. The crates of the product define the
-//! properties in their modules `fuzzing`. `cargo xtask fuzz` runs a target with libFuzzer; the test
-//! of this crate runs every target once with each kept input.
+//! A target checks properties that hold for any input. The modules `properties` of the product
+//! define them, and the module `fuzzing` of each crate exports them. `cargo xtask fuzz` runs a
+//! target with libFuzzer; the test of this crate runs every target once with each kept input.
 
 use std::{
     fs, io,

@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: builds the targets in `fuzz/` with coverage instrumentation, and runs each for
-//! a limited time, several side by side.
+//! `cargo xtask fuzz`: builds the targets in `fuzz/` with coverage instrumentation, and runs each
+//! for a limited time, several side by side.
 //!
 //! The build shares its dependencies with all others: only the crates of this repository are
 //! instrumented. For that, Cargo starts this program in place of rustc for these crates.
@@ -37,8 +37,8 @@ const COVERAGE: [&str; 7] = [
 /// What to do with the inputs that a run has found.
 #[derive(Clone, Copy, PartialEq)]
 enum Found {
-    /// Forget them, unless they fail.
-    Forget,
+    /// Discard them, unless they fail.
+    Discard,
     /// Keep those that reach more code than the others.
     Keep,
 }
@@ -47,7 +47,7 @@ enum Found {
 pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
     let (found, arguments) = match arguments {
         ["--keep", rest @ ..] => (Found::Keep, rest),
-        rest => (Found::Forget, rest),
+        rest => (Found::Discard, rest),
     };
     let program = build()?;
     let targets = list_targets(&program)?;
@@ -129,8 +129,8 @@ struct Run {
     process: Child,
 }
 
-/// Runs the targets, as many at once as there are processors. Continues after a failure, so that one
-/// run shows all of them.
+/// Runs the targets, as many at once as there are processors. Continues after a failure, so that
+/// one run shows all of them.
 fn run_targets(program: &PathBuf, targets: &[String], seconds: u32, found: Found) -> Outcome {
     let at_once = available_parallelism().map_or(1, usize::from);
     println!(

@@ -28,8 +28,8 @@ pub(crate) fn command(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command
 }
 
 /// Returns a Cargo command. Uses the Cargo that started this program, if any, without the variables
-/// with which it describes this package: some build scripts read them, so that their crates would be
-/// built again whenever Cargo is started directly.
+/// with which it describes this package: some build scripts read them, so that their crates would
+/// be built again whenever Cargo is started directly.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = command(
         env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
