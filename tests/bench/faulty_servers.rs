@@ -33,8 +33,8 @@ pub(crate) struct FaultyServers<'a> {
 
 impl<'a> FaultyServers<'a> {
     pub(crate) fn add(hub: &'a Hub<'a>) -> Self {
-        let patience = json!({"call_ms": CALL_TIMEOUT_MS});
-        let _hanging = FaultyServer::add(hub, "hanging", &patience, &[]).wait_until_synced();
+        let timeouts = json!({"call_ms": CALL_TIMEOUT_MS});
+        let _hanging = FaultyServer::add(hub, "hanging", &timeouts, &[]).wait_until_synced();
         let _crashing = FaultyServer::add(hub, "crashing", &json!({}), &[]).wait_until_synced();
         let _flooding = FaultyServer::add(hub, "flooding", &json!({"call_ms": 60_000}), &[])
             .wait_until_synced();

@@ -21,7 +21,7 @@ whose tools any client may call. For each program, the command
 2. runs the program's own command that lists its servers,
 3. has the program send one prompt to a stand-in for a language model, which calls the tool `everything__echo`; the
    program must send the tool's answer back to the model, and Drawbridge must have recorded the call,
-4. starts what is in the program's file and lists the tools (`drawbridge config test CLIENT`),
+4. starts the entry in the program's file, and lists the tools (`drawbridge config test CLIENT`),
 5. undoes the change (`drawbridge config undo CLIENT`), and compares the files with those before.
 
 The stand-in answers all programs over the network, as a model would, so that no account is needed. It is not a model:

@@ -17,7 +17,7 @@ pub(crate) struct Program {
     /// A command that has to run before the client is connected.
     pub(crate) setup: Option<&'static [&'static str]>,
     pub(crate) listing: Option<Listing>,
-    /// Why there is no listing, or why it shows less than that the client is connected.
+    /// Why there is no listing, or why the listing does not show that the client is connected.
     pub(crate) listing_note: &'static str,
     pub(crate) conversation: Option<Conversation>,
     /// Why there is no conversation.

@@ -64,7 +64,8 @@ impl Protocol {
                 let mut end = chunk.clone();
                 end["choices"][0]["delta"] = json!({});
                 chunk["choices"][0]["finish_reason"] = Value::Null;
-                // Only the last chunk has it. Programs ignore the choices of one that has it.
+                // Only the last chunk has the usage, because programs ignore the choices of a chunk
+                // with usage.
                 chunk["usage"] = Value::Null;
                 format!("data: {chunk}\n\ndata: {end}\n\ndata: [DONE]\n\n")
             }

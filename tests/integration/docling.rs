@@ -316,7 +316,7 @@ fn an_older_version_is_raised_at_the_start_and_a_persons_command_is_not() {
     hub.stop(Signal::SIGTERM);
     let hub = Hub::serve(&home);
     assert_eq!(hub.show_server("docling")["spec"]["args"], own);
-    // The switch leaves it alone too.
+    // The switch of the tools does not change this spec either.
     home.cli(&["servers", "disable", "docling-tools"])
         .expect_success();
     assert_ne!(spec(&home)["enabled"], false);

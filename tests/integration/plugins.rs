@@ -1,4 +1,4 @@
-//! Local plugins: manifests, registrations of sources, and the life of a plugin's process.
+//! Local plugins: manifests, registrations of sources, and the lifecycle of a plugin's process.
 
 use std::fs;
 

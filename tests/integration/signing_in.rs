@@ -62,7 +62,7 @@ fn no_launcher_gets_the_code_of_a_link_and_its_page_ends_with_its_use() {
     let hub = Hub::serve(&home);
     assert!(
         !hub.stderr().contains("login="),
-        "what is not a terminal may be a log"
+        "stderr that is no terminal may be a log"
     );
     let opened = std::thread::scope(|scope| {
         let opening = scope.spawn(|| home.cli(&["open"]));

@@ -54,7 +54,7 @@ struct Harness<'a> {
     calls: BTreeMap<usize, PendingCall>,
     /// The approvals of the pending calls, as a screen shows them.
     approvals: BTreeMap<usize, Value>,
-    /// The arguments of the calls that ran, as their clients learned.
+    /// The arguments of the calls that ran, according to the answers to their clients.
     ran: Vec<String>,
 }
 

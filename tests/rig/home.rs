@@ -62,7 +62,8 @@ impl Home {
             ("DBUS_SESSION_BUS_ADDRESS", missing_bus),
             ("LANG", "C.UTF-8".to_owned()),
             ("RUST_BACKTRACE", "1".to_owned()),
-            // A test that is not about them expects the lists of its own servers alone.
+            // Most tests expect the lists of their own servers alone. Tests of the memory enable
+            // it.
             ("DRAWBRIDGE_DISABLED_BUILT_INS", "memory".to_owned()),
             ("PATH", path),
         ];

@@ -135,8 +135,8 @@ impl RunningProcess {
     }
 }
 
-/// Returns the ids of the processes whose command line contains a text, and that run: a zombie has no
-/// command line.
+/// Returns the ids of the processes whose command line contains a text, and that run: a zombie has
+/// no command line.
 pub fn find_by_command(text: &str) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else {
         panic!("/proc is needed to find processes")

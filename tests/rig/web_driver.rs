@@ -154,8 +154,8 @@ impl WebDriver {
         let _ = self.post("/execute/sync", &arguments);
     }
 
-    /// Clicks a part that makes the app exit. The app may be gone before the click is answered,
-    /// so that the answer is ignored.
+    /// Clicks a part that makes the app exit. The app may be gone before the click is answered, so
+    /// the answer is ignored.
     #[track_caller]
     pub fn click_to_quit(&self, part: &str) {
         let element = self.retry_until_done(&format!("'{part}' can be clicked"), || {

@@ -1,4 +1,5 @@
-//! What has to hold at the end: the records of the servers, of the store and of the clients agree.
+//! The checks at the end: the records of the servers, of the store and of the clients have to
+//! agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use serde_json::json;
 use std::time::Duration;
 
 /// The longest time until the outcomes of the last calls are written.
-const SETTLE: Duration = Duration::from_secs(30);
+const OUTCOMES_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Compares what the servers received, what the clients were answered, and what is recorded.
 pub(crate) fn find_violations(
@@ -17,7 +18,7 @@ pub(crate) fn find_violations(
 ) -> Vec<String> {
     let mut violations = Vec::new();
     let data_dir = hub.home.data_dir();
-    let settled = try_until_within(SETTLE, || {
+    let settled = try_until_within(OUTCOMES_TIMEOUT, || {
         let rows = store::read_calls(&data_dir).ok()?;
         rows.iter()
             .all(|row| row.outcome != "running")

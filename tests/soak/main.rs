@@ -43,7 +43,7 @@ const SERVERS: usize = 50;
 const SERVERS_WITH_SECRETS: usize = 3;
 /// The number of samples of memory and descriptors.
 const SAMPLES: u32 = 60;
-/// The limit of a call, after which a hanging one is an error.
+/// The timeout of a call. A call that hangs for longer fails.
 const CALL_TIMEOUT_MS: u32 = 4_000;
 /// Ignores `SIGXFSZ`, so that a full disk is an error instead of the end of the process.
 const STARTER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];

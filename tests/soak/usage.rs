@@ -4,8 +4,9 @@ use std::{fmt, fs};
 
 use drawbridge_tests::Hub;
 
-/// What may be more in the last quarter than in the second one.
+/// The largest growth of the hub from the second quarter to the last one.
 const MAX_GROWTH_MIB: f64 = 24.0;
+/// The largest rise in open descriptors over the same time.
 const MAX_MORE_DESCRIPTORS: f64 = 24.0;
 
 #[derive(Clone, Copy)]

@@ -46,7 +46,8 @@ pub(crate) fn build(packages: &[Package]) -> anyhow::Result<Value> {
     }))
 }
 
-/// Returns the names and versions of the crates that the programs are linked with, one in each line.
+/// Returns the names and versions of the crates that the programs are linked with, one in each
+/// line.
 fn list_used_crates() -> anyhow::Result<String> {
     let mut arguments = vec![
         "tree",

@@ -1,4 +1,4 @@
-//! Import circles: no module may import a module that imports it in turn, directly or through
+//! Import cycles: no module may import a module that imports it in turn, directly or through
 //! others. A folder counts as one module. Only a module and its own children may import each other.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,14 +192,14 @@ fn reachable<'a>(imports: &'a Imports, from: &'a Module) -> BTreeSet<&'a Module>
     reached
 }
 
-/// Returns the circles, each as the list of its modules.
-fn find_circles(imports: &Imports) -> BTreeSet<Vec<String>> {
+/// Returns the cycles, each as the list of its modules.
+fn find_cycles(imports: &Imports) -> BTreeSet<Vec<String>> {
     let imports = between_siblings(imports);
     let reach: BTreeMap<&Module, BTreeSet<&Module>> = imports
         .keys()
         .map(|module| (module, reachable(&imports, module)))
         .collect();
-    let circle_of = |module: &Module| -> Vec<String> {
+    let cycle_of = |module: &Module| -> Vec<String> {
         let members = reach[module]
             .iter()
             .filter(|other| reach[**other].contains(module));
@@ -208,26 +208,26 @@ fn find_circles(imports: &Imports) -> BTreeSet<Vec<String>> {
     imports
         .keys()
         .filter(|module| reach[*module].contains(module))
-        .map(circle_of)
+        .map(cycle_of)
         .collect()
 }
 
 #[test]
 fn no_modules_import_each_other() {
-    let circles: Vec<String> = PRODUCT
+    let cycles: Vec<String> = PRODUCT
         .iter()
         .flat_map(|folder| {
-            let circles = find_circles(&read_imports(folder));
-            circles
+            let cycles = find_cycles(&read_imports(folder));
+            cycles
                 .into_iter()
-                .map(move |circle| format!("{folder}: {}", circle.join(", ")))
+                .map(move |cycle| format!("{folder}: {}", cycle.join(", ")))
         })
         .collect();
-    assert_none("modules import each other in a circle", &circles);
+    assert_none("modules import each other in a cycle", &cycles);
 }
 
 #[test]
-fn a_circle_through_a_third_module_is_found() {
+fn a_cycle_through_a_third_module_is_found() {
     let module = |name: &str| -> Module { name.split("::").map(str::to_owned).collect() };
     let imports: Imports = [
         ("a", vec!["b::child"]),
@@ -239,6 +239,6 @@ fn a_circle_through_a_third_module_is_found() {
     .into_iter()
     .map(|(name, imported)| (module(name), imported.into_iter().map(module).collect()))
     .collect();
-    let circle = ["a", "b", "c"].map(str::to_owned).to_vec();
-    assert_eq!(find_circles(&imports), BTreeSet::from([circle]));
+    let cycle = ["a", "b", "c"].map(str::to_owned).to_vec();
+    assert_eq!(find_cycles(&imports), BTreeSet::from([cycle]));
 }

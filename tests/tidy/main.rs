@@ -301,7 +301,7 @@ fn each_crate_depends_only_on_crates_below_it() {
         }
     }
     assert_none(
-        "jsonrpc ← model ← { store, sessions } ← upstream ← hub ← endpoint ← { cli, app }",
+        "jsonrpc ← model ← { store, sessions, client_config } ← upstream ← hub ← endpoint ← { cli, desktop }",
         &violations,
     );
 }
@@ -439,7 +439,7 @@ fn a_module_of_the_ui_imports_only_from_modules_below_it() {
         }
     }
     assert_none(
-        "kit, lib ← ipc ← state ← features ← views ← App",
+        "texts ← kit, lib ← ipc ← state ← features ← views ← App",
         &violations,
     );
 }

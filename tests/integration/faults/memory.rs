@@ -1,5 +1,5 @@
-//! The memory of the hub stays within its limits, whatever a client or a server does, and others are
-//! served meanwhile. Each limit is stated by a test.
+//! The memory of the hub stays within its limits, whatever a client or a server does, and others
+//! are served meanwhile. Each limit is stated by a test.
 
 use std::{
     fs,

@@ -194,7 +194,7 @@ struct Allow {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guide {
     pub(crate) current: usize,
-    /// A text that was accepted once stays so, also while the server says something else.
+    /// A text that was accepted once stays accepted, even while the server says something else.
     is_accepted: [bool; GUIDE_TEXTS],
     is_forbidden: bool,
 }

@@ -131,8 +131,8 @@ impl Server {
         write_line(format!(
             r#"{{"jsonrpc":"2.0","id":{question},"method":"elicitation/create","params":{form}}}"#
         ));
-        let patience = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
-        if let Ok(said) = answered.recv_timeout(patience) {
+        let timeout = Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0));
+        if let Ok(said) = answered.recv_timeout(timeout) {
             return answer(id, &text_result(&said));
         }
         if arguments["withdraw"] == true {

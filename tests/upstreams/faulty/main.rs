@@ -187,8 +187,8 @@ fn spawn_child(options: &Options, shell: &mut Command, output: fn() -> Stdio) ->
         .expect("start a child")
 }
 
-/// Starts a script in a session of its own, without an environment. Its parent ends at once. Only the
-/// script's argument, the record, tells to whom it belongs.
+/// Starts a script in a session of its own, without an environment. Its parent ends at once. Only
+/// the script's argument, the path of the record, shows to which server it belongs.
 fn start_hidden_child(options: &Options, script: &str) {
     let record = options.record.as_deref().unwrap_or(Path::new(""));
     let status = Command::new("setsid")
@@ -256,7 +256,6 @@ impl Server {
         }
     }
 
-    /// Returns the error for a method that the options refuse.
     fn with_extensions(&self, mut capabilities: Value) -> Value {
         if let Some(extensions) = &self.options.extensions {
             capabilities["extensions"] = extensions.clone();
@@ -264,6 +263,7 @@ impl Server {
         capabilities
     }
 
+    /// Returns the error for a method that the options refuse.
     fn refuse(&self, method: &str) -> Option<Value> {
         match method {
             "initialize" if self.options.in_two_steps => Some(
