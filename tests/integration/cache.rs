@@ -97,7 +97,7 @@ fn a_sleeping_server_is_started_for_a_refresh_at_most_once_an_hour() {
     assert_eq!(hub.show_server("probe")["stale"], true);
     let client = McpClient::connect(&hub.url, &token);
     assert_eq!(client.list_tools(), listed, "the cached list is the answer");
-    wait_until("the server was read behind the answer", || {
+    wait_until("the lists are read in the background", || {
         let probe = hub.show_server("probe");
         some_if(probe["starts"] == 1 && probe["stale"] == false)
     });
@@ -122,7 +122,7 @@ fn the_stale_lists_of_a_running_server_are_refreshed_behind_the_answer() {
         "after ten minutes, the lists of a running server are stale"
     );
     client.list_tools();
-    wait_until("the server was read behind the answer", || {
+    wait_until("the lists are read in the background", || {
         some_if(hub.show_server("probe")["stale"] == false)
     });
 }
