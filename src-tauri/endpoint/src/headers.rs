@@ -44,18 +44,18 @@ pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
 /// Checks the length that a body announces, before the body is sent.
 ///
 /// # Errors
-/// Returns 413 if the length is [`MAX_BODY_BYTES`] or more.
+/// Returns 413 if the length is greater than [`MAX_BODY_BYTES`].
 pub(crate) fn check_content_length(headers: &HeaderMap) -> Result<(), Refusal> {
-    let length = headers
+    let length: Option<usize> = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse().ok());
-    match length {
-        Some(MAX_BODY_BYTES..) => Err(Refusal::new(
+    if length.is_some_and(|length| length > MAX_BODY_BYTES) {
+        return Err(Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             body::too_long_message(),
-        )),
-        Some(0..MAX_BODY_BYTES) | None => Ok(()),
+        ));
     }
+    Ok(())
 }
 
 /// Returns whether `Content-Type` is JSON.

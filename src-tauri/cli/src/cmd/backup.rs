@@ -33,7 +33,7 @@ pub(crate) enum Backup {
     },
     /// Replace the contents of the data folder with those of a backup
     ///
-    /// Drawbridge must not run. The replaced contents are kept in a folder beside the data folder.
+    /// Drawbridge must not run. The replaced contents stay in the data folder, in a folder `before-restore-…`.
     Restore {
         /// The archive
         #[arg(value_name = "FILE.zip")]

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{accepts_events, accepts_json, is_json};
+use super::{accepts_events, accepts_json, check_content_length, is_json};
 
 fn headers(name: &'static str, values: &[&'static str]) -> HeaderMap {
     let name = HeaderName::from_static(name);
@@ -68,4 +68,11 @@ fn a_client_accepts_events_only_if_it_says_so() {
     for other in ["application/json", "application/*", ""] {
         assert!(!accepts_events(&headers("accept", &[other])), "{other}");
     }
+}
+
+#[test]
+fn a_body_of_exactly_the_limit_is_accepted_and_a_longer_one_is_not() {
+    let check = |length: &'static str| check_content_length(&headers("content-length", &[length]));
+    assert!(check("16777216").is_ok());
+    assert!(check("16777217").is_err());
 }
