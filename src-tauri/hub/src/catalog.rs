@@ -292,7 +292,8 @@ impl ServerCopy {
     }
 
     /// Returns the state before a sync of a client's copy: what a person has accepted of the
-    /// server, and the lists of the client's `previous` copy.
+    /// server, and the lists of the client's `previous` copy or, if that was never read, of this
+    /// one.
     fn before_sync_of(&self, previous: &Self) -> Self {
         let is_read = previous.row.last_synced_at.is_some();
         Self {
@@ -706,7 +707,7 @@ impl Catalog {
             copy.row.last_synced_at.is_none() || copy.identity != server.identity
         });
         let is_asleep = self.is_asleep(server);
-        // A client sees Drawbridge's copy while a server sleeps that was not read for it yet.
+        // While a server sleeps, a client for which it was not read yet sees Drawbridge's copy.
         let is_due = if is_unread && !(is_asleep && key.client.is_some()) {
             copy.is_none_or(|copy| !failed_within(copy, RETRY_DELAY))
         } else if is_asleep {
@@ -777,8 +778,8 @@ impl Catalog {
         let lock = self.sync_lock(&key.server);
         let _one_at_a_time = lock.lock().await;
         if let (Some(_), Some(session)) = (&key.client, session) {
-            // Not before: a sync that still runs for a revoked client of the same name would take
-            // the copy for its own.
+            // Only now, because a sync that still ran for a revoked client of the same name would
+            // have taken the copy for its own.
             self.lock().add_client_copy(&key.server, session);
         }
         let copy = self.copy_of(key);
@@ -1212,7 +1213,7 @@ fn parse_lists(stored: StoredLists) -> Offered {
         .collect()
 }
 
-/// Returns true if clients still see the accepted definition of what the server has changed.
+/// Returns true if clients keep seeing the accepted version of a definition that has changed.
 fn retains_changed(server: &RegisteredServer) -> bool {
     server.spec.definitions == DefinitionPolicy::Keep
 }

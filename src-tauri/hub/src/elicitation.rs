@@ -89,7 +89,7 @@ pub enum ElicitationError {
 pub enum ContentError {
     #[error("the values must be a JSON object")]
     NotObject,
-    #[error("the form needs values; this request has a URL instead if it needs none")]
+    #[error("the form needs values")]
     NoContent,
     #[error("this request has a URL and takes no values")]
     NoForm,
@@ -308,7 +308,8 @@ fn check_text(
     }
 }
 
-/// Returns whether a text has the form of an email address. Only its mail server knows more.
+/// Returns whether a text has the form of an email address. Only the mail server knows whether the
+/// address exists.
 fn is_email(text: &str) -> bool {
     text.split_once('@').is_some_and(|(local, domain)| {
         !local.is_empty()

@@ -421,8 +421,8 @@ fn check(hook: &Hook) -> Result<(), HookError> {
     reserved.map_or(Ok(()), |name| Err(HookError::ReservedSecret(name)))
 }
 
-/// Returns a stored hook. In place of one that cannot be read, which may have guarded calls, it
-/// returns one that always fails, and that denies calls then.
+/// Returns a stored hook. A hook that cannot be read may have guarded calls, so it is replaced by
+/// one that always fails and thereby denies calls.
 fn parse_row(row: HookRow) -> Hook {
     serde_json::from_str(&row.spec).unwrap_or_else(|error| {
         tracing::error!(

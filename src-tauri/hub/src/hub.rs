@@ -774,9 +774,9 @@ impl Hub {
         self.catalog.introduce_servers(client, scope, may_speak)
     }
 
-    /// Returns the project folder in which a client works that names this folder: the longest
-    /// folder of a profile that contains it. Returns `None` if it is in none, or not an absolute
-    /// path.
+    /// Returns the project folder of a client that names this folder: the longest folder of a
+    /// profile that contains it. Returns `None` if there is none, or if the named folder is not an
+    /// absolute path without `..`.
     pub fn find_project(&self, folder: &Path) -> Option<PathBuf> {
         let is_plain = !folder
             .components()
@@ -868,7 +868,7 @@ impl Hub {
         protocol::translate::reply_for_modern_client(&method, reply)
     }
 
-    /// Begins the subscription of a session of [`ClientSessions::open_subscription`].
+    /// Begins the subscription of a session that [`ClientSessions::open_subscription`] opened.
     ///
     /// # Errors
     /// Returns an error if the subscription to one of its resources fails. The session is closed
@@ -951,8 +951,8 @@ impl Hub {
         self.events.publish(Event::SettingsChanged);
     }
 
-    /// Reads the built-in servers that are enabled, in the background. They start nothing, so that
-    /// their tools are known before the first client asks.
+    /// Reads the enabled built-in servers in the background, so that their tools are known before
+    /// the first client asks. They start no program.
     fn sync_built_ins(&self) {
         let runnable = |built_in: &BuiltIn| self.registry.get_runnable(&built_in.id()).is_ok();
         for built_in in BuiltIn::ALL.iter().filter(|built_in| runnable(built_in)) {
@@ -1139,8 +1139,8 @@ async fn handle_sign_ins(hub: Weak<Hub>, signed_in: DirtySet<Url>) {
     }
 }
 
-/// The pause after the clients were notified of changed lists. Clients that subscribe to a change
-/// wait only a second or two for its notification.
+/// The pause after the clients were notified of changed lists. The pause is short, because some
+/// clients wait only a second or two for a notification.
 const NOTIFICATION_PAUSE: Duration = Duration::from_millis(250);
 
 /// Notifies every client of changed lists, at most four times a second. One server causes at most

@@ -3,11 +3,11 @@
 //!
 //! | module | purpose |
 //! |---|---|
-//! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' configuration files |
+//! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' files |
 //! | `metrics`, `traces`, `live_calls` | what the hub counts, its spans, the calls that run now |
 //! | `content` | what is suspicious in the texts of servers |
 //! | [`pairing`] | unknown clients that ask to be added |
-//! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients that cannot give them |
+//! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients |
 //! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |
 //! | [`policy`], [`router`] | whether a call may run; which server it goes to |
 //! | [`hooks`] | programs and webhooks that run on the events of servers and calls |

@@ -1,5 +1,6 @@
-//! The counters of `GET /metrics`: calls, approvals, tokens, caches and refused tokens. Everything
-//! else there (sessions, processes, the journal) is read when somebody asks.
+//! The counters of `GET /metrics`: calls and other requests, approvals, tokens, caches, refused
+//! clients and spans. The other metrics (of sessions, processes, the journal) are read when
+//! somebody asks for them.
 //!
 //! A call takes no lock here: it finds its counters in a snapshot, and adds to atomics. Only the
 //! first call of a client, server and tool makes a new snapshot.
@@ -26,7 +27,7 @@ use prometheus::{
 
 /// The most combinations of client, server and tool. All others are counted together.
 const MAX_SERIES: usize = 500;
-/// The label of what is counted together.
+/// The label of the combinations that are counted together.
 const OTHER: &str = "other";
 /// The label of the tool in calls of tools that no server has: a client can make up any name.
 const UNKNOWN: &str = "unknown";

@@ -44,7 +44,7 @@ pub use client_requests::ClientRequests;
 const PAUSED_MESSAGE: &str = "All calls are paused. This call was aborted; it is unknown whether it was run. \
                               Do not retry it unless the user asks.";
 
-/// The reason in the record of a request that the pause has cancelled.
+/// The reason in the record of a request that was aborted because all calls were paused.
 const PAUSED_REASON: &str = "all calls were paused";
 /// The server id in the records of Drawbridge's own tools.
 const OWN_SERVER: &str = "drawbridge";
@@ -156,8 +156,8 @@ impl Pipeline {
                 Ok(permitted) => permitted,
                 Err(refusal) => return Ok(error_result(&refusal.to_string())),
             };
-            // If the call goes to a fallback, arguments that a person has edited are sent there,
-            // after its hooks have seen them and they are decided again.
+            // If the call goes to a fallback, it keeps the arguments that a person has edited. The
+            // hooks see them there, and the gate decides again.
             if permitted.record().is_edited {
                 request.arguments.clone_from(&permitted.request().arguments);
                 request.params.set("arguments", request.arguments.clone());
@@ -209,8 +209,8 @@ impl Pipeline {
         }
     }
 
-    /// Records a call beyond the limit of its client, with the tool if it was found, and returns the
-    /// result for the client. No hook, check or person sees the call.
+    /// Records a call beyond the limit of its client, with the tool if it was found, and returns
+    /// the result for the client. No hook, check or person sees the call.
     async fn refuse_beyond_limit(
         &self,
         mut request: CallRequest<'_>,

@@ -223,7 +223,7 @@ impl Sampling {
         let answer = timeout(MAX_TIME, self.send(provider, body, key.as_ref()))
             .await
             .unwrap_or(Err(SamplingError::Endless(MAX_TIME.as_secs())));
-        // A request that failed on its way may have cost its prompt.
+        // The provider may charge for the prompt of a request that failed after it was sent.
         let received = answer.as_ref().map_or(0, |completion| completion.size());
         let tokens = match &answer {
             Ok(Completion {
@@ -243,8 +243,8 @@ impl Sampling {
     }
 
     /// Counts a request, and reserves the tokens that it may cost in the budget of today, so that
-    /// requests at the same time cannot spend the same tokens. Lowers the longest answer to what is
-    /// left. Returns the day and the reserved tokens.
+    /// requests at the same time cannot spend the same tokens. Lowers the limit of the answer to
+    /// the tokens that are left. Returns the day and the reserved tokens.
     async fn reserve(&self, body: &mut serde_json::Value) -> Result<(i64, u32), SamplingError> {
         loop {
             let day = today();
@@ -354,7 +354,8 @@ impl SamplingBudget {
         self.limit().tokens.saturating_sub(self.used.tokens)
     }
 
-    /// Lowers the longest answer of a request to the tokens that are left today, and returns it.
+    /// Lowers the limit of a request's answer to the tokens that are left today, and returns the
+    /// limit.
     fn limit_tokens(&self, body: &mut serde_json::Value) -> u32 {
         let mut longest = 0;
         for name in ["max_tokens", "max_completion_tokens"] {

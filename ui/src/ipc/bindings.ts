@@ -152,8 +152,10 @@ export type ApplyConfig = { id: string,
 restores: boolean, };
 
 /**
- * `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
- * so do rules about single tools, clients or users. Other allows and asks for whole servers are removed.
+ * `policy.apply_preset`: sets the default for calls of tools and the rules for whole servers.
+ * Removes the other allows and asks for whole servers, unless they are limited to a client, a
+ * user, a kind or conditions. All other rules stay, except a deny of a server that the preset asks
+ * about, which is replaced.
  */
 export type ApplyPreset = { preset: PolicyPreset, };
 
@@ -696,8 +698,8 @@ export type CapabilitiesView = { id: ServerId, sync_status: SyncStatus, last_syn
 export type CapabilityKind = "tools" | "prompts" | "resources" | "templates";
 
 /**
- * `sampling.change`: changes what is present in the request. If the URL changes to another host,
- * the key is removed, because it belongs to the old one.
+ * `sampling.change`: changes the settings that are present in the request. If the new URL has
+ * another origin, the key is removed, because it belongs to the old provider.
  */
 export type ChangeSampling = { enabled: boolean | null, 
 /**
@@ -864,7 +866,7 @@ export type ClientKindView = {
  */
 id: string, name: string, 
 /**
- * Whether the client, or a file of it, was found.
+ * Whether the client or one of its files was found.
  */
 is_installed: boolean, supports_http: boolean, 
 /**
@@ -1828,8 +1830,8 @@ calls_per_minute: number | null, };
 export type ListApprovals = Record<symbol, never>;
 
 /**
- * `audit.list`: entries, newest first, a page at a time. By default, entries about calls are left
- * out, because `calls.list` has them.
+ * `audit.list`: entries, newest first, a page at a time. By default, entries about calls are not
+ * returned, because `calls.list` has them.
  */
 export type ListAudit = { 
 /**
@@ -1855,7 +1857,7 @@ limit: number | null, };
 export type ListBrowsers = Record<symbol, never>;
 
 /**
- * `calls.list`: calls, newest first.
+ * `calls.list`: calls and other guarded requests, newest first.
  */
 export type ListCalls = { client: ClientName | null, server: ServerId | null, 
 /**
@@ -1864,8 +1866,8 @@ export type ListCalls = { client: ClientName | null, server: ServerId | null,
  */
 asked: boolean, 
 /**
- * Only calls that contain this text in their tool, exposed name, reason, error or arguments.
- * ASCII letters match in either case.
+ * Only calls that contain this text in their method, tool, exposed name, reason, error or
+ * params. ASCII letters match in either case.
  */
 text: string | null, decision: Decision | null, 
 /**
@@ -1905,8 +1907,8 @@ project: string | null, environment: { [key in string]: string }, };
 export type ListFolders = Record<symbol, never>;
 
 /**
- * `hooks.log`: the latest runs, the newest first. Drawbridge remembers 50 of each hook until it
- * ends.
+ * `hooks.log`: the latest runs, the newest first. Drawbridge keeps the latest 50 of each hook in
+ * memory.
  */
 export type ListHookRuns = { 
 /**
@@ -2381,8 +2383,8 @@ export type PolicyStats = {
 days: Array<DayStats>, suggestions: Array<Suggestion>, };
 
 /**
- * The rules, and the defaults if none matches. Deny takes precedence over allow, and allow over
- * ask.
+ * The rules, and the defaults for requests that no rule matches. Deny takes precedence over allow,
+ * and allow over ask.
  */
 export type PolicyView = { defaults: DefaultEffects, rules: Array<RuleView>, };
 
@@ -2418,7 +2420,8 @@ path: string | null,
  */
 project: string | null, 
 /**
- * The name under which Drawbridge should know the client; the id of its kind if absent.
+ * The name under which Drawbridge should know the client. If it is absent, this is the name of
+ * the file's managed entry, or else the id of the kind.
  */
 name: ClientName | null, transport: ClientTransport, 
 /**
@@ -2439,7 +2442,7 @@ connect: boolean,
  */
 ask_once: boolean, 
 /**
- * The same as when the servers were found.
+ * The `kind`, `projects` and `environment` with which the servers were found.
  */
 kind: string | null, projects: Array<string>, environment: { [key in string]: string }, };
 
@@ -2587,8 +2590,7 @@ export type RemoveSecret = { name: string,
 in_use?: boolean, };
 
 /**
- * `servers.remove`: removes the spec file, its secrets, its rules and its cache, and ends its
- * session.
+ * `servers.remove`: removes a server's spec file, secrets, rules and cache, and ends its session.
  */
 export type RemoveServer = { id: ServerId, };
 
@@ -3268,7 +3270,7 @@ port: number,
  */
 allowed_hosts: Array<AllowedHost>, 
 /**
- * The hosts that the hub was started with. They end with it.
+ * The hosts that the hub was started with. They are not stored.
  */
 started_with_hosts: Array<AllowedHost>, 
 /**
@@ -3562,8 +3564,8 @@ export type ToolView = { server: ServerId,
  */
 name: string, 
 /**
- * The exposed name: `server__tool`, at most 64 characters of `[A-Za-z0-9_-]`. For a hidden
- * tool this is the name that the tool would have.
+ * The exposed name, such as `server__tool`: at most 64 characters of `[A-Za-z0-9_-]`. For a
+ * hidden tool this is the name that the tool would have.
  */
 exposed_name: string, 
 /**

@@ -18,8 +18,8 @@ const PAGE: u32 = 500;
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct VerifyAudit {}
 
-/// `audit.list`: entries, newest first, a page at a time. By default, entries about calls are left
-/// out, because `calls.list` has them.
+/// `audit.list`: entries, newest first, a page at a time. By default, entries about calls are not
+/// returned, because `calls.list` has them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]

@@ -37,7 +37,7 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("calls.running", READS),
     (
         "calls.cancel",
-        Nothing("the record of the call has it as its outcome"),
+        Nothing("the record of the call has the cancellation as its outcome"),
     ),
     ("calls.stats", READS),
     ("clients.list", READS),

@@ -1,4 +1,4 @@
-//! Calls: every `tools/call` that reached the endpoint, with its decision and its outcome.
+//! Calls: every `tools/call` and every other guarded request, with its decision and its outcome.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, Verb};
 use crate::{hub::Hub, live_calls::LiveCallView};
 
-/// `calls.list`: calls, newest first.
+/// `calls.list`: calls and other guarded requests, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default, deny_unknown_fields)]
@@ -26,8 +26,8 @@ pub struct ListCalls {
     /// Only calls that waited for a person, including those that timed out: the history of
     /// approvals.
     pub asked: bool,
-    /// Only calls that contain this text in their tool, exposed name, reason, error or arguments.
-    /// ASCII letters match in either case.
+    /// Only calls that contain this text in their method, tool, exposed name, reason, error or
+    /// params. ASCII letters match in either case.
     pub text: Option<String>,
     pub decision: Option<Decision>,
     /// Only calls that follow this call in the list: the next page.

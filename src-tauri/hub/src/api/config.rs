@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// The variables of the caller's environment that say where clients keep their files, such as
-/// `CLAUDE_CONFIG_DIR`. The hub's own environment counts for the others.
+/// `CLAUDE_CONFIG_DIR`. Variables that are absent here are read from the hub's own environment.
 pub type Environment = BTreeMap<String, String>;
 
 /// A kind of client, and its files on this computer.
@@ -46,7 +46,7 @@ pub struct ClientKindView {
     /// The id, such as `claude-code`.
     pub id: String,
     pub name: String,
-    /// Whether the client, or a file of it, was found.
+    /// Whether the client or one of its files was found.
     pub is_installed: bool,
     pub supports_http: bool,
     /// Whether single projects can have a file of their own.
@@ -230,7 +230,8 @@ pub struct PreviewConfig {
     /// The absolute path of the project whose file is meant.
     #[serde(default)]
     pub project: Option<PathBuf>,
-    /// The name under which Drawbridge should know the client; the id of its kind if absent.
+    /// The name under which Drawbridge should know the client. If it is absent, this is the name of
+    /// the file's managed entry, or else the id of the kind.
     #[serde(default)]
     pub name: Option<ClientName>,
     #[serde(default)]
@@ -410,11 +411,11 @@ impl Verb for ApplyConfig {
     }
 }
 
-/// Makes the changes of a preview, with the token that is in the files, and records them in the
-/// audit.
+/// Makes the changes of a preview, adds the client whose new token is in the files, and records the
+/// changes in the audit.
 ///
 /// # Errors
-/// Returns an error if the token cannot be stored, or if the files cannot be changed. The files and
+/// Returns an error if the client cannot be added, or if the files cannot be changed. The files and
 /// the clients are then as before.
 pub(super) async fn apply(
     hub: &Hub,

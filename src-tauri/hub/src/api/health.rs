@@ -218,8 +218,8 @@ impl HealthView {
     }
 }
 
-/// Checks that the database can be written, that the listeners listen, that the specs can be read and
-/// that the disk has free space.
+/// Checks that the database can be written, that the listeners listen, that the specs can be read
+/// and that the disk has free space.
 async fn check_parts(hub: &Hub) -> Vec<HealthCheck> {
     let database = match hub.store.check_writable().await {
         Ok(()) if hub.journal.is_failing() => "records cannot be written; see the log".to_owned(),

@@ -116,8 +116,8 @@ pub struct HookTrial {
     pub duration_ms: u32,
 }
 
-/// `hooks.log`: the latest runs, the newest first. Drawbridge remembers 50 of each hook until it
-/// ends.
+/// `hooks.log`: the latest runs, the newest first. Drawbridge keeps the latest 50 of each hook in
+/// memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ListHookRuns {

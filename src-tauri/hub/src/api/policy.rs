@@ -37,8 +37,8 @@ pub struct RuleView {
     pub suspended: bool,
 }
 
-/// The rules, and the defaults if none matches. Deny takes precedence over allow, and allow over
-/// ask.
+/// The rules, and the defaults for requests that no rule matches. Deny takes precedence over allow,
+/// and allow over ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct PolicyView {
@@ -132,8 +132,10 @@ pub struct SetDefaultPolicy {
     pub kind: Option<RequestKind>,
 }
 
-/// `policy.apply_preset`: sets the default and the plain rules of whole servers. Denies stay, and
-/// so do rules about single tools, clients or users. Other allows and asks for whole servers are removed.
+/// `policy.apply_preset`: sets the default for calls of tools and the rules for whole servers.
+/// Removes the other allows and asks for whole servers, unless they are limited to a client, a
+/// user, a kind or conditions. All other rules stay, except a deny of a server that the preset asks
+/// about, which is replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ApplyPreset {

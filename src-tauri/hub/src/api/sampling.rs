@@ -50,8 +50,8 @@ pub struct SamplingView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowSampling {}
 
-/// `sampling.change`: changes what is present in the request. If the URL changes to another host,
-/// the key is removed, because it belongs to the old one.
+/// `sampling.change`: changes the settings that are present in the request. If the new URL has
+/// another origin, the key is removed, because it belongs to the old provider.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(default)]

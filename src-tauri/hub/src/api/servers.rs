@@ -220,8 +220,7 @@ pub struct MoveLiterals {
     pub id: ServerId,
 }
 
-/// `servers.remove`: removes the spec file, its secrets, its rules and its cache, and ends its
-/// session.
+/// `servers.remove`: removes a server's spec file, secrets, rules and cache, and ends its session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct RemoveServer {

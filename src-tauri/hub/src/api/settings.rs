@@ -55,7 +55,7 @@ pub struct SettingsView {
     /// The hosts, besides this computer's own, under which the endpoint answers: `NAME` (with the
     /// port of the listener) or `NAME:PORT`.
     pub allowed_hosts: Vec<AllowedHost>,
-    /// The hosts that the hub was started with. They end with it.
+    /// The hosts that the hub was started with. They are not stored.
     pub started_with_hosts: Vec<AllowedHost>,
     /// The folders that servers get as roots if the client has none, as `file://` URLs.
     pub roots: Vec<String>,
@@ -177,7 +177,7 @@ fn check_metadata_url(url: String) -> Result<String, ApiError> {
     ))
 }
 
-/// The most headers of requests to the collector, and the longest one, in bytes.
+/// The most headers of requests to the collector, and the maximum length of one, in bytes.
 const MAX_HEADERS: usize = 20;
 const MAX_HEADER_BYTES: usize = 1_024;
 
@@ -289,8 +289,8 @@ fn check_roots(folders: &[String]) -> Result<Vec<String>, ApiError> {
     roots::check_roots(folders).map_err(|error| ApiError::invalid(error.to_string()))
 }
 
-/// Checks that the endpoint of this hub can move to a port. It is not checked while no endpoint
-/// runs.
+/// Checks that the endpoint of this hub can move to a port. Whether the port is free is not checked
+/// while no endpoint runs.
 ///
 /// # Errors
 /// Returns an error if the port is 0 (`invalid`), or if it is not free (`conflict`).

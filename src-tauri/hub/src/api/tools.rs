@@ -32,8 +32,8 @@ pub struct ToolView {
     pub server: ServerId,
     /// The server's own name of the tool.
     pub name: String,
-    /// The exposed name: `server__tool`, at most 64 characters of `[A-Za-z0-9_-]`. For a hidden
-    /// tool this is the name that the tool would have.
+    /// The exposed name, such as `server__tool`: at most 64 characters of `[A-Za-z0-9_-]`. For a
+    /// hidden tool this is the name that the tool would have.
     pub exposed_name: String,
     /// Why no client can see or call the tool; empty if clients can.
     pub hidden: String,

@@ -2,8 +2,8 @@
 //! system with the hub.
 //!
 //! The document is converted by the server `docling`, which has a spec file like any other server.
-//! Everything that the tools need of it is behind [`DocumentConverter`], because the registry and
-//! the sessions are above this module.
+//! The tools reach that server through [`DocumentConverter`], because the registry and the sessions
+//! are above this module.
 
 mod document;
 mod error;
@@ -49,7 +49,7 @@ pub(super) const DESCRIPTION: Description = Description {
 const CONVERT: &str = "convert_document_from_content";
 const SYNC_MODELS: &str = "sync_docling_models";
 
-/// How often a client that asked for progress hears of it.
+/// The interval of progress notifications to a client that asked for them.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Converts documents with the server `docling`.

@@ -171,8 +171,8 @@ fn locate(folders: &[SharedFolder], uri: &str) -> Result<(SharedFolder, PathBuf)
     Ok((folder.clone(), inner.to_owned()))
 }
 
-/// Returns the files of a folder. A folder in it that is shared by itself is not a part of it,
-/// because other files of that one may be private.
+/// Returns the files of a folder. A subfolder that is shared by itself is not part of it, because
+/// other files may be private there.
 fn tree_of<'a>(
     folder: &'a SharedFolder,
     folders: &'a [SharedFolder],
@@ -249,7 +249,7 @@ fn media_type(path: &Path) -> String {
         .extension()
         .map(|extension| extension.to_string_lossy());
     match extension.as_deref() {
-        // The registered types of these extensions are videos.
+        // The registered types of `.ts` and `.mts` are videos, and the others have none.
         Some("ts" | "mts" | "cts" | "tsx") => "text/typescript".to_owned(),
         _ => mime_guess::from_path(path)
             .first_or_octet_stream()

@@ -4,7 +4,7 @@
 //! Accepting a server accepts all its definitions at its first sync, and those that it adds in the
 //! minute after that (some servers list more tools only after they have identified their client). A
 //! definition that it changes, or adds later, waits for a person, unless its spec marks the server
-//! as trusted.
+//! as trusted. A definition that the content defence flags always waits if the spec says so.
 //!
 //! Resources come and go all the time, so they are listed without acceptance. Only their names,
 //! titles and descriptions wait, because models read them. A name that the URI contains says

@@ -33,7 +33,7 @@ use super::{
 
 /// The maximum length of a definition, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
-/// The steps and the time of a check of arguments on the thread of the calls, and of one on a
+/// The limits of a check of arguments, in steps and time: on the thread of the calls, and on a
 /// thread of its own.
 const SHORT_CHECK: (u32, Duration) = (10_000, Duration::from_millis(20));
 const LONG_CHECK: (u32, Duration) = (5_000_000, Duration::from_secs(1));
@@ -100,7 +100,7 @@ pub struct Definition {
 pub struct ChangedDefinition {
     /// The definition, as JSON text.
     pub text: String,
-    /// SHA-256 of it, in hex.
+    /// SHA-256 of `text`, in hex.
     pub digest: String,
 }
 
@@ -334,7 +334,8 @@ impl Definition {
         self.validator.get_or_init(compile).clone()
     }
 
-    /// Returns the approximate number of tokens that a model needs for it: a quarter of its bytes.
+    /// Returns the approximate number of tokens that a model needs for the definition: a quarter of
+    /// its bytes.
     pub fn estimate_tokens(&self) -> u32 {
         u32::try_from(self.raw.get().len().div_ceil(4)).unwrap_or(u32::MAX)
     }

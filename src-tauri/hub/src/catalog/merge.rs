@@ -265,8 +265,8 @@ impl CatalogView {
     }
 
     /// Returns the view with names of at most `max` bytes: a tool with a longer name is listed
-    /// under one with a hash, and still found by the longer one. If the name with a hash is another
-    /// tool's, the tool with the long name is excluded.
+    /// under a name with a hash, and is still found under the longer name. If the name with a hash
+    /// is another tool's, the tool with the long name is excluded.
     fn shortened(&self, max: usize) -> Self {
         let (mut entries, mut too_long) = (Vec::new(), Vec::new());
         let tools = self.entries(CapabilityKind::Tools);

@@ -104,8 +104,8 @@ pub struct FetchedList {
 }
 
 impl FetchedList {
-    /// Takes the room for a definition. If there is not enough, excludes the definition and everything
-    /// after it: a list with gaps would depend on the order of a server.
+    /// Reserves the room for a definition. If there is not enough, excludes the definition and
+    /// everything after it, so that the list has no gaps.
     fn has_room_for(&mut self, kind: CapabilityKind, raw: &RawValue) -> bool {
         let room = self.remaining_bytes.checked_sub(raw.get().len());
         if let Some(remaining) = room.filter(|_| !self.is_full) {
@@ -208,8 +208,8 @@ fn exclude_unsendable(tools: &mut Vec<Arc<Definition>>, excluded: &mut ExcludedE
     });
 }
 
-/// Reads all pages of a list, up to `max_bytes`. If a server does not implement the method, the list
-/// is empty.
+/// Reads all pages of a list, up to `max_bytes`. If a server does not implement the method, the
+/// list is empty.
 ///
 /// # Errors
 /// Returns an error if a page cannot be read, or if the list does not end.

@@ -54,7 +54,7 @@ fn a_clock_jump_in_either_direction_makes_a_copy_stale() {
 }
 
 mod acceptance {
-    //! I9: only accepted definitions are listed or callable, whatever a server does.
+    //! Only accepted definitions are listed or callable, whatever a server does.
 
     use std::collections::BTreeSet;
 

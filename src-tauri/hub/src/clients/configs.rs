@@ -58,7 +58,7 @@ pub enum ConfigError {
     TaskFailed,
 }
 
-/// A file of a client, and how the client reaches Drawbridge by it.
+/// A file of a client, and how the client reaches Drawbridge through the file's entry.
 #[derive(Clone)]
 pub struct EntryTarget {
     pub kind: &'static Client,
@@ -290,7 +290,7 @@ impl ClientConfigs {
         Ok(())
     }
 
-    /// Undoes a change. A file that cannot be restored does not keep the others from it.
+    /// Undoes a change. If one file cannot be restored, the others are restored all the same.
     ///
     /// # Errors
     /// Returns an error if the change is unknown or was undone, or if its copies cannot be read.

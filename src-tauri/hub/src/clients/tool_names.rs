@@ -6,7 +6,8 @@ use drawbridge_model::{ids::ClientName, names::MAX_TOOL_NAME};
 /// Drawbridge's own client, which puts nothing before a tool's name.
 const COMMAND_LINE: &str = "command-line";
 
-/// The client whose prefix a client of an unknown kind is expected to add. No known one is longer.
+/// The client whose prefix a client of an unknown kind is expected to add. No known prefix is
+/// longer.
 const LONGEST_PREFIX: &str = "claude-code";
 
 /// Returns the most bytes that a tool's name may have for a client, so that the name still has at

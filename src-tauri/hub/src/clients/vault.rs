@@ -28,7 +28,8 @@ pub enum KeyError {
 /// The folder with the copies, and the keys.
 pub(super) struct Vault {
     folder: PathBuf,
-    /// The first one encrypts. A copy may be older than the machine's keyring.
+    /// The first one encrypts. All of them can decrypt, because a copy may be older than the
+    /// machine's keyring.
     ciphers: Vec<XChaCha20Poly1305>,
 }
 
@@ -156,7 +157,7 @@ fn decode_key(text: &str) -> Option<[u8; 32]> {
     hex::decode(text).ok()?.try_into().ok()
 }
 
-/// Writes a new file that only this user can read, down to the disk.
+/// Writes a new file that only this user can read, and syncs it to the disk.
 fn write_private(path: &Path, contents: &[u8]) -> io::Result<()> {
     use io::Write as _;
     if let Some(folder) = path.parent() {

@@ -39,7 +39,7 @@ enum Queued {
         input: String,
         _bytes: OwnedSemaphorePermit,
     },
-    /// Sent when everything before it has run.
+    /// Signals that everything before it has run.
     Flush(oneshot::Sender<()>),
 }
 

@@ -163,7 +163,7 @@ struct ResultMetadata<'a> {
     result_changed_by: &'a [String],
     /// The `_meta` of the result.
     meta: &'a Value,
-    /// The result in the shape of scripts, and as the server sent it.
+    /// The result in the unified shape, and as the server sent it or a hook replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a ToolExecutionResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ pub(super) struct Executed<'a> {
     pub(super) outcome: Outcome,
     pub(super) duration_ms: u32,
     pub(super) result: &'a ToolExecutionResult,
-    /// The result as the server sent it, or a hook replaced it; `None` if there is none.
+    /// The result as the server sent it, or as a hook replaced it; `None` if there is none.
     pub(super) mcp_result: Option<&'a RawValue>,
     pub(super) result_hooks: &'a [String],
 }

@@ -271,7 +271,8 @@ impl Runner {
         self.publish();
     }
 
-    /// Publishes that the states have changed, once after each time that somebody has read them.
+    /// Publishes that the states have changed, if a front end has read them since the last such
+    /// event.
     fn publish(&self) {
         if self.is_read.swap(false, Ordering::Relaxed) {
             self.events.publish(Event::HooksChanged);

@@ -1,5 +1,5 @@
-//! Keeps the entries of Drawbridge in clients' files: at the start it updates those that it would
-//! write otherwise now, and afterwards it notices when another program changes or removes one.
+//! Keeps the entries of Drawbridge in clients' files: updates at the start those that it would now
+//! write differently, and notices afterwards when another program changes or removes one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -87,8 +87,8 @@ impl Hub {
         }
     }
 
-    /// Writes the new token of a client to the files that Drawbridge manages for it. A file that
-    /// cannot be changed does not keep the others from it.
+    /// Writes the new token of a client to the files that Drawbridge manages for it. If one file
+    /// cannot be changed, the others are changed all the same.
     pub(crate) async fn write_client_token(
         &self,
         client: &ClientName,
@@ -235,8 +235,8 @@ impl Known {
     }
 }
 
-/// Returns whether an entry is written without a question. That of a client with a token is not,
-/// because the token is not stored.
+/// Returns whether an entry is written without a question. The entry of a client with a token is
+/// not, because the token is not stored.
 fn is_to_be_written(row: &ClientFileRow, state: ClientFileState) -> bool {
     row.transport == ClientTransport::Bridge
         && match state {

@@ -1,5 +1,5 @@
-//! Stores regularly when and by what program each client was last used, so that no request of a client
-//! waits for the database.
+//! Stores regularly when and by what program each client was last used, so that no request of a
+//! client waits for the database.
 
 use std::{sync::Weak, time::Duration};
 

@@ -1,5 +1,5 @@
-//! Watches the free space on the disk of the data folder: if a decision cannot be written, the call is
-//! denied, so a person has to know before.
+//! Watches the free space on the disk of the data folder: if a decision cannot be written, the call
+//! is denied, so a person has to know before.
 
 use std::{path::Path, sync::Weak, time::Duration};
 
@@ -9,15 +9,15 @@ use tokio::{task::spawn_blocking, time::sleep};
 use super::Hub;
 
 const MIB: u64 = 1 << 20;
-/// With less free space, records cannot be written soon.
+/// With less free space, the doctor warns.
 pub(crate) const LITTLE_SPACE: u64 = 1024 * MIB;
 /// With less free space, a person is warned on every screen.
 const LOW_SPACE: u64 = 500 * MIB;
 pub(crate) const NO_SPACE: u64 = 100 * MIB;
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Tells the front ends, and the log, when the space becomes low and when it is no longer. Runs until
-/// the hub is dropped.
+/// Tells the front ends, and the log, when the space becomes low and when it is sufficient again.
+/// Runs until the hub is dropped.
 pub(super) async fn watch(hub: Weak<Hub>) {
     let mut was_low = false;
     while let Some(hub) = hub.upgrade() {
@@ -39,7 +39,7 @@ impl Hub {
     /// Returns a warning if the disk of the data folder is almost full.
     pub(crate) async fn low_space_warning(&self) -> Option<String> {
         let folder = self.data_dir().to_owned();
-        // A disk of the network may not answer.
+        // A network disk may not answer.
         let free = spawn_blocking(move || free_bytes(&folder)).await;
         warn_of(free.ok().flatten()?)
     }

@@ -86,7 +86,7 @@ impl Docling {
         }
     }
 
-    /// Gives the hub, of which this is a part.
+    /// Sets the hub that owns this.
     pub(super) fn attach(&self, hub: &Arc<Hub>) {
         let _ = self.hub.set(Arc::downgrade(hub));
     }
@@ -153,7 +153,7 @@ impl Docling {
             Ok(server) if hub.registry.acceptance(&server) == AcceptanceState::Accepted => {
                 docling_spec::raise_version(&server.spec)
             }
-            // What a person has not accepted stays as it is.
+            // A spec that nobody has accepted stays as it is.
             Ok(_) => None,
             Err(_) if broken_file(hub).is_some() => None,
             Err(_) => Some(docling_spec::new_spec(&self.own_models())),
@@ -227,7 +227,8 @@ impl Docling {
             DocumentOutput::Markdown => {
                 let document = json!({ "document_key": key });
                 let exported = call(&session, EXPORT, &document).await;
-                // The document is one client's, and other clients can list those that are kept.
+                // The document belongs to one client, and other clients could list it if it were
+                // kept.
                 let _ = call(&session, REMOVE, &document).await;
                 let exported = exported?.map_err(|failure| DoclingError::Conversion {
                     reason: failure.text,
@@ -268,7 +269,7 @@ impl Docling {
             .await?;
         launch.command = program;
         launch.args = args;
-        // Its bars are written many times a second.
+        // The progress bars are written many times a second.
         let without_bars = ("HF_HUB_DISABLE_PROGRESS_BARS".into(), "1".into());
         launch.env.extend([without_bars]);
         let limits = RunLimits {
@@ -352,7 +353,7 @@ fn find_server(hub: &Hub) -> Result<Arc<RegisteredServer>, DoclingError> {
 }
 
 /// Checks that no rule denies the client a tool of the server, and that its definition is accepted:
-/// the Docling tools must not be a way around either.
+/// the Docling tools must bypass neither.
 fn check_permitted(
     hub: &Hub,
     client: &ClientName,

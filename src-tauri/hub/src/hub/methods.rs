@@ -134,7 +134,8 @@ impl Method {
         matches!(self.handler, OpensStream)
     }
 
-    /// Answers a request. The check of the gate comes first.
+    /// Answers a request. Checks the pause for a method that requires nothing else; a handler gets
+    /// the permission that its method requires from the gate.
     pub(super) async fn answer(&'static self, hub: &Hub, request: ClientRequest<'_>) -> RpcResult {
         if self.decision == NotPaused && hub.drawbridge.is_paused() {
             return Err(RpcError::new(code::INTERNAL_ERROR, PAUSED));

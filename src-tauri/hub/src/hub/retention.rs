@@ -1,11 +1,11 @@
 //! Deletes records that are older than the retention period: at the start, every hour, and when the
 //! user changes the period. Deletes the oldest records if all of them take too much of the disk.
 //!
-//! Deletion cannot be undone, so no single reading of the clock causes one. A reading counts only
-//! after a reading that is at least a day later, and is dropped if the clock goes back. The time
-//! that counts moves by at most a week per day. If the clock is far ahead for one start, nothing is
-//! deleted; if it stays ahead, records are lost only week by week. In return, records are deleted a
-//! day or two late, and later if Drawbridge has not run for weeks.
+//! Deletion cannot be undone, so a single reading of the clock never causes it. A reading counts
+//! only after a reading that is at least a day later, and is dropped if the clock goes back. The
+//! time that counts moves by at most a week per day. If the clock is far ahead for one start,
+//! nothing is deleted; if it stays ahead, records are lost only week by week. In return, records
+//! are deleted a day or two late, and later if Drawbridge has not run for weeks.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const DAY_MS: i64 = 24 * 3600 * 1_000;
 const MAX_STEP_MS: i64 = 7 * DAY_MS;
 const SETTING: &str = "retention_clock";
 
-/// The time by which records are old, in milliseconds since 1970.
+/// The time from which the age of records is counted, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct RetentionClock {
     /// The time that counts.
@@ -71,8 +71,8 @@ pub(super) async fn prune_old_records(store: Store, settings: Settings) {
     }
 }
 
-/// Deletes the oldest records while all of them take more than the limit of the settings. Runs until
-/// the hub aborts it.
+/// Deletes the oldest records while all of them take more than the limit of the settings. Runs
+/// until the hub aborts it.
 pub(super) async fn limit_records(store: Store, settings: Settings) {
     let journal = store.journal();
     let mut changes = settings.changes();
@@ -98,7 +98,8 @@ async fn prune_to_size(store: &Store, journal: &Journal, max_bytes: u64) -> Resu
         let Some(end) = store.end_of_oldest_records().await? else {
             break;
         };
-        // A call in flight, or a single moment, keeps the records after it.
+        // A call in flight, or too many records of a single moment, kept the last step from
+        // deleting anything.
         if before.replace(end) == Some(end) {
             break;
         }

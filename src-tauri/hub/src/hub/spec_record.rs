@@ -93,9 +93,10 @@ impl SpecWriter<'_> {
         }
     }
 
-    /// Appends an entry if the server's spec differs from the recorded one. Returns whether it did.
+    /// Appends an entry if the server's spec differs from the recorded one. Returns whether the
+    /// spec differs.
     fn record(&mut self, id: &ServerId, specs: &Specs, by: ChangedBy) -> bool {
-        // A file that cannot be read is not removed.
+        // A file that cannot be read has not been removed.
         let is_broken = || {
             let mut files = specs
                 .broken
@@ -103,7 +104,7 @@ impl SpecWriter<'_> {
                 .filter_map(|broken| broken.file.file_stem());
             files.any(|stem| stem == id.as_str())
         };
-        // A built-in server has no file, and an entry for each change.
+        // A built-in server has no file, and its changes have entries of their own.
         let spec = specs.servers.get(id);
         let spec = spec.filter(|server| server.spec.builtin.is_none());
         match (self.recorded.get(id), spec) {

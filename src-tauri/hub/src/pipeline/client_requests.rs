@@ -229,7 +229,8 @@ impl ClientRequests {
         }
     }
 
-    /// Lets a person answer on screen. Nobody's values are kept: they are dropped with the answer.
+    /// Lets a person answer on screen. The person's values are not kept: they are dropped with the
+    /// answer.
     async fn elicit(&self, question: ServerQuestion<'_>) -> RpcResult {
         let mut guarded = guarded_request(GuardedMethod::Elicit, question);
         if let Err(error) = Elicitation::read(&guarded.params) {
@@ -389,7 +390,7 @@ fn with_client(request: GuardedRequest, handle: &ClientHandle) -> GuardedRequest
     }
 }
 
-/// Returns a request to a client that is not named yet.
+/// Returns a request to a client. The caller sets the client and its session.
 fn build(
     method: GuardedMethod,
     server: &Arc<RegisteredServer>,

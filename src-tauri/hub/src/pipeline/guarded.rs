@@ -201,7 +201,7 @@ impl Pipeline {
         }
     }
 
-    /// Sends a permitted request. Returns `None` if all calls are paused meanwhile, which cancels
+    /// Sends a permitted request. Returns `None` if all calls are paused meanwhile, which aborts
     /// the request.
     pub(super) async fn send_unless_paused(
         &self,
@@ -265,7 +265,8 @@ fn build(
     })
 }
 
-/// Records that a request was cancelled by the pause, and returns the error for the client.
+/// Records that a request was aborted because all calls were paused, and returns the error for the
+/// client.
 pub(super) fn abort(permitted: Permitted) -> RpcError {
     permitted.record_outcome(Outcome::Cancelled, PAUSED_REASON.into());
     RpcError::new(code::INTERNAL_ERROR, ABORTED)

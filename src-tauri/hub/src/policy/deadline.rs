@@ -1,5 +1,6 @@
-//! Deadlines for a person. Time in which the computer was suspended counts, because the client's own
-//! limit has passed meanwhile. The monotonic clock of Linux and macOS stands still then.
+//! Deadlines for a person. Time in which the computer was suspended counts, because the client's
+//! own limit has passed meanwhile. The monotonic clocks of Linux and macOS stand still then. On
+//! Linux that time is added; on macOS a deadline is late by it.
 
 use std::time::Duration;
 
@@ -58,7 +59,7 @@ fn time_suspended() -> Duration {
     use nix::time::{ClockId, clock_gettime};
 
     let read = |clock| clock_gettime(clock).map_or(Duration::ZERO, Duration::from);
-    // Read in this order, the difference is never too small.
+    // The clocks are read in this order, so that the difference is never too small.
     let running = read(ClockId::CLOCK_MONOTONIC);
     let whole = read(ClockId::CLOCK_BOOTTIME);
     whole.saturating_sub(running)

@@ -1,5 +1,5 @@
-//! Limits how many arguments of denied requests are stored, so that a client whose requests are denied
-//! cannot fill the disk. The digests of the arguments are always stored.
+//! Limits how many arguments of denied requests are stored, so that a client whose requests are
+//! denied cannot fill the disk. The digests of the arguments are always stored.
 
 use std::{
     collections::HashMap,
@@ -10,10 +10,10 @@ use std::{
 use drawbridge_model::ids::ClientName;
 use tokio::time::Instant;
 
-/// The denied requests of a client in a minute whose arguments are stored.
+/// The most denied requests of a client in a minute whose arguments are stored.
 const MAX_STORED: u32 = 10;
 const MINUTE: Duration = Duration::from_secs(60);
-/// The number of clients from which on those without a recent denial are dropped.
+/// From this number of clients on, those without a recent denial are dropped.
 const MAX_CLIENTS: usize = 100;
 
 /// Counts the denied requests of each client.

@@ -1,5 +1,5 @@
 //! The drawbridge pauses all calls: while they are paused, no call is sent, and calls in flight are
-//! cancelled.
+//! aborted.
 
 use std::sync::Arc;
 

@@ -143,8 +143,8 @@ impl PolicyEditor {
     /// Returns the number of rules in the file.
     ///
     /// # Errors
-    /// Returns an error if the file or one of its rules is invalid, or the store fails. Nothing is
-    /// changed then.
+    /// Returns an error if the file or one of its rules is invalid, or the store fails. The
+    /// previous policy then stays in force as with [`Rules::replace_all`].
     pub async fn import(&self, text: &str, replace: bool) -> Result<u32, PolicyError> {
         let document: PolicyDocument = serde_json::from_str(text).map_err(PolicyError::File)?;
         for (index, spec) in document.rules.iter().enumerate() {
@@ -171,11 +171,14 @@ impl PolicyEditor {
         Ok(count)
     }
 
-    /// Sets the default and the plain rules of whole servers. Denies stay, and so do rules about
-    /// single tools, clients or users. Other allows and asks for whole servers are removed.
+    /// Sets the default for calls of tools and the rules for whole servers. Removes the other
+    /// allows and asks for whole servers, unless they are limited to a client, a user, a kind or
+    /// conditions. All other rules stay, except a deny of a server that the preset asks about,
+    /// which is replaced.
     ///
     /// # Errors
-    /// Returns an error if a server does not exist, or the store fails. Nothing is changed then.
+    /// Returns an error if a server does not exist, or the store fails. The previous policy then
+    /// stays in force as with [`Rules::replace_all`].
     pub async fn apply_preset(&self, preset: PolicyPreset) -> Result<(), PolicyError> {
         let note = json!({ "preset": preset });
         let (tools, specs) = preset.into_rules();

@@ -49,7 +49,7 @@ use super::{
 
 /// The largest params, or the largest result, that a person is asked about, in bytes.
 const MAX_SHOWN: usize = 1024 * 1024;
-/// The time for the call itself: a person has this much less than the client waits.
+/// The part of the client's wait that is left for the call itself after a person's time to decide.
 const CALL_TIME: Duration = Duration::from_secs(30);
 /// How long a person has to fill in a form, if the client gets progress notifications meanwhile. A
 /// server's request waits 300 s at most.
@@ -58,7 +58,7 @@ const FORM_TIME: Duration = Duration::from_secs(280);
 /// clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
-/// What holds a flagged result, in the words for a rule.
+/// Stands for the rule, in words, if the content defence holds a result.
 const CONTENT_DEFENCE: &str = "the content defence";
 
 /// Decides calls and results. Cheap to clone.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub enum PolicyPreset {
     /// Ask about every call.
     AskAll,
-    /// Ask about every call except for tools that these trusted servers mark as read-only.
+    /// Ask about every call, except calls of tools that these trusted servers mark as read-only.
     AskWrites { trusted: Vec<ServerId> },
     /// Ask only about the tools of these servers, and allow all others.
     AskListed { listed: Vec<ServerId> },

@@ -95,7 +95,7 @@ struct Missed {
     is_approved: bool,
 }
 
-/// The approval requests of a client in a row that were missed.
+/// The number of consecutive approval requests of a client that were missed.
 #[derive(Clone, Copy)]
 struct MissedStreak {
     count: u32,
@@ -174,7 +174,7 @@ impl Queue {
         inner
             .missed
             .iter()
-            .filter(|late| !late.is_approved)
+            .filter(|missed| !missed.is_approved)
             .map(Missed::view)
             .collect()
     }
@@ -186,13 +186,16 @@ impl Queue {
     pub fn allow_retry(&self, id: &CallId, digest: &str) -> Result<u64, QueueError> {
         let mut inner = self.lock();
         inner.remove_expired();
-        let late = inner.missed.iter_mut().find(|late| late.request.id == *id);
-        let late = late.ok_or_else(|| QueueError::Gone(id.clone()))?;
-        if late.request.digest != digest {
+        let missed = inner
+            .missed
+            .iter_mut()
+            .find(|missed| missed.request.id == *id);
+        let missed = missed.ok_or_else(|| QueueError::Gone(id.clone()))?;
+        if missed.request.digest != digest {
             return Err(QueueError::Changed(id.clone()));
         }
-        late.is_approved = true;
-        let remaining = late
+        missed.is_approved = true;
+        let remaining = missed
             .until
             .saturating_duration_since(Instant::now())
             .as_secs();
@@ -209,11 +212,14 @@ impl Queue {
         let Some(at) = inner
             .missed
             .iter()
-            .position(|late| late.request.digest == digest)
+            .position(|missed| missed.request.digest == digest)
         else {
             return false;
         };
-        inner.missed.remove(at).is_some_and(|late| late.is_approved)
+        inner
+            .missed
+            .remove(at)
+            .is_some_and(|missed| missed.is_approved)
     }
 
     /// Takes a request out of the queue. From now on only the caller can decide it.
@@ -325,7 +331,7 @@ impl Inner {
             last: Instant::now(),
         };
         self.remove_expired();
-        // A result is gone, and the server's request for input has been answered.
+        // No retry can follow: a held result is gone, and a request for input has its answer.
         if request.result.is_none() && !request.is_form {
             if self.missed.len() == MAX_MISSED {
                 self.missed.pop_front();

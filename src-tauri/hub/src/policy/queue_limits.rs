@@ -4,7 +4,7 @@ use drawbridge_model::ids::ClientName;
 
 /// The most calls of one client that may wait at a time.
 pub(super) const MAX_PER_CLIENT: usize = 20;
-/// If this many approval requests of a client in a row are missed, its calls are rejected for a
+/// If this many consecutive approval requests of a client are missed, its calls are rejected for a
 /// while.
 pub(super) const MAX_UNANSWERED: u32 = 3;
 

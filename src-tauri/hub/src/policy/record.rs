@@ -163,7 +163,7 @@ impl PendingRecord {
         row.call.is_edited = true;
         row.arguments_digest = digest::sha256(request.arguments.get().as_bytes());
         let before = std::mem::replace(&mut row.arguments, arguments);
-        // If hooks have changed the arguments already, those of the client are there.
+        // If hooks have changed the arguments, the client's own are stored already.
         if row.call.request_hooks.is_empty() {
             row.original_arguments = before;
         }

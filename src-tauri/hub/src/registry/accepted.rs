@@ -113,8 +113,8 @@ impl Accepted {
 }
 
 /// Returns the spec for the store and for its comparison. The store never holds the value of a
-/// secret, so that a literal value that is likely to be one is replaced by its digest. Unknown
-/// members are left out: an accepted one would count as accepted when a later version knows it.
+/// secret, so a literal value that is likely to be one is replaced by its digest. Unknown members
+/// are removed: otherwise they would count as accepted once a later version knows them.
 pub(super) fn without_literal_secrets(spec: &ServerSpec) -> ServerSpec {
     let mut spec = spec.clone();
     for name in import::likely_secrets(&spec) {

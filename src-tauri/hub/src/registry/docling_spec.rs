@@ -23,7 +23,7 @@ const TOOLS_PROGRAM: &str = "docling-tools";
 /// Where Docling looks for its models.
 const MODELS_VARIABLE: &str = "DOCLING_ARTIFACTS_PATH";
 const MODE_VARIABLE: &str = "DOCLING_MCP_CONVERSION_MODE";
-/// The tools that may take as long as a large document does.
+/// The tools that may take as long as the conversion of a large document.
 const LONG_TOOLS: [&str; 2] = [
     "convert_document_into_docling_document",
     "convert_directory_files_into_docling_document",

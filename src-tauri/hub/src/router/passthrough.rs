@@ -90,9 +90,13 @@ impl Router {
             .ok_or_else(unknown)
     }
 
-    /// Returns the server for a URI: the one that lists it; else, of the server with a matching
-    /// template and the one at which the session is subscribed to the URI or that named it in this
-    /// session, the one that was accepted first; else the only server that can have it.
+    /// Returns the server for a URI, the first of these that exists:
+    ///
+    /// 1. the server that lists the URI;
+    /// 2. of two servers the one that was accepted first: the server with a matching template, and
+    ///    the server at which the session is subscribed to the URI or, if there is none, the one
+    ///    that named the URI in this session;
+    /// 3. the only server that can have the URI.
     async fn find_target(&self, session: &Arc<ClientSession>, uri: &str) -> Option<Target> {
         if let Some(target) = self.find_known_target(session, uri) {
             return Some(target);

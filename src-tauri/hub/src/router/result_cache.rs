@@ -165,7 +165,8 @@ impl ResultCache {
         self.remove_where(|result| result.server == *server);
     }
 
-    /// Deletes the cached results of a client that was revoked, or that belongs to another user now.
+    /// Deletes the cached results of a client that was revoked, or that belongs to another user
+    /// now.
     pub(super) fn remove_client(&self, client: &ClientName) {
         self.remove_where(|result| result.client == *client);
     }

@@ -24,7 +24,7 @@ use crate::policy::{Permitted, PermittedRequest};
 /// The most tasks that are remembered. If the limit is reached, tasks of ended sessions are
 /// deleted, and then the oldest tenth.
 const MAX_TASKS: usize = 10_000;
-/// The most bytes of the calls that started them.
+/// The most bytes of the calls that started the remembered tasks.
 const MAX_SIZE: usize = 64 * 1024 * 1024;
 /// The timeout of `tasks/result`, which a server answers only when the task ends.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(3_600);

@@ -147,8 +147,8 @@ struct FunctionNames {
     offered: Vec<String>,
 }
 
-/// Returns the first allowed model that one of the server's hints names. A hint names a model if it
-/// is a part of its name.
+/// Returns the first allowed model that one of the server's hints names. A hint names each model
+/// whose name contains the hint.
 pub(super) fn suggested_model<'a>(params: &RawValue, allowed: &'a [String]) -> Option<&'a String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]

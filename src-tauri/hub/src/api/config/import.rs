@@ -155,7 +155,7 @@ pub struct PreviewImport {
     pub connect: bool,
     /// Whether to tell the clients to leave approval to Drawbridge.
     pub ask_once: bool,
-    /// The same as when the servers were found.
+    /// The `kind`, `projects` and `environment` with which the servers were found.
     pub kind: Option<String>,
     pub projects: Vec<PathBuf>,
     pub environment: Environment,

@@ -170,7 +170,7 @@ impl Files {
     }
 }
 
-/// The diagnostics that need no hub, because none can be opened.
+/// The diagnostics of a computer on which no hub can be opened.
 pub struct MachineDiagnostics<'a> {
     pub report: &'a DoctorReport,
     pub data_dir: &'a Path,
@@ -252,7 +252,7 @@ async fn read_log(hub: &Hub, server: Option<ServerId>) -> Vec<LogLine> {
     let is_hub = server.is_none();
     let filter = LogFilter {
         server,
-        // The filter has no way to leave the servers out.
+        // The filter cannot exclude the lines of servers, which are removed below.
         limit: if is_hub {
             5 * MAX_LOG_LINES
         } else {

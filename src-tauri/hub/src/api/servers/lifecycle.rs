@@ -344,7 +344,8 @@ pub(super) async fn request_once(
     Ok(reply?)
 }
 
-/// Checks a spec that is not saved, and returns it as a server, with what may connect to it.
+/// Checks a spec that is not saved, and records this in the audit. Returns the spec as a server,
+/// with a connector that allows the server its secrets.
 fn prepare(
     hub: &Hub,
     edited: Option<ServerId>,
@@ -404,7 +405,7 @@ pub(super) async fn verify_server(
     verify_with(hub, hub.pool.connector(), server).await
 }
 
-/// Connects in a separate session. Incoming messages are discarded by the task, because a full
+/// Connects in a separate session. The returned task discards incoming messages, because a full
 /// inbox would block the server.
 async fn connect_once(
     connector: &Connector,

@@ -1,4 +1,4 @@
-//! A document that a client sent, and the private file that it is in while it is converted.
+//! A document that a client sent, and the private file that holds it during the conversion.
 
 use std::{
     fs, io,
@@ -52,7 +52,7 @@ pub(super) struct DocumentFile {
 }
 
 impl Document {
-    /// Reads a document. Nothing but the extension of its name is used.
+    /// Reads a document. Only the extension of its name is used.
     ///
     /// # Errors
     /// Returns an error if the content is empty, too large or not base64, or if the name is a path
@@ -64,7 +64,7 @@ impl Document {
             .bytes()
             .filter(|byte| !byte.is_ascii_whitespace())
             .collect();
-        // The length without padding decodes to at least this many bytes.
+        // Padding makes the decoded content at most two bytes shorter than this.
         if content.len() / 4 * 3 > MAX_DOCUMENT_BYTES + 2 {
             return Err(DoclingError::TooLarge {
                 size: content.len() / 4 * 3,

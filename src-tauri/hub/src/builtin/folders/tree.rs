@@ -95,7 +95,7 @@ impl<'a> Tree<'a> {
         let Some(name) = name else {
             return self.read_folder(&parent, &resolved);
         };
-        // A look before the opening, because opening a device may have effects.
+        // Look before opening, because opening a device may have effects.
         let metadata = parent.symlink_metadata(&name).map_err(from_io)?;
         if metadata.is_dir() {
             let folder = parent.open_dir_nofollow(&name).map_err(from_swap)?;
@@ -280,7 +280,7 @@ fn check_names(path: &Path) -> Result<(), ReadError> {
         .ok_or(ReadError::Outside)
 }
 
-/// Opens a shared folder, whose path has no links. If one was put there since, it is not followed.
+/// Opens a shared folder, whose path has no links. A link that was put there since is not followed.
 fn open_root(path: &Path) -> io::Result<Dir> {
     let mut parts = path.components();
     let mut top = PathBuf::new();

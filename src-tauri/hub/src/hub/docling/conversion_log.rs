@@ -1,13 +1,14 @@
 //! Finds in the log of docling-mcp why a tool failed.
 //!
 //! Its framework logs a traceback in a frame, and below it the error, wrapped to the width of a
-//! terminal; then the same for the error that the framework made of it.
+//! terminal; then the same for the error into which the framework converts it.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The error that the framework makes of each failure of a tool, which has no reason in it.
+/// The classes of the errors into which the framework converts each failure of a tool. These errors
+/// have no reason.
 const FRAMEWORK_ERRORS: [&str; 2] = ["UnexpectedToolError", "ToolError"];
 /// The longest reason, in characters.
 const MAX_REASON: usize = 500;
@@ -17,7 +18,7 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:\w+\.)*(\w*(?:Error|Exception)): ?(.*)$").expect("a valid pattern")
 });
 
-/// Returns whether the lines end with the error that the framework made.
+/// Returns whether the lines have an error of the framework, which it logs last.
 pub(super) fn is_complete(lines: &[&str]) -> bool {
     lines
         .iter()

@@ -101,7 +101,7 @@ fn expand_home(text: &str) -> Option<PathBuf> {
     Some(dirs.home_dir().join(rest.trim_start_matches(['/', '\\'])))
 }
 
-/// Returns the path to which a server comes that removes `file://` from a URL and decodes nothing:
+/// Returns the path that a server uses if it removes `file://` from a URL and decodes nothing:
 /// `file:///a/?/../b` is `/a/` for a parser of URLs, and `/b` for such a server.
 fn literal_path_of_url(text: &str) -> Option<PathBuf> {
     let rest = text

@@ -2,8 +2,9 @@
 //! folder of its manifest, or a remote server. It also has the values that a manifest asks for.
 //!
 //! ```json
-//! {"name": "GitHub", "url": "mcp://github", "source_type": "mcp", "mcp_plugin_dir": "/opt/plugins/github",
-//!   "mcp_runtime_hint": "uvx", "mcp_env_vars": {"GITHUB_TOKEN": "…"}}
+//! {"name": "GitHub", "url": "mcp://github", "source_type": "mcp",
+//!   "mcp_plugin_dir": "/opt/plugins/github", "mcp_runtime_hint": "uvx",
+//!   "mcp_env_vars": {"GITHUB_TOKEN": "…"}}
 //! ```
 
 use std::{collections::BTreeMap, path::PathBuf};
@@ -24,7 +25,7 @@ use super::{
     template::{Piece, Template},
 };
 
-/// The members that no other format has, and of which every registration has at least one.
+/// Members that no other format has. Every registration has at least one of them.
 const DISTINCTIVE_MEMBERS: [&str; 4] = [
     "source_type",
     "mcp_plugin_dir",
