@@ -1,8 +1,8 @@
 //! The servers that are built into Drawbridge. Each is an ordinary MCP server over a pipe in
 //! memory, one file each: its calls take the same path as those of any other server.
 //!
-//! A new one is a variant of [`BuiltIn`], a file here with its [`ServerHandler`] and its
-//! [`Description`], and a setting in `drawbridge_store::settings` that turns it on and off.
+//! A new built-in server needs a variant of [`BuiltIn`], a file here with its [`ServerHandler`] and
+//! its [`Description`], and a setting in `drawbridge_store::settings` that turns it on and off.
 
 mod docling;
 mod folders;

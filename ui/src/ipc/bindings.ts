@@ -2268,7 +2268,7 @@ digest: string, };
 
 /**
  * `screens.open`: a link that opens the web UI in a browser, and a code that a person can type
- * there instead. Valid for one use within five minutes.
+ * there instead. The code is valid for one use within five minutes.
  */
 export type OpenScreen = Record<symbol, never>;
 

@@ -138,7 +138,7 @@ fn measure_lists(servers: &Servers) -> Vec<Row> {
     ]
 }
 
-/// Returns a profile of every `every`th server, in which each second server offers only 50 tools.
+/// Returns a profile with one in `every` servers. Every second one of them offers only 50 tools.
 fn profile(servers: &Servers, every: usize) -> AppliedProfiles {
     let selected = servers
         .iter()

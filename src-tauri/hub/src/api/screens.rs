@@ -6,7 +6,7 @@ use super::{ApiError, Verb, browsers::BrowserView};
 use crate::{access::CodeUse, hub::Hub};
 
 /// `screens.open`: a link that opens the web UI in a browser, and a code that a person can type
-/// there instead. Valid for one use within five minutes.
+/// there instead. The code is valid for one use within five minutes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct OpenScreen {}

@@ -51,8 +51,8 @@ use super::{
 const MAX_SHOWN: usize = 1024 * 1024;
 /// The part of the client's wait that is left for the call itself after a person's time to decide.
 const CALL_TIME: Duration = Duration::from_secs(30);
-/// How long a person has to fill in a form, if the client gets progress notifications meanwhile. A
-/// server's request waits 300 s at most.
+/// How long a person has at least to fill in a form, if the client gets progress notifications
+/// meanwhile. A server's request waits 300 s at most.
 const FORM_TIME: Duration = Duration::from_secs(280);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.

@@ -140,8 +140,7 @@ impl PolicyEditor {
             let when = arguments
                 .map(|all| common_conditions(&all))
                 .unwrap_or_default();
-            // A tool that is not marked read-only is suggested only with a condition on its
-            // arguments.
+            // A rule for a tool that is not marked read-only needs a condition on the arguments.
             if when.is_empty() && !self.is_read_only(client, server, tool) {
                 continue;
             }

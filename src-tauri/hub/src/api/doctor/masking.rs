@@ -11,7 +11,8 @@ use url::Url;
 
 pub(super) const MASK: &str = "•••";
 
-/// A shorter value is no secret, and masking it would make the logs unreadable.
+/// A shorter value is not masked in the logs: it is hardly a secret, and the logs would become
+/// unreadable.
 const MIN_SECRET_CHARS: usize = 6;
 
 /// A part of a URL's path that is at least this long and has digits may be a key, as services issue
