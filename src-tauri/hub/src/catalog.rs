@@ -504,8 +504,8 @@ impl Catalog {
             .collect()
     }
 
-    /// Returns the versions of a server's tool that a client was given, accepted or not, or any
-    /// client if `client` is `None`. Returns Drawbridge's own version if no client has one.
+    /// Returns the versions of a server's tool, accepted or not, that were given to `client`, or to
+    /// any client if that is `None`. Returns Drawbridge's own version if no client has one.
     pub fn tool_versions(
         &self,
         server: &ServerId,

@@ -173,8 +173,8 @@ impl Copies {
         }
     }
 
-    /// Returns the versions of a server's tool that a client was given, or any client if `client`
-    /// is `None`. Returns Drawbridge's own version if no client has one.
+    /// Returns the versions of a server's tool that were given to `client`, or to any client if
+    /// that is `None`. Returns Drawbridge's own version if no client has one.
     pub(super) fn tool_versions(
         &self,
         server: &ServerId,
