@@ -12,7 +12,7 @@ followTheme();
 // The popup is a separate window with fewer permissions.
 const isPopup = () => parseRoute(location.hash).page === "popup";
 const popup = isPopup();
-// Reload if the page opens a new sign-in link or changes between main window and popup.
+// A new sign-in link, or a change between the main window and the popup, needs a reload.
 addEventListener("hashchange", () => {
   if (location.hash.startsWith("#login=") || isPopup() !== popup) location.reload();
 });

@@ -1,7 +1,7 @@
 /**
  * The backend for a browser: verbs over HTTP, events over SSE, both with a bearer token from a
  * one-time code. The token is in the storage of this page's origin, which other ports of this
- * computer cannot read. Cookies would be sent to them.
+ * computer cannot read. A cookie would be sent to those ports too.
  */
 
 import { createParser } from "eventsource-parser";

@@ -262,7 +262,7 @@ export function servers(): ServerView[] {
       spec: spec({
         name: "github",
         url: "https://api.githubcopilot.com/mcp/",
-        headers: { Authorization: "Bearer ${keyring:github/Authorization}" },
+        headers: { Authorization: "Bearer ${keyring:github.Authorization}" },
       }),
       state: "active",
       server_name: "github-mcp-server",
@@ -332,12 +332,12 @@ export function servers(): ServerView[] {
         name: "postgres",
         command: "uvx",
         args: ["postgres-mcp", "--access-mode=restricted"],
-        env: { DATABASE_URI: "${keyring:postgres/DATABASE_URI}" },
+        env: { DATABASE_URI: "${keyring:postgres.DATABASE_URI}" },
       }),
       state: "needs_secret",
       sync_status: "NEVER_SYNCED",
       last_synced_at: null,
-      reason: "The keyring holds no value named postgres/DATABASE_URI.",
+      reason: "The keyring holds no secret named 'postgres.DATABASE_URI'",
       remedy: "Edit the server and give the value again.",
     }),
     server("tickets", {

@@ -299,7 +299,7 @@ export const approvals = {
   },
 
   missed: {
-    lead: "You missed these requests, so they were denied. If you allow a retry, the same request runs without asking if it comes again within two minutes.",
+    lead: "You missed these requests, so they were denied. If you allow a retry, the same request runs without asking if it comes again in the time that is left.",
     timeLeft: "Time left to allow a retry",
     allowRetry: "Allow retry",
     allowRetryOf: (subject: string, sender: string) => `Allow retry of ${subject} by ${sender}`,

@@ -35,7 +35,7 @@ const kinds: Record<AuditKind, string> = {
   signed_out: "Signed out of a server",
   browser_signed_in: "Browser signed in",
   browser_signed_out: "Browser signed out",
-  browser_refused: "Sign-in link refused",
+  browser_refused: "Sign-in code refused",
   token_refused: "Token refused",
   backup_restored: "Backup restored",
   pruned: "Old entries deleted",
@@ -43,7 +43,7 @@ const kinds: Record<AuditKind, string> = {
 
 export const audit = {
   title: "Audit",
-  lead: "Every change of what may run and who may ask. Calls has the requests.",
+  lead: "Every change of what may run and who may ask. The Calls screen lists the requests.",
   kinds,
 
   verify: "Verify",

@@ -74,7 +74,7 @@ export const clientFiles = {
   restore: "Restore the entry if another program changes it",
 
   unused: (client: string) =>
-    `It has not connected since then. Restart ${client}, or have it load its MCP servers again.`,
+    `The client has not connected since this entry was written. Restart ${client}, or have it load its MCP servers again.`,
 
   testing: "Starting it as the client would…",
   testOk: (tools: number, ms: number) => `It works: ${plural(tools, "tool")} in ${ms} ms.`,

@@ -71,7 +71,7 @@ export const clients = {
   ignoresToolChanges:
     "It has not read its tools again since they changed. Restart it if a tool is missing.",
   gaveUp: (count: number, longest: string) =>
-    `It gave up on ${plural(count, "call")} before you decided, in the last 24 hours (after ${longest} at most). Let it wait longer, or decide sooner.`,
+    `In the last 24 hours, it gave up on ${plural(count, "call")} before you decided. Its longest wait was ${longest}. Let it wait longer, or decide sooner.`,
 
   revoke: "Revoke",
   revokeStep: "Revoke…",

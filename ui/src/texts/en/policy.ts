@@ -45,7 +45,7 @@ export const policy = {
 
   presets: {
     title: "Presets",
-    lead: "Replace the default for tools and the per-server rules in one step.",
+    lead: "A preset replaces the default for tools, and the rules that allow or ask about a whole server, in one step.",
     ask_all: {
       title: "Ask about everything",
       text: "Each call waits for you, unless a rule for its tool or its client says otherwise.",

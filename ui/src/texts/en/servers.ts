@@ -47,7 +47,7 @@ export const servers = {
     edit: "Edit…",
     pin: "Pin version",
     literals: (places: string) =>
-      `The server's file holds what looks like a secret in plain text: ${places}.`,
+      `The server's file contains values that look like secrets, in plain text: ${places}.`,
     moveLiterals: "Move to the keyring",
     remove: "Remove…",
     acceptFirst: "Accept the server first.",
@@ -81,7 +81,7 @@ export const servers = {
     confirmRemove: {
       title: (name: string) => `Remove ${name}?`,
       action: "Remove server",
-      text: "Drawbridge ends the session and deletes the spec file, the server's secrets in the keyring, its policies and its cached tools. Clients no longer see its tools.",
+      text: "Drawbridge ends the session and deletes the spec file, the server's secrets in the keyring, its rules and its cached tools. Clients no longer see its tools.",
     },
   },
 
