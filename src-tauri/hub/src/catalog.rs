@@ -913,6 +913,9 @@ impl Catalog {
             Some(_) if own.identity != server.identity => return Err(SyncError::SpecChanging),
             Some(_) => (read, own.before_sync_of(&previous)),
         };
+        if server.spec.content_defence != ContentDefence::Off {
+            fill_in_flags(&offered).await;
+        }
         let after = before.after_sync(&server, row, offered);
         let were_offered: HashSet<_> = self
             .definitions(id)
@@ -1256,6 +1259,19 @@ fn report_unaccepted(
         tracing::warn!("server {id}: {more} more new or changed definitions");
         let note = json!({ "server": id, "more": more });
         store.append_audit(AuditKind::DefinitionChanged, &note);
+    }
+}
+
+/// Scans the definitions on a thread of its own, because they may have 32 MiB. Each keeps its flags.
+async fn fill_in_flags(offered: &Offered) {
+    let definitions: Vec<_> = offered.values().flatten().cloned().collect();
+    let scanning = tokio::task::spawn_blocking(move || {
+        for definition in definitions {
+            definition.flags();
+        }
+    });
+    if scanning.await.is_err() {
+        tracing::error!("the scan of definitions failed; they are scanned where they are used");
     }
 }
 

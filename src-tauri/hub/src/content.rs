@@ -7,14 +7,23 @@ mod hidden;
 mod patterns;
 mod scan;
 
-use drawbridge_jsonrpc::json::Json;
+use std::collections::HashMap;
+
+use drawbridge_jsonrpc::{
+    json::{self, Json},
+    rpc::RpcError,
+};
 use drawbridge_model::{
     content::{ContentDefence, ContentFlag, FlagKind},
+    ids::ServerId,
     invisible_chars::is_hidden,
     spec::RegisteredServer,
 };
+use tokio::task::spawn_blocking;
 use unicode_security::skeleton;
 
+#[cfg(test)]
+use frame::MalformedObject;
 pub(crate) use frame::frame;
 
 /// The most text of one result or definition that is checked, in bytes. Data in base64 does not
@@ -22,13 +31,55 @@ pub(crate) use frame::frame;
 const MAX_CHECKED: usize = 512 * 1024;
 /// The most flags of one text.
 const MAX_FLAGS: usize = 10;
-/// The maximum length of an excerpt, and of a place, in characters.
+/// The maximum length of an excerpt, and of each name in a place, in characters.
 const MAX_EXCERPT: usize = 120;
 /// The number of bytes before and after a match that its excerpt includes.
 const EXCERPT_MARGIN: usize = 20;
 
-/// Returns what is suspicious in the result, or in other JSON, of a server: nothing if its spec
-/// turns the content defence off.
+/// The longest JSON that is scanned on the thread of the calls, in bytes. The scan of hostile text of
+/// this length takes some milliseconds.
+const MAX_SCANNED_IN_PLACE: usize = 16 * 1024;
+/// Stands for the rule, in words, if the content defence holds or withholds a result.
+pub(crate) const RULE: &str = "the content defence";
+
+/// Returns what is suspicious in the result of a server: nothing if its spec turns the content
+/// defence off. Scans a long result on a thread of its own.
+pub(crate) async fn scan_result(server: &RegisteredServer, result: &Json) -> Vec<ContentFlag> {
+    if server.spec.content_defence == ContentDefence::Off
+        || result.get().len() <= MAX_SCANNED_IN_PLACE
+    {
+        return find_flags(server, result);
+    }
+    let result = result.clone();
+    let scanning = spawn_blocking(move || scan::scan(result.get(), MAX_CHECKED));
+    scanning.await.unwrap_or_else(|_| vec![unchecked_flag()])
+}
+
+/// Returns what is suspicious in an error of a server, as [`scan_result`] does for a result.
+pub(crate) async fn scan_error(server: &RegisteredServer, error: &RpcError) -> Vec<ContentFlag> {
+    if server.spec.content_defence == ContentDefence::Off {
+        return Vec::new();
+    }
+    scan_result(server, &Json::from(json::to_raw(error))).await
+}
+
+/// Returns whether JSON of a server has flags, or is too long to be scanned at once.
+pub(crate) fn may_be_flagged(server: &RegisteredServer, json: &Json) -> bool {
+    server.spec.content_defence != ContentDefence::Off
+        && (json.get().len() > MAX_SCANNED_IN_PLACE || !find_flags(server, json).is_empty())
+}
+
+/// Returns the flag of a result whose scan failed.
+fn unchecked_flag() -> ContentFlag {
+    ContentFlag {
+        kind: FlagKind::Unchecked,
+        place: String::new(),
+        excerpt: "the scan failed".to_owned(),
+    }
+}
+
+/// Returns what is suspicious in JSON of a server: nothing if its spec turns the content defence
+/// off.
 pub(crate) fn find_flags(server: &RegisteredServer, result: &Json) -> Vec<ContentFlag> {
     match server.spec.content_defence {
         ContentDefence::Off => Vec::new(),
@@ -41,23 +92,38 @@ pub(crate) fn find_definition_flags(definition: &str) -> Vec<ContentFlag> {
     scan::scan(definition, MAX_CHECKED)
 }
 
-/// Returns the flag of a tool whose name looks like one of `others` without being the same. Equal
-/// names are normal: servers' names keep their tools apart.
-pub(crate) fn find_look_alike<'a>(
-    name: &str,
-    mut others: impl Iterator<Item = &'a str>,
-) -> Option<ContentFlag> {
-    // Only these names can look like another one that a server would choose.
-    if name.is_ascii() && !name.contains(['0', '1', 'I', '|']) {
-        return None;
+/// The names of all tools, by what they look like.
+#[derive(Debug, Default)]
+pub(crate) struct ToolLooks(HashMap<String, Vec<(ServerId, String)>>);
+
+impl ToolLooks {
+    pub(crate) fn new<'a>(tools: impl Iterator<Item = (&'a ServerId, &'a str)>) -> Self {
+        let mut looks: HashMap<_, Vec<_>> = HashMap::new();
+        for (server, name) in tools {
+            let tools = looks.entry(look_of_name(name)).or_default();
+            tools.push((server.clone(), name.to_owned()));
+        }
+        Self(looks)
     }
-    let (plain, looks) = (plain_name(name), look_of_name(name));
-    let other = others.find(|other| plain_name(other) != plain && look_of_name(other) == looks)?;
-    Some(ContentFlag {
-        kind: FlagKind::LookAlike,
-        place: "/name".to_owned(),
-        excerpt: excerpt_of(&format!("{name} looks like {other}")),
-    })
+
+    /// Returns the flag of a server's tool whose name looks like that of another server's tool
+    /// without being the same. Equal names are normal: servers' names keep their tools apart.
+    pub(crate) fn find_look_alike(&self, server: &ServerId, name: &str) -> Option<ContentFlag> {
+        // Only these names can look like another one that a server would choose.
+        if name.is_ascii() && !name.contains(['0', '1', 'I', '|']) {
+            return None;
+        }
+        let plain = plain_name(name);
+        let alike = self.0.get(&look_of_name(name))?;
+        let (_, other) = alike
+            .iter()
+            .find(|(owner, other)| owner != server && plain_name(other) != plain)?;
+        Some(ContentFlag {
+            kind: FlagKind::LookAlike,
+            place: "/name".to_owned(),
+            excerpt: excerpt_of(&format!("{name} looks like {other}")),
+        })
+    }
 }
 
 /// Returns a name without the differences that programmers mean: case, hyphens and underscores.
@@ -92,7 +158,7 @@ fn excerpt_of(text: &str) -> String {
         } else {
             excerpt.push(if c.is_whitespace() { ' ' } else { c });
         }
-        length += excerpt[start..].len();
+        length += excerpt[start..].chars().count();
         if length > MAX_EXCERPT {
             excerpt.truncate(start);
             excerpt.push('…');

@@ -184,7 +184,8 @@ async fn report_new_crashes(data_dir: &DataDir, store: &Store) -> Result<(), Api
         return Ok(());
     };
     let told: Option<Timestamp> = store.json_setting(CRASHES_TOLD).await?;
-    if told.is_none_or(|told| told < *at) {
+    // The clock may have been ahead, so a report with an earlier time may be new too.
+    if told != Some(*at) {
         tracing::error!(
             "Drawbridge had an internal error; the report is {}. `drawbridge doctor` says what to do.",
             newest.display()
@@ -227,7 +228,9 @@ impl Hub {
                 file.display()
             );
         }
-        report_new_crashes(&data_dir, &store).await?;
+        if let Err(error) = report_new_crashes(&data_dir, &store).await {
+            tracing::warn!("whether the reports of internal errors are new is not known: {error}");
+        }
         let hub = Self::assemble(data_dir, events, logs, store, secrets, options).await?;
         tracing::info!(
             "hub {} opened {}",

@@ -34,7 +34,7 @@ use crate::{
     content,
     hooks::{Hooks, WatchedCall},
     live_calls::LiveCalls,
-    policy::{Gate, GuardedRequest, Permitted, Refusal},
+    policy::{Gate, GuardedRequest, Permitted, Refusal, WithheldReason},
     router::{ForwardError, Router, is_tool_error},
 };
 
@@ -290,7 +290,7 @@ impl Pipeline {
             Ok(reply) => reply,
             Err(refusal) => return Ok(withheld_result(permitted, &refusal)),
         };
-        let flags = find_flags(&permitted.request().server, &reply);
+        let flags = scan_reply(&permitted.request().server, &reply).await;
         permitted.set_flags(flags.clone());
         let (request, call) = (permitted.request(), permitted.record());
         let released = match reply {
@@ -356,7 +356,10 @@ impl Pipeline {
         handle
             .session()
             .record_issued_uris(&request.server.id, &result);
-        Ok(content::frame(&request.server, result, flags))
+        content::frame(&request.server, result, flags).map_err(|_| Refusal::Withheld {
+            rule: content::RULE.to_owned(),
+            reason: WithheldReason::Unmarkable,
+        })
     }
 
     /// Records a call that one of Drawbridge's own tools has answered.
@@ -678,10 +681,10 @@ fn error_outcome(error: &ForwardError) -> Outcome {
 }
 
 /// Returns what is suspicious in an answer of a server.
-fn find_flags(server: &RegisteredServer, reply: &Reply) -> Vec<ContentFlag> {
+async fn scan_reply(server: &RegisteredServer, reply: &Reply) -> Vec<ContentFlag> {
     match reply {
-        Reply::Result(result) => content::find_flags(server, result),
-        Reply::Error(error) => content::find_flags(server, &Json::from(json::to_raw(error))),
+        Reply::Result(result) => content::scan_result(server, result).await,
+        Reply::Error(error) => content::scan_error(server, error).await,
     }
 }
 

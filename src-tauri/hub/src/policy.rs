@@ -31,7 +31,7 @@ pub use permitted::{Permitted, PermittedRequest};
 pub use presets::PolicyPreset;
 pub use queue::{Queue, QueueError};
 pub use record::PendingRecord;
-pub use refusal::Refusal;
+pub use refusal::{Refusal, WithheldReason};
 pub use rule_check::InvalidRule;
 pub use rules::{MatchInput, RuleError, Rules, Ruling};
 pub use suggestions::{DayStats, PolicyStats, Suggestion};

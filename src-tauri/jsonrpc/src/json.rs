@@ -207,10 +207,13 @@ pub fn depth_exceeds(text: &[u8], limit: usize) -> bool {
     false
 }
 
-/// Returns whether `text` occurs anywhere in the JSON text of the value. This is a fast filter
-/// before parsing: a match may be part of a string.
+/// Returns whether `text` may occur in the JSON text of the value. This is a fast filter before
+/// parsing: a match may be part of a string, and a value with any escape such as `\u0073` counts as
+/// a match, because its author may have escaped a letter of `text`.
 pub fn mentions(value: &(impl AsJson + ?Sized), text: &str) -> bool {
-    memchr::memmem::find(value.text().as_bytes(), text.as_bytes()).is_some()
+    let json = value.text().as_bytes();
+    let contains = |part: &str| memchr::memmem::find(json, part.as_bytes()).is_some();
+    contains(text) || contains("\\u")
 }
 
 /// Returns a string as JSON text, with its quotes.

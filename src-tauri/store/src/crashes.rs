@@ -162,7 +162,12 @@ fn write(folder: &Path, now: Timestamp, text: &str) -> io::Result<PathBuf> {
     let end = text.floor_char_boundary(MAX_REPORT_BYTES);
     options.open(&file)?.write_all(&text.as_bytes()[..end])?;
     let data_dir = folder.parent().unwrap_or(folder);
-    for (_, old) in list(data_dir).files.into_iter().skip(MAX_REPORTS) {
+    // The clock may have been ahead for the others, so this report need not be the newest by name.
+    let others = list(data_dir)
+        .files
+        .into_iter()
+        .filter(|(_, old)| *old != file);
+    for (_, old) in others.skip(MAX_REPORTS - 1) {
         let _ = fs::remove_file(old);
     }
     Ok(file)

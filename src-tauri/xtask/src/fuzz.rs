@@ -43,6 +43,15 @@ enum Found {
     Keep,
 }
 
+/// How targets run.
+#[derive(Clone, Copy)]
+struct RunOptions {
+    seconds: u32,
+    /// The seed of the random numbers; absent if each run has its own.
+    seed: Option<u32>,
+    found: Found,
+}
+
 /// Runs one target, or all of them, each for the given number of seconds.
 pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
     let (found, arguments) = match arguments {
@@ -71,12 +80,25 @@ pub(crate) fn fuzz(arguments: &[&str]) -> Outcome {
             ));
         }
     };
-    run_targets(&program, &chosen, seconds, found)
+    let run = RunOptions {
+        seconds,
+        seed: None,
+        found,
+    };
+    run_targets(&program, &chosen, run)
 }
 
-/// Runs every target for a minute.
+/// Runs every target for a minute, with the same random numbers each time: a change should not fail
+/// because of an input that has nothing to do with it.
 pub(crate) fn fuzz_all() -> Outcome {
-    fuzz(&[])
+    let program = build()?;
+    let targets = list_targets(&program)?;
+    let run = RunOptions {
+        seconds: DEFAULT_SECONDS,
+        seed: Some(1),
+        found: Found::Discard,
+    };
+    run_targets(&program, &targets, run)
 }
 
 /// Builds the program with instrumentation, and returns its path.
@@ -131,11 +153,12 @@ struct Run {
 
 /// Runs the targets, as many at once as there are processors. Continues after a failure, so that
 /// one run shows all of them.
-fn run_targets(program: &PathBuf, targets: &[String], seconds: u32, found: Found) -> Outcome {
+fn run_targets(program: &PathBuf, targets: &[String], options: RunOptions) -> Outcome {
     let at_once = available_parallelism().map_or(1, usize::from);
     println!(
-        "\nfuzzing {} targets for {seconds} s each, {at_once} at once",
-        targets.len()
+        "\nfuzzing {} targets for {} s each, {at_once} at once",
+        targets.len(),
+        options.seconds
     );
     let mut waiting = targets.iter();
     let mut running: Vec<Run> = Vec::new();
@@ -144,7 +167,10 @@ fn run_targets(program: &PathBuf, targets: &[String], seconds: u32, found: Found
         while running.len() < at_once
             && let Some(target) = waiting.next()
         {
-            running.push(start(program, target, seconds)?);
+            match start(program, target, options) {
+                Ok(run) => running.push(run),
+                Err(reason) => failures.push(reason),
+            }
         }
         if running.is_empty() {
             break;
@@ -157,7 +183,7 @@ fn run_targets(program: &PathBuf, targets: &[String], seconds: u32, found: Found
             continue;
         };
         let run = running.swap_remove(ended);
-        if let Err(reason) = finish(program, run, found) {
+        if let Err(reason) = finish(program, run, options.found) {
             println!("{reason}");
             failures.push(reason);
         }
@@ -196,7 +222,7 @@ fn run_fuzz_command(program: &PathBuf, target: &str, text: &str) -> Outcome {
 }
 
 /// Starts a target with the kept inputs.
-fn start(program: &PathBuf, target: &str, seconds: u32) -> Result<Run, String> {
+fn start(program: &PathBuf, target: &str, options: RunOptions) -> Result<Run, String> {
     let corpus = empty_folder("corpus", target)?;
     run_fuzz_command(program, target, &format!("unpack {}", corpus.display()))?;
     let artifacts = root().join("fuzz/artifacts").join(target);
@@ -207,7 +233,9 @@ fn start(program: &PathBuf, target: &str, seconds: u32) -> Result<Run, String> {
     let process = command(program, &[])
         .env("DRAWBRIDGE_FUZZ_TARGET", target)
         .arg(&corpus)
-        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_total_time={}", options.seconds))
+        // libFuzzer chooses a seed if it is 0.
+        .arg(format!("-seed={}", options.seed.unwrap_or(0)))
         .arg(format!("-max_len={MAX_INPUT}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
         .args(["-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1"])

@@ -38,6 +38,15 @@ pub(super) fn replace_inputs(text: &str, replace: impl Fn(&str) -> String) -> St
             break;
         };
         replaced.push_str(before);
+        // A reference that is not closed before the next one begins is plain text.
+        let (plain, id) = match id.rfind(OPEN_INPUT) {
+            Some(start) => {
+                replaced.push_str(OPEN_INPUT);
+                (&id[..start], &id[start + OPEN_INPUT.len()..])
+            }
+            None => ("", id),
+        };
+        replaced.push_str(plain);
         replaced.push_str(&replace(id));
         rest = behind;
     }
@@ -256,4 +265,17 @@ impl<'a> Variables<'a> {
 fn is_project_folder(name: &str) -> bool {
     let name = name.split(':').next().unwrap_or(name);
     ["workspaceFolder", "workspaceRoot", "CLAUDE_PROJECT_DIR"].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_that_is_not_closed_before_the_next_one_is_plain_text() {
+        let text = "${input:a${input:b}} and ${input:c}";
+        assert_eq!(input_ids(text).collect::<Vec<_>>(), ["b", "c"]);
+        let replaced = replace_inputs(text, |id| id.to_uppercase());
+        assert_eq!(replaced, "${input:aB} and C");
+    }
 }

@@ -20,7 +20,6 @@ use tokio::time::Instant;
 use super::{ApiError, ErrorCode, Verb};
 use crate::{
     catalog::{CatalogEntry, Definition, ServerCopy, Snapshot},
-    content,
     hub::Hub,
     policy::MatchInput,
 };
@@ -312,12 +311,8 @@ pub(super) fn definition_flags(
     let mut flags = definition.flags().to_vec();
     if kind == DefinitionKind::Tool {
         let snapshot = hub.catalog.snapshot();
-        let entries = snapshot.all().entries(CapabilityKind::Tools);
-        let others = entries
-            .iter()
-            .filter(|entry| entry.server.id != server.id)
-            .map(|entry| entry.definition.name.as_str());
-        flags.extend(content::find_look_alike(&definition.name, others));
+        let looks = snapshot.tool_looks();
+        flags.extend(looks.find_look_alike(&server.id, &definition.name));
     }
     flags
 }

@@ -247,14 +247,25 @@ impl Definition {
                 text: offered.raw.get().to_owned(),
                 digest: offered.digest.clone(),
             }),
+            flags: OnceLock::new(),
             ..self.clone()
         }
     }
 
-    /// Returns what is suspicious in the texts of the definition that clients see.
+    /// Returns what is suspicious in the texts of the definition that clients see, and of the one
+    /// that the server offers, because that is what a call runs.
     pub fn flags(&self) -> &[ContentFlag] {
-        self.flags
-            .get_or_init(|| content::find_definition_flags(self.raw.get()))
+        self.flags.get_or_init(|| {
+            let mut flags = content::find_definition_flags(self.raw.get());
+            if let Some(offered) = &self.offered {
+                for flag in content::find_definition_flags(&offered.text) {
+                    if !flags.contains(&flag) {
+                        flags.push(flag);
+                    }
+                }
+            }
+            flags
+        })
     }
 
     /// Returns true if both definitions are equal, both for clients and for decisions.

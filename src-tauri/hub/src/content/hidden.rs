@@ -8,6 +8,13 @@ use unicode_normalization::UnicodeNormalization;
 /// The number of zero-width characters in a row that no script uses.
 const MIN_RUN: usize = 4;
 
+/// The characters after a black flag that make it the flag of England, Scotland or Wales.
+const FLAGS: [&str; 3] = [
+    "\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+    "\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+    "\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
+];
+
 /// Returns the range of the first hidden characters that ordinary text does not have. Emoji,
 /// right-to-left scripts and coloured output of programs have some, which are not reported.
 pub(super) fn find(text: &str) -> Option<Range<usize>> {
@@ -18,12 +25,15 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
     let mut run = 0;
     let mut before = None;
     let mut chars = text.char_indices().peekable();
-    // The flags of England, Scotland and Wales are a black flag with tag characters.
-    let mut is_emoji_flag = false;
+    // Where the flag ends that began last.
+    let mut flag_end = 0;
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, next)| *next);
         let end = at + c.len_utf8();
-        is_emoji_flag = c == '\u{1f3f4}' || (is_emoji_flag && is_tag(c));
+        if c == '\u{1f3f4}' {
+            let tags = FLAGS.iter().find(|tags| text[end..].starts_with(**tags));
+            flag_end = end + tags.map_or(0, |tags| tags.len());
+        }
         run = if is_zero_width(c) || is_selector(c) {
             run + 1
         } else {
@@ -32,10 +42,12 @@ pub(super) fn find(text: &str) -> Option<Range<usize>> {
         let is_between_letters = before.is_some_and(|b: char| b.is_ascii_alphanumeric())
             && next.is_some_and(|n| n.is_ascii_alphanumeric());
         let is_found = match c {
-            '\u{e0000}'..='\u{e007f}' => !is_emoji_flag,
+            // Control characters, some of which begin a sequence for terminals.
+            '\u{80}'..='\u{9f}' => true,
+            '\u{e0000}'..='\u{e007f}' => at >= flag_end,
             '\u{202d}' | '\u{202e}' => true,
             '\u{202a}'..='\u{202c}' | '\u{2066}'..='\u{2069}' => !is_rtl,
-            c if is_selector(c) => run >= 2,
+            c if is_selector(c) => run >= 2 || is_between_letters,
             c if is_zero_width(c) => run >= MIN_RUN || is_between_letters,
             _ => false,
         };
@@ -70,8 +82,8 @@ fn find_control(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Returns the length of the sequence that sets a colour, at the start of `bytes`: 0 if there is
-/// none, or if it conceals text.
+/// Returns the length of the sequence that sets a colour, or that clears the rest of a line, as some
+/// programs do for colours, at the start of `bytes`: 0 if there is none, or if it conceals text.
 fn colour_length(bytes: &[u8]) -> usize {
     if bytes.get(1) != Some(&b'[') {
         return 0;
@@ -82,9 +94,27 @@ fn colour_length(bytes: &[u8]) -> usize {
         .take_while(|b| b.is_ascii_digit() || **b == b';')
         .count();
     let codes = &bytes[2..2 + params];
-    let conceals = codes.split(|b| *b == b';').next() == Some(b"8");
-    let is_colour = matches!(bytes.get(2 + params), Some(b'm' | b'K')) && !conceals;
+    let is_colour = matches!(bytes.get(2 + params), Some(b'm' | b'K')) && !conceals_text(codes);
     if is_colour { params + 3 } else { 0 }
+}
+
+/// Returns whether codes of a colour, separated by semicolons, conceal the text after them.
+fn conceals_text(codes: &[u8]) -> bool {
+    let mut codes = codes.split(|b| *b == b';');
+    while let Some(code) = codes.next() {
+        match code {
+            // The following codes are a colour: the number 5 and an index, or 2 and three parts.
+            b"38" | b"48" => {
+                let parts = if codes.next() == Some(b"2") { 3 } else { 1 };
+                for _ in 0..parts {
+                    codes.next();
+                }
+            }
+            b"8" | b"08" => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 pub(super) fn floor_char_boundary(text: &str, mut at: usize) -> usize {
@@ -92,10 +122,6 @@ pub(super) fn floor_char_boundary(text: &str, mut at: usize) -> usize {
         at -= 1;
     }
     at
-}
-
-fn is_tag(c: char) -> bool {
-    matches!(c, '\u{e0020}'..='\u{e007f}')
 }
 
 fn is_zero_width(c: char) -> bool {
@@ -118,13 +144,9 @@ pub(super) fn unmask(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;
     }
-    let limit = text.len();
-    let mut plain = String::with_capacity(limit);
+    // NFKC makes a text at most 11 times as long.
+    let mut plain = String::with_capacity(text.len());
     for c in text.nfkc() {
-        // One character may become up to 18.
-        if plain.len() > limit {
-            break;
-        }
         match c {
             '\u{e0020}'..='\u{e007e}' => {
                 plain.extend(char::from_u32(u32::from(c) - 0xe0000));

@@ -1,11 +1,11 @@
 //! Walks over the texts in JSON, in one pass.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use drawbridge_model::content::{ContentFlag, FlagKind};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::{EXCERPT_MARGIN, MAX_FLAGS, excerpt_of, hidden, patterns::COMPILED};
+use super::{EXCERPT_MARGIN, MAX_EXCERPT, MAX_FLAGS, excerpt_of, hidden, patterns::COMPILED};
 
 /// The length from which a text without spaces may be data in base64, which is not checked.
 const MIN_DATA: usize = 1024;
@@ -64,29 +64,36 @@ impl Walk {
         };
         // A short text has no room for any pattern.
         if checked.len() >= 5 || !checked.is_ascii() {
+            let first = self.flags.len();
             if let Some(range) = hidden::find(checked) {
-                self.report(FlagKind::HiddenCharacters, checked, range, is_key);
+                self.report(FlagKind::HiddenCharacters, checked, range, is_key, first);
             }
             for (kind, range) in COMPILED.find(checked) {
-                self.report(kind, checked, range, is_key);
+                self.report(kind, checked, range, is_key, first);
             }
             if let Some(plain) = hidden::unmask(checked) {
                 for (kind, range) in COMPILED.find(&plain) {
-                    self.report(kind, &plain, range, is_key);
+                    self.report(kind, &plain, range, is_key, first);
                 }
             }
         }
     }
 
-    fn report(&mut self, kind: FlagKind, text: &str, range: std::ops::Range<usize>, is_key: bool) {
-        if self.flags.len() >= MAX_FLAGS {
+    /// Adds a flag, unless the current text, whose flags begin at `first`, has one of this kind
+    /// already. At most [`MAX_FLAGS`] places are ever written.
+    fn report(
+        &mut self,
+        kind: FlagKind,
+        text: &str,
+        range: Range<usize>,
+        is_key: bool,
+        first: usize,
+    ) {
+        let is_known = self.flags.iter().skip(first).any(|flag| flag.kind == kind);
+        if self.flags.len() >= MAX_FLAGS || is_known {
             return;
         }
         let place = self.place(is_key);
-        let is_known = |flag: &ContentFlag| flag.kind == kind && flag.place == place;
-        if self.flags.iter().any(is_known) {
-            return;
-        }
         let start = range.start.saturating_sub(EXCERPT_MARGIN);
         let start = hidden::floor_char_boundary(text, start);
         let end = (range.end + EXCERPT_MARGIN).min(text.len());
@@ -116,6 +123,8 @@ impl Walk {
             place.push('/');
             match step {
                 Step::Member(key) => {
+                    // An excerpt has no use for more characters.
+                    let key: String = key.chars().take(MAX_EXCERPT + 1).collect();
                     place.push_str(&excerpt_of(&key.replace('~', "~0").replace('/', "~1")));
                 }
                 Step::Item(at) => place.push_str(&at.to_string()),

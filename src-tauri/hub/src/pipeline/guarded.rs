@@ -12,7 +12,7 @@ use drawbridge_model::{
 };
 use drawbridge_sessions::{ClientHandle, ClientRequest};
 
-use super::{PAUSED_REASON, Pipeline, error_outcome, find_flags};
+use super::{PAUSED_REASON, Pipeline, error_outcome, scan_reply};
 use crate::{
     policy::{GuardedRequest, Permitted, Refusal},
     router::{ForwardError, Target, server_error, string_member},
@@ -174,10 +174,10 @@ impl Pipeline {
         let Some(sent) = self.send_unless_paused(&permitted, send).await else {
             return Err(abort(permitted));
         };
-        let flags = sent.as_ref().map_or_else(
-            |_| Vec::new(),
-            |reply| find_flags(&permitted.request().server, reply),
-        );
+        let flags = match &sent {
+            Ok(reply) => scan_reply(&permitted.request().server, reply).await,
+            Err(_) => Vec::new(),
+        };
         permitted.set_flags(flags.clone());
         let (request, call) = (permitted.request(), permitted.record());
         match sent {

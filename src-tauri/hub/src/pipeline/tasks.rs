@@ -112,7 +112,7 @@ impl Pipeline {
             Some(Ok(Reply::Result(result))) => result,
             Some(Ok(Reply::Error(error))) => {
                 let PermittedRequest { request, call, .. } = started_by;
-                let flags = content::find_flags(&request.server, &Json::from(json::to_raw(&error)));
+                let flags = content::scan_error(&request.server, &error).await;
                 permitted.set_flags(flags.clone());
                 let released = self
                     .gate
@@ -128,7 +128,7 @@ impl Pipeline {
         let released = match reviewed {
             Ok(result) => {
                 let PermittedRequest { request, call, .. } = started_by;
-                let flags = content::find_flags(&request.server, &result);
+                let flags = content::scan_result(&request.server, &result).await;
                 permitted.set_flags(flags.clone());
                 self.release(request, call, result, &flags, handle).await
             }

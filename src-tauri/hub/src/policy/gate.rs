@@ -41,7 +41,7 @@ use super::{
     guarded_request::GuardedRequest,
     permitted::{Permitted, PermittedRequest},
     queue::{About, Queue, QueueError, Subject, TakenRequest, Ticket, WaitingRequest},
-    record::{PendingRecord, Recorder, elapsed_ms},
+    record::{PendingRecord, Recorder, elapsed_ms, mask_flag},
     refusal::{Refusal, Undecided, WithheldReason},
     rules::{RuleWriter, Rules, Ruling},
     verdict::{self, VerdictError},
@@ -57,9 +57,6 @@ const FORM_TIME: Duration = Duration::from_secs(280);
 /// The interval of progress notifications to a client while its call waits for a person. Some
 /// clients give up after a minute of silence.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-
-/// Stands for the rule, in words, if the content defence holds a result.
-const CONTENT_DEFENCE: &str = "the content defence";
 
 /// Decides calls and results. Cheap to clone.
 #[derive(Clone)]
@@ -604,8 +601,8 @@ impl Gate {
         let (result, rule) = match self.rules.result_effect(&request.match_input()) {
             None if !asks => return Ok(result),
             Some((ResultEffect::Mask, _)) if !asks => return Ok(self.mask_result(result)),
-            None => (result, CONTENT_DEFENCE.to_owned()),
-            Some((ResultEffect::Mask, _)) => (self.mask_result(result), CONTENT_DEFENCE.to_owned()),
+            None => (result, content::RULE.to_owned()),
+            Some((ResultEffect::Mask, _)) => (self.mask_result(result), content::RULE.to_owned()),
             Some((ResultEffect::Hold, rule)) => (result, rule),
         };
         // The result of a task is held when the client fetches it.
@@ -622,7 +619,10 @@ impl Gate {
         approval.digest =
             digest::sha256_parts(&[approval.digest.as_bytes(), result.get().as_bytes()]);
         approval.result = Some(result.get().to_owned());
-        approval.flags = flags.to_vec();
+        approval.flags = flags
+            .iter()
+            .map(|flag| mask_flag(&self.recorder.logs, flag))
+            .collect();
         let waiting = Waiting::new(request, handle);
         let (verdict, decided) = oneshot::channel();
         let subject = Subject::Result {
@@ -696,7 +696,7 @@ impl Gate {
         }
         // The client gets a flagged result only as an answer, with its notice.
         if json::mentions(params, "result")
-            && !content::find_flags(&request.server, &Json::new(params.get())).is_empty()
+            && content::may_be_flagged(&request.server, &Json::new(params.get()))
         {
             return None;
         }

@@ -297,12 +297,11 @@ impl OpenRecord {
         let was_sent = !matches!(outcome, Outcome::NotSent | Outcome::Unreachable);
         let duration_ms = was_sent.then(|| elapsed_ms(self.started));
         let result_hooks = std::mem::take(&mut self.result_hooks);
-        let mut flags = std::mem::take(&mut self.flags);
-        for flag in &mut flags {
-            // The text of a server may contain a secret.
-            flag.place = self.recorder.logs.mask_text(&flag.place);
-            flag.excerpt = self.recorder.logs.mask_text(&flag.excerpt);
-        }
+        let flags = std::mem::take(&mut self.flags);
+        let flags: Vec<_> = flags
+            .iter()
+            .map(|flag| mask_flag(&self.recorder.logs, flag))
+            .collect();
         self.recorder
             .metrics
             .count_end(&row.call, outcome, duration_ms);
@@ -335,4 +334,12 @@ impl Drop for OpenRecord {
 
 pub(super) fn elapsed_ms(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
+}
+/// Masks the secrets in a flag, which has text of a server.
+pub(super) fn mask_flag(logs: &Logs, flag: &ContentFlag) -> ContentFlag {
+    ContentFlag {
+        kind: flag.kind,
+        place: logs.mask_text(&flag.place),
+        excerpt: logs.mask_text(&flag.excerpt),
+    }
 }

@@ -121,6 +121,10 @@ pub enum WithheldReason {
     Denied(String),
     #[error("the hook failed")]
     HookFailed,
+    #[error(
+        "it cannot be marked as data of its server, because it has a key twice or a malformed key"
+    )]
+    Unmarkable,
     #[error(transparent)]
     Undecided(#[from] Undecided),
 }

@@ -92,3 +92,11 @@ proptest! {
         properties::a_key_folds_like_its_variants(&text);
     }
 }
+
+#[test]
+fn an_escaped_key_may_be_the_one_that_is_looked_for() {
+    let mentions = |text: &str| super::mentions(&super::raw(text.to_owned()), "result");
+    assert!(mentions(r#"{"result":1}"#));
+    assert!(mentions(r#"{"re\u0073ult":1}"#));
+    assert!(!mentions(r#"{"other":"\n"}"#));
+}

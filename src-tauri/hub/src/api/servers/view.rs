@@ -1,5 +1,7 @@
 //! Converts a server's spec and states into the views that a person sees.
 
+use std::collections::HashMap;
+
 use drawbridge_client_config::SkippedEntry;
 use drawbridge_model::{
     acceptance::{AcceptanceState, DefinitionId},
@@ -64,12 +66,7 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
         } else {
             tokens(&tools)
         },
-        unaccepted: hub
-            .catalog
-            .unaccepted(&server.id)
-            .into_iter()
-            .map(|(acceptance, id)| unaccepted_definition(hub, server, acceptance, id))
-            .collect(),
+        unaccepted: unaccepted_definitions(hub, server),
         tools,
         excluded: hub.catalog.excluded(&server.id),
         non_jsonrpc_lines: status.as_ref().map_or(0, |status| status.non_jsonrpc_lines),
@@ -77,26 +74,40 @@ pub(super) fn server_view(hub: &Hub, server: &RegisteredServer) -> ServerView {
     }
 }
 
-fn unaccepted_definition(
-    hub: &Hub,
-    server: &RegisteredServer,
-    acceptance: AcceptanceState,
-    id: DefinitionId,
-) -> UnacceptedDefinition {
-    let definitions = hub.catalog.definitions(&server.id);
-    let definition = definitions
-        .iter()
-        .find(|(kind, one)| *kind == id.kind && one.name == id.name && one.digest == id.digest);
-    let flags = definition
-        .map(|(_, definition)| tools::definition_flags(hub, server, id.kind, definition))
-        .unwrap_or_default();
-    UnacceptedDefinition {
-        needs_own_acceptance: server.spec.content_defence == ContentDefence::Ask
-            && definition.is_some_and(|(_, definition)| !definition.flags().is_empty()),
-        id,
-        acceptance,
-        flags,
+fn unaccepted_definitions(hub: &Hub, server: &RegisteredServer) -> Vec<UnacceptedDefinition> {
+    let unaccepted = hub.catalog.unaccepted(&server.id);
+    if unaccepted.is_empty() {
+        return Vec::new();
     }
+    // A server may have thousands of definitions, so they are listed once.
+    let definitions: HashMap<DefinitionId, _> = hub
+        .catalog
+        .definitions(&server.id)
+        .into_iter()
+        .map(|(kind, definition)| {
+            let id = DefinitionId {
+                kind,
+                name: definition.name.clone(),
+                digest: definition.digest.clone(),
+            };
+            (id, definition)
+        })
+        .collect();
+    unaccepted
+        .into_iter()
+        .map(|(acceptance, id)| {
+            let definition = definitions.get(&id);
+            UnacceptedDefinition {
+                needs_own_acceptance: server.spec.content_defence == ContentDefence::Ask
+                    && definition.is_some_and(|definition| !definition.flags().is_empty()),
+                flags: definition
+                    .map(|definition| tools::definition_flags(hub, server, id.kind, definition))
+                    .unwrap_or_default(),
+                id,
+                acceptance,
+            }
+        })
+        .collect()
 }
 
 fn tokens(tools: &[ToolView]) -> u32 {

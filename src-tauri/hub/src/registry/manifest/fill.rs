@@ -102,7 +102,7 @@ impl Choice {
         filled.spec.check()?;
         // Parts of the manifest that are harmless alone can form a reference to the keyring when
         // they are joined. Only the person may write such a reference.
-        let mut members = filled.spec.env.values().chain(filled.spec.headers.values());
+        let mut members = filled.spec.values_with_references();
         let given = self.given.iter().map(|(_, value)| value);
         let mut entered = plain.values().chain(secret.values()).chain(given);
         if members.any(|value| value.contains(KEYRING_PREFIX))

@@ -160,6 +160,12 @@ fn a_manifest_cannot_compose_a_keyring_reference() {
             "{value}"
         );
     }
+    // Arguments may refer to secrets too.
+    let choice = package(r#""registryType":"npm","identifier":"${keyring:github.TOKEN}""#);
+    assert!(matches!(
+        fill_error(&choice, &[]),
+        FillError::Problem(Problem::KeyringReference)
+    ));
     let choice =
         package(r#""registryType":"npm","identifier":"x","environmentVariables":[{"name":"A"}]"#);
     assert_eq!(
