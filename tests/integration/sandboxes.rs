@@ -6,12 +6,16 @@ use std::{
     net::TcpListener,
     os::unix::net::{UnixDatagram, UnixListener},
     path::PathBuf,
+    time::Duration,
 };
 
 use drawbridge_tests::{Home, Hub, McpClient, hub, paths, wait::some_if, wait_until};
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 const REFUSED: &str = "EACCES";
+/// How long a recorder may take to report. It reports once a second.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn fixture(name: &str) -> String {
     paths::path_text(paths::repository_root().join("tests/upstreams").join(name))
@@ -294,4 +298,191 @@ fn real_servers_work_in_their_sandboxes() {
     )
     .text();
     assert!(text.contains("Europe/Berlin"), "{text}");
+}
+
+/// Returns the report of a server's recorded run as soon as `is_there` finds what it looks for.
+#[track_caller]
+fn wait_for_report(hub: &Hub, id: &str, is_there: impl Fn(&Value) -> bool) -> Value {
+    let mut last = Value::Null;
+    let report = drawbridge_tests::wait::try_until_within(REPORT_TIMEOUT, || {
+        last = hub.run_verb("servers.access_report", &json!({"id": id}));
+        some_if(is_there(&last["report"]["access"]["summary"]))
+    });
+    assert!(report.is_some(), "it is not reported: {last:#}");
+    last
+}
+
+/// Returns whether a summary lists a file with this access, and whether it was refused.
+fn lists_file(summary: &Value, path: &str, access: &str, refused: bool) -> bool {
+    let files = summary["files"].as_array().cloned().unwrap_or_default();
+    files
+        .iter()
+        .any(|file| file["path"] == path && file["access"] == access && file["refused"] == refused)
+}
+
+fn lists_address(summary: &Value, kind: &str, port: u16, refused: bool) -> bool {
+    let addresses = summary["addresses"].as_array().cloned();
+    addresses.unwrap_or_default().iter().any(|address| {
+        address["kind"] == kind && address["port"] == port && address["refused"] == refused
+    })
+}
+
+fn refuses_call(summary: &Value, call: &str) -> bool {
+    let calls = summary["refused_calls"].as_array().cloned();
+    calls.unwrap_or_default().iter().any(|found| found == call)
+}
+
+#[test]
+fn each_attempt_to_leave_a_sandbox_is_refused_and_reported() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let key = paths::path_text(write_file(&home, ".ssh/id_ed25519"));
+    let outside = paths::path_text(home.path().join("home/escaped"));
+    let listen = || TcpListener::bind("127.0.0.1:0").expect("listen");
+    let (allowed, other) = (listen(), listen());
+    let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
+    let sandbox = json!({"network": "listed", "connect": [port(&allowed)]});
+    let curious = Curious::add(&hub, &sandbox);
+    let reported = |is_there: &dyn Fn(&Value) -> bool| {
+        wait_for_report(&hub, "curious", is_there);
+    };
+    curious.assert("read", &key, REFUSED);
+    reported(&|summary| lists_file(summary, &key, "read", true));
+    curious.assert("write", &outside, REFUSED);
+    reported(&|summary| lists_file(summary, &outside, "write", true));
+    curious.assert("connect", port(&other), REFUSED);
+    reported(&|summary| lists_address(summary, "connect", port(&other), true));
+    curious.assert("connect", port(&allowed), "done");
+    reported(&|summary| lists_address(summary, "connect", port(&allowed), false));
+    // The recorder answers these calls, with the error of the sandbox.
+    curious.assert("local", &key, REFUSED);
+    reported(&|summary| refuses_call(summary, "local_socket"));
+    curious.assert("uring", "", REFUSED);
+    reported(&|summary| refuses_call(summary, "io_uring"));
+    // A process that leaves the session is recorded, too.
+    let second = paths::path_text(write_file(&home, ".ssh/second"));
+    curious.assert("run", format!("cat {second}"), "failed");
+    reported(&|summary| lists_file(summary, &second, "read", true));
+    reported(&|summary| {
+        let programs = summary["programs"].as_array().cloned().unwrap_or_default();
+        programs.iter().any(|program| {
+            program["path"]
+                .as_str()
+                .is_some_and(|path| path.ends_with("/cat"))
+                && program["refused"] == false
+        })
+    });
+    let shown = home.cli(&["servers", "report", "curious"]).expect_success();
+    for text in ["Refused by the sandbox", "id_ed25519", "use local sockets"] {
+        assert!(shown.stdout().contains(text), "{text}: {}", shown.stdout());
+    }
+    // Nothing that was refused is proposed, and the report is still there after a restart.
+    let view = hub.run_verb("servers.access_report", &json!({"id": "curious"}));
+    let proposed = view["proposal"]["sandbox"].to_string();
+    assert!(!proposed.contains(".ssh"), "{proposed}");
+    assert_eq!(view["is_recording"], true);
+    drop(curious);
+    hub.stop(Signal::SIGTERM);
+    let hub = Hub::serve(&home);
+    let view = hub.run_verb("servers.access_report", &json!({"id": "curious"}));
+    assert!(lists_file(
+        &view["report"]["access"]["summary"],
+        &second,
+        "read",
+        true
+    ));
+}
+
+#[test]
+fn only_the_first_run_is_recorded_until_a_person_asks_for_another() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let curious = Curious::add(&hub, &Value::Null);
+    let file = |name: &str| paths::path_text(write_file(&home, name));
+    let (first, second, third) = (file("a/first"), file("b/second"), file("c/third"));
+    let view = || hub.run_verb("servers.access_report", &json!({"id": "curious"}));
+    curious.assert("read", &first, "done");
+    wait_for_report(&hub, "curious", |summary| {
+        lists_file(summary, &first, "read", false)
+    });
+    assert_eq!(view()["is_recording"], true);
+    hub.run_verb("servers.restart", &json!({"id": "curious"}));
+    curious.assert("read", &second, "done");
+    let unrecorded = view();
+    assert_eq!(unrecorded["is_recording"], false);
+    assert!(lists_file(
+        &unrecorded["report"]["access"]["summary"],
+        &first,
+        "read",
+        false
+    ));
+    home.cli(&["servers", "record", "curious"]).expect_success();
+    curious.assert("read", &third, "done");
+    let report = wait_for_report(&hub, "curious", |summary| {
+        lists_file(summary, &third, "read", false)
+    });
+    let summary = &report["report"]["access"]["summary"];
+    for earlier in [&first, &second] {
+        assert!(!lists_file(summary, earlier, "read", false), "{summary}");
+    }
+    assert_eq!(report["proposal"]["sandbox"]["read"], json!(["~/c/third"]));
+    assert_eq!(report["proposal"]["sandbox"]["network"], "none");
+}
+
+#[test]
+fn real_servers_keep_working_in_the_sandboxes_that_are_proposed() {
+    let home = Home::new();
+    let hub = Hub::serve(&home);
+    let project = write_file(&home, "project/readme.md");
+    let folder = paths::path_text(project.parent().expect("a folder"));
+    let file = paths::path_text(&project);
+    let files = paths::path_text(paths::npm_file(
+        "@modelcontextprotocol/server-filesystem/dist/index.js",
+    ));
+    let python = python();
+    hub.add_server("files", &[], &["node", &files, &folder]);
+    hub.add_server("time", &[], &[&python, "-m", "mcp_server_time"]);
+    for name in ["files", "time"] {
+        hub.set_policy(name, "allow");
+        hub.wait_until_synced(name);
+    }
+    let client = hub.connect_client("desk");
+    let use_all = || {
+        let call = |tool: &str, arguments: Value| client.call(tool, &arguments.to_string());
+        let text = call("files__read_text_file", json!({"path": file})).text();
+        assert_eq!(text, "private");
+        let notes = format!("{folder}/notes.md");
+        let written = call("files__write_file", json!({"path": notes, "content": "x"}));
+        assert!(!written.is_error(), "{}", written.raw);
+        let zone = json!({"timezone": "Europe/Berlin"});
+        let text = call("time__get_current_time", zone).text();
+        assert!(text.contains("Europe/Berlin"), "{text}");
+    };
+    use_all();
+    let report = wait_for_report(&hub, "files", |summary| {
+        lists_file(summary, &file, "read", false)
+            && summary["files"].to_string().contains("notes.md")
+    });
+    let proposal = report["proposal"]["sandbox"].clone();
+    assert_eq!(
+        proposal,
+        json!({"files": "listed", "write": ["~/project"], "network": "none"})
+    );
+    for (name, write) in [("files", json!(["~/project"])), ("time", Value::Null)] {
+        let view = hub.run_verb("servers.access_report", &json!({"id": name}));
+        let sandbox = view["proposal"]["sandbox"].clone();
+        assert_eq!(sandbox["write"], write, "{name}: {view:#}");
+        let mut spec = hub.show_server(name)["spec"].clone();
+        spec["sandbox"] = sandbox;
+        hub.run_verb("servers.update", &json!({"id": name, "spec": spec}));
+        hub.wait_until_synced(name);
+    }
+    use_all();
+    // The first run in the sandbox is recorded: nothing that the servers need is refused.
+    for name in ["files", "time"] {
+        let view = hub.run_verb("servers.access_report", &json!({"id": name}));
+        assert_eq!(view["is_current"], true, "{view:#}");
+        let enforced = &hub.show_server(name)["sandbox"];
+        assert!(enforced["landlock"].is_u64(), "{enforced}");
+    }
 }

@@ -193,6 +193,8 @@ verbs! {
     "servers.verify_spec" => servers::VerifySpec,
     "servers.sync" => servers::SyncServer,
     "servers.restart" => servers::RestartServer,
+    "servers.record" => servers::RecordServer,
+    "servers.access_report" => servers::ShowAccessReport,
     "servers.read_specs" => servers::ReadSpecs,
     "servers.usage" => servers::ShowUsage,
     "servers.capabilities" => servers::ShowCapabilities,

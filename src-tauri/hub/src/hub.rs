@@ -61,6 +61,7 @@ use url::Url;
 
 use crate::{
     access::{Access, AccessError, BrowserToken, ScreenAddress},
+    access_reports::AccessReports,
     builtin::BuiltInServers,
     catalog::{Catalog, KindChange, KindChanges, Profiles},
     clients::{self, configs::ClientConfigs},
@@ -93,6 +94,7 @@ pub struct Hub {
     pub(crate) authorizer: Authorizer,
     pub(crate) settings: Settings,
     pub(crate) access: Arc<Access>,
+    pub(crate) access_reports: AccessReports,
     pub(crate) pairings: Pairings,
     pub(crate) sessions: ClientSessions,
     pub(crate) registry: Registry,
@@ -336,6 +338,13 @@ impl Hub {
                 .unwrap_or_else(|_| data_dir.path().to_owned()),
             converter: docling.clone(),
         };
+        let access_reports = AccessReports::load(
+            store.clone(),
+            events.clone(),
+            logs.clone(),
+            data_dir.path().to_owned(),
+        )
+        .await?;
         let connector = Connector::new(
             Arc::new(registry.clone()),
             Arc::new(built_ins),
@@ -343,7 +352,11 @@ impl Hub {
             logs.clone(),
             secrets.clone(),
             authorizer.clone(),
-            (guard.clone(), data_dir.own_folders_dir()),
+            (
+                guard.clone(),
+                data_dir.own_folders_dir(),
+                Arc::new(access_reports.clone()),
+            ),
         );
         let sampling = Sampling::new(
             settings.clone(),
@@ -389,6 +402,7 @@ impl Hub {
             store.clone(),
         );
         let hub = Arc::new(Self {
+            access_reports,
             pairings: Pairings::new(store.clone(), events.clone()),
             sessions: ClientSessions::new(events.clone()),
             pipeline: Pipeline::new(
@@ -474,6 +488,7 @@ impl Hub {
             received.notifications,
         ));
         tasks.spawn(client_uses::store_regularly(Arc::downgrade(&hub)));
+        tasks.spawn(hub.access_reports.clone().store_changes());
         tasks.spawn(hub.hooks.clone().follow_connections(hub.catalog.clone()));
         let watch = hub.watch_specs();
         *hub.background() = Background {
@@ -1094,6 +1109,7 @@ impl Hub {
         let _ = tokio::task::spawn_blocking(move || guard.dismiss()).await;
         self.tracer.close().await;
         self.store_token_usage().await;
+        self.access_reports.store_now().await;
         client_uses::store_now(&self.access).await;
         tracing::info!("hub ended");
         self.unknown_tokens.append();

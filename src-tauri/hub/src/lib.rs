@@ -6,6 +6,7 @@
 //! | [`registry`], [`access`], [`clients`] | specs; clients and their tokens; clients' files |
 //! | `metrics`, `traces`, `live_calls` | what the hub counts, its spans, the calls that run now |
 //! | `content` | what is suspicious in the texts of servers |
+//! | [`access_reports`] | what the processes of local servers used, and the sandboxes that follow from it |
 //! | [`pairing`] | unknown clients that ask to be added |
 //! | [`sampling`], [`elicitation`], [`roots`] | answers to servers in place of clients |
 //! | [`catalog`] | all tools as one snapshot, and the stored copies behind it |
@@ -17,6 +18,7 @@
 //! | [`api`] | the verbs |
 
 pub mod access;
+pub mod access_reports;
 pub mod api;
 mod builtin;
 pub mod catalog;

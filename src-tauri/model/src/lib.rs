@@ -2,6 +2,7 @@
 //! crate performs no I/O. [`protocol`] knows the revisions of MCP.
 
 pub mod acceptance;
+pub mod access_report;
 pub mod allowed_host;
 pub mod approval;
 pub mod audit;

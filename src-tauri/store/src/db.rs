@@ -106,6 +106,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         include_str!("migrations/0026_content_flags.sql"),
     ),
     (27, "limits", include_str!("migrations/0027_limits.sql")),
+    (
+        28,
+        "access_reports",
+        include_str!("migrations/0028_access_reports.sql"),
+    ),
 ];
 
 pub(super) async fn open(file: &Path) -> Result<(SqlitePool, Option<PathBuf>), StoreError> {
@@ -181,7 +186,7 @@ async fn is_reusable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Er
 /// Reads everything that a running hub reads. If the file is corrupt, the error appears now, while
 /// the database can be replaced, and not while a caller waits.
 async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
-    const TABLES: [&str; 13] = [
+    const TABLES: [&str; 14] = [
         "setting",
         "client_file",
         "client_change",
@@ -195,6 +200,7 @@ async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
         "sampling_usage",
         "audit_head",
         "token_usage",
+        "access_report",
     ];
     for table in TABLES {
         let sql = format!("SELECT * FROM {table}");

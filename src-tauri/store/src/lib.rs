@@ -13,6 +13,7 @@
 //! | `profile`, `client_profile` | which servers and tools a client sees |
 //! | `rule` | the rules of the policy |
 //! | `call` | every call with its decision and outcome; written by the [`journal`] |
+//! | `access_report` | what the processes of each server used in the latest recorded run |
 //! | `token_usage` | about how many tokens the calls of each tool cost, for the charts |
 //! | `audit`, `audit_head` | a tamper-evident chain of entries: [`audit`]; also written by the journal |
 

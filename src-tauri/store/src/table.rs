@@ -1,5 +1,6 @@
 //! The tables. Each has its own file with its rows and every statement on it.
 
+pub mod access_report;
 pub mod audit;
 pub mod call;
 pub mod call_stats;

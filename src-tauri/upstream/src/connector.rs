@@ -38,7 +38,10 @@ use crate::{
     transport::{
         EventSender, HttpTarget, HttpTransport, InMemoryTransport, LocalHttpServer, SseTransport,
         StdioTransport, Transport, TransportEvent,
-        process::{Launch, guard::Guard, program, sandbox::LaunchSandbox, usage::UsageMeter},
+        process::{
+            Launch, guard::Guard, program, recording::RecordingSink, sandbox::LaunchSandbox,
+            usage::UsageMeter,
+        },
     },
 };
 
@@ -62,6 +65,15 @@ pub trait Acceptances: Send + Sync {
         server: &'a RegisteredServer,
         program: Program,
     ) -> BoxFuture<'a, Result<(), ProgramChange>>;
+}
+
+/// Decides which starts of local servers are recorded, and keeps what is recorded.
+pub trait AccessRecorder: Send + Sync {
+    /// Returns who learns what the processes of this start use, if it is to be recorded.
+    fn begin(&self, server: &RegisteredServer) -> Option<RecordingSink>;
+
+    /// Notes that the latest start of a server has led to a connection.
+    fn confirm(&self, server: &RegisteredServer);
 }
 
 /// The servers that are part of Drawbridge.
@@ -93,6 +105,8 @@ pub struct Connector {
     meter: UsageMeter,
     /// Holds a folder for each server that runs in a sandbox.
     own_folders: PathBuf,
+    /// Absent if no start is recorded.
+    recorder: Option<Arc<dyn AccessRecorder>>,
 }
 
 /// Receives the progress of a server's start, as text for people.
@@ -113,9 +127,10 @@ impl Connector {
         logs: Logs,
         secrets: Secrets,
         authorizer: Authorizer,
-        (guard, own_folders): (Guard, PathBuf),
+        (guard, own_folders, recorder): (Guard, PathBuf, Arc<dyn AccessRecorder>),
     ) -> Self {
         Self {
+            recorder: Some(recorder),
             own_folders,
             acceptances,
             built_ins,
@@ -137,6 +152,15 @@ impl Connector {
     pub fn with_acceptances(&self, acceptances: Arc<dyn Acceptances>) -> Self {
         Self {
             acceptances,
+            ..self.clone()
+        }
+    }
+
+    /// Returns a connector for short sessions, which are not recorded.
+    #[must_use]
+    pub fn without_recorder(&self) -> Self {
+        Self {
+            recorder: None,
             ..self.clone()
         }
     }
@@ -205,6 +229,9 @@ impl Connector {
                 (Ok(connected), _) => {
                     self.negotiations
                         .record(server, negotiation, &connected.connection.hello);
+                    if let Some(recorder) = &self.recorder {
+                        recorder.confirm(server);
+                    }
                     return Ok(connected);
                 }
                 (Err(error), None) => return Err(error.map_text(&|text| self.logs.mask_text(text))),
@@ -340,7 +367,7 @@ impl Connector {
         let url = self.resolve_url(id, spec).await?;
         match (&spec.command, &url) {
             (Some(command), Some(url)) => {
-                let launch = self.prepare_launch(server, command).await?;
+                let launch = self.prepare_recorded_launch(server, command).await?;
                 let time_limit = Duration::from_millis(spec.timeouts.initialize_ms.into());
                 let served =
                     LocalHttpServer::start(id, &launch, url, time_limit, &self.guard, &self.logs)
@@ -364,7 +391,7 @@ impl Connector {
                 let command = command
                     .as_deref()
                     .expect("a checked spec has a command or a URL");
-                let launch = self.prepare_launch(server, command).await?;
+                let launch = self.prepare_recorded_launch(server, command).await?;
                 let transport = StdioTransport::start(
                     id.clone(),
                     &launch,
@@ -419,6 +446,17 @@ impl Connector {
         Ok(Transport::Http(transport))
     }
 
+    async fn prepare_recorded_launch(
+        &self,
+        server: &RegisteredServer,
+        command: &str,
+    ) -> Result<Launch, UpstreamError> {
+        let mut launch = self.prepare_launch(server, command).await?;
+        let recorder = self.recorder.as_ref();
+        launch.recording = recorder.and_then(|recorder| recorder.begin(server));
+        Ok(launch)
+    }
+
     /// Returns what to start for a local server, with its secrets resolved, after a check that its
     /// program is the accepted one.
     ///
@@ -459,6 +497,7 @@ impl Connector {
                 sandbox,
                 own_folder: self.own_folders.join(server.id.as_str()),
             }),
+            recording: None,
             grace: Duration::from_millis(spec.timeouts.stop_ms.into()),
         })
     }

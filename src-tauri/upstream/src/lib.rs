@@ -43,7 +43,7 @@ use tokio::sync::mpsc;
 pub use client_requests::{ClientRequestGate, Respondent, ServerQuestion};
 pub use connection::Connection;
 pub use connection_change::{ConnectionChange, ConnectionChangeKind, EndedSession};
-pub use connector::{Acceptances, BuiltIns, Connected, Connector};
+pub use connector::{Acceptances, AccessRecorder, BuiltIns, Connected, Connector};
 pub use dirty_set::DirtySet;
 pub use error::{ProtocolFault, SIGN_IN_REMEDY, TimeoutReason, UnreachableReason, UpstreamError};
 pub use handshake::{NegotiationCache, package_name};

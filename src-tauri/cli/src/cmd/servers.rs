@@ -1,6 +1,7 @@
 //! `drawbridge servers`: manages servers and shows their states.
 
 mod accept;
+mod access_report;
 mod add;
 mod definitions;
 mod manifests;
@@ -12,9 +13,9 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use drawbridge_hub::api::servers::{
     AcceptDefinitions, CheckRuntimes, EnableServer, ListPresets, ListServers, MoveLiterals,
-    PinServer, ReadManifest, RemoveServer, RestartServer, SecretValues, ServerView,
-    ShowDefinitionHistory, ShowServer, ShowUsage, SignOutServer, SyncServer, UpdateServer,
-    VerifyServer,
+    PinServer, ReadManifest, RecordServer, RemoveServer, RestartServer, SecretValues, ServerView,
+    ShowAccessReport, ShowDefinitionHistory, ShowServer, ShowUsage, SignOutServer, SyncServer,
+    UpdateServer, VerifyServer,
 };
 use drawbridge_model::ids::ServerId;
 
@@ -117,6 +118,16 @@ pub(crate) enum Servers {
     },
     /// End a server's session and start a new one
     Restart {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
+    /// Restart a local server, and record which files, addresses and programs it uses (Linux)
+    Record {
+        /// The server's id, as shown by `servers list`
+        id: String,
+    },
+    /// Show what a local server used in its latest recorded run, and a sandbox that allows just that
+    Report {
         /// The server's id, as shown by `servers list`
         id: String,
     },
@@ -272,6 +283,27 @@ impl Servers {
                         },
                         |server| format_synced("restarted", server),
                     )
+                    .await
+            }
+            Self::Record { id } => {
+                let verb = RecordServer {
+                    id: ServerId::new(id.clone()),
+                };
+                context
+                    .run_and_print(verb, |_| {
+                        let id = escape(&id);
+                        format!(
+                            "Server '{id}' restarted. What it uses until it ends is recorded: `drawbridge servers report {id}` shows it."
+                        )
+                    })
+                    .await
+            }
+            Self::Report { id } => {
+                let verb = ShowAccessReport {
+                    id: ServerId::new(id.clone()),
+                };
+                context
+                    .run_and_print(verb, |view| access_report::format_report(&id, view))
                     .await
             }
             Self::SignIn(sign_in) => sign_in.run(context).await,

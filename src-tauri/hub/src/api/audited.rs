@@ -187,6 +187,11 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         "servers.restart",
         Entries(&[DefinitionAccepted, DefinitionChanged]),
     ),
+    (
+        "servers.record",
+        Entries(&[DefinitionAccepted, DefinitionChanged]),
+    ),
+    ("servers.access_report", READS),
     ("servers.read_specs", SAVES_NOTHING),
     ("servers.usage", READS),
     ("servers.capabilities", READS),

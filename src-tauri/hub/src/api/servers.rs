@@ -8,6 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+mod access_report;
 mod capabilities;
 mod definitions;
 mod lifecycle;
@@ -27,6 +28,7 @@ use drawbridge_model::{
     spec::{ServerSpec, changes::SpecChange},
 };
 
+pub use access_report::{AccessReportView, RecordServer, ShowAccessReport};
 pub use capabilities::{CapabilitiesView, ShowCapabilities};
 pub use definitions::{
     AcceptDefinitions, DefinitionVersion, FieldChange, ShowDefinitionHistory, UnacceptedDefinition,

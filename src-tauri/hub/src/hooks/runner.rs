@@ -191,6 +191,7 @@ impl Runner {
                     env: values,
                     cwd: None,
                     sandbox: None,
+                    recording: None,
                     grace: Duration::ZERO,
                 };
                 let limits = RunLimits {

@@ -2,6 +2,7 @@ mod landed;
 
 use drawbridge_model::{
     acceptance::DefinitionKind,
+    access_report::{AccessReport, AccessSummary, RecordedAccess},
     ids::{CallId, ServerId, Timestamp},
     policy::Lifetime,
 };
@@ -178,4 +179,32 @@ async fn after_a_full_disk_no_connection_blocks_the_others() {
     let journal = store.journal();
     journal.recover().await.expect("write the audit");
     assert_eq!(store.setting("a").await.expect("read a setting"), None);
+}
+
+#[tokio::test]
+async fn an_older_database_gets_the_reports_of_servers() {
+    let folder = tempfile::tempdir().expect("make a folder");
+    let file = folder.path().join("drawbridge.db");
+    let older = create_older_database(&file, MIGRATIONS.len() - 1).await;
+    older.close().await.expect("close the database");
+    let (store, _) = Store::open(&file).await.expect("open the store");
+    let server = ServerId::new("s");
+    let report = |identity: &str| AccessReport {
+        identity: identity.to_owned(),
+        recorded_at: Timestamp(5),
+        sandbox: None,
+        access: RecordedAccess::Summary(AccessSummary::default()),
+    };
+
+    for identity in ["older", "newer"] {
+        let written = store.put_access_report(&server, &report(identity)).await;
+        written.expect("write a report");
+    }
+
+    let stored = store.access_reports().await.expect("read the reports");
+    assert_eq!(stored, [(server.clone(), report("newer"))]);
+    let deleted = store.delete_access_report(&server).await;
+    deleted.expect("delete the report");
+    let stored = store.access_reports().await.expect("read the reports");
+    assert_eq!(stored, []);
 }

@@ -12,6 +12,9 @@ pub mod guard;
 mod login_path;
 pub mod package_version;
 pub mod program;
+#[cfg(target_os = "linux")]
+mod recorder;
+pub mod recording;
 pub mod run;
 pub mod runtime;
 pub mod sandbox;
@@ -35,7 +38,7 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::{cause::MapText, sandbox::EnforcedSandbox};
+use drawbridge_model::{access_report::RecordedAccess, cause::MapText, sandbox::EnforcedSandbox};
 use serde::{Deserialize, Serialize};
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
@@ -46,6 +49,7 @@ use tokio::{
 };
 
 use guard::Guard;
+use recording::{RecordingRequest, RecordingSink};
 use sandbox::{Confinement, LaunchSandbox, SandboxFailure};
 #[cfg(target_os = "linux")]
 use supervised::SupervisedTree;
@@ -67,6 +71,8 @@ pub struct Launch {
     pub cwd: Option<PathBuf>,
     /// What the program may use; everything that the user may if it is absent.
     pub sandbox: Option<LaunchSandbox>,
+    /// Who learns what the program uses; absent if it is not recorded.
+    pub recording: Option<RecordingSink>,
     /// How long a graceful stop may take before the whole tree is killed.
     pub grace: Duration,
 }
@@ -170,7 +176,8 @@ impl Process {
         let command = prepare_command(launch, guard).await?;
         #[cfg(target_os = "linux")]
         if let Some(supervised) = guard.make_supervisor() {
-            let started = SupervisedTree::start(supervised, &command, &launch.command);
+            let recording = launch.recording.clone();
+            let started = SupervisedTree::start(supervised, &command, &launch.command, recording);
             let (tree, started, pipes) = started.await?;
             let tree = Tree::Supervised(tree);
             return Ok((Self::new(started, tree, launch.grace, guard), pipes));
@@ -184,6 +191,14 @@ impl Process {
                     SandboxFailure::NotLinux
                 },
             });
+        }
+        if let Some(report) = &launch.recording {
+            let reason = if cfg!(target_os = "linux") {
+                "the guard process of Drawbridge does not run"
+            } else {
+                "only Linux can report what a program uses"
+            };
+            report(RecordedAccess::Unavailable(reason.to_owned()));
         }
         let (tree, pid, pipes) = spawn_directly(command).map_err(|source| SpawnError::Io {
             command: launch.command.clone(),
@@ -248,6 +263,7 @@ struct PreparedCommand {
     env: BTreeMap<String, String>,
     cwd: Option<PathBuf>,
     confinement: Option<Confinement>,
+    recording: Option<RecordingRequest>,
 }
 
 /// A program that has been started.
@@ -273,7 +289,11 @@ async fn prepare_command(launch: &Launch, guard: &Guard) -> Result<PreparedComma
         .get("PATH")
         .cloned()
         .expect("build_environment sets PATH");
-    let folder = cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    let folder = cwd
+        .as_deref()
+        .or(own_folder)
+        .unwrap_or(Path::new("."))
+        .to_owned();
     let program = find_program(&launch.command, &path, &folder).ok_or_else(|| {
         SpawnError::CommandNotFound {
             command: launch.command.clone(),
@@ -287,12 +307,18 @@ async fn prepare_command(launch: &Launch, guard: &Guard) -> Result<PreparedComma
         command: launch.command.clone(),
         failure,
     })?;
+    let recording = launch.recording.as_ref().map(|_| RecordingRequest {
+        system: sandbox::list_included_files(&program, &launch.args, &folder, &env),
+        own_folder: own_folder.map(Path::to_owned),
+        home: home_dir(),
+    });
     Ok(PreparedCommand {
         program,
         args: launch.args.clone(),
         env,
         cwd: cwd.or_else(|| own_folder.map(Path::to_owned)),
         confinement,
+        recording,
     })
 }
 

@@ -236,6 +236,7 @@ pub(super) async fn remove(hub: &Hub, id: &ServerId) -> Result<(), ApiError> {
     {
         remove_secret(hub, &name).await?;
     }
+    hub.access_reports.remove(id).await?;
     hub.logs.remove_server(id);
     Ok(())
 }
@@ -383,7 +384,8 @@ fn prepare(
     let connector = hub
         .pool
         .connector()
-        .with_acceptances(Arc::new(Verification(scope)));
+        .with_acceptances(Arc::new(Verification(scope)))
+        .without_recorder();
     let server = RegisteredServer::new(id, spec, PathBuf::new());
     let note = json!({
         "server": server.id,
@@ -402,7 +404,7 @@ pub(super) async fn verify_server(
     hub: &Hub,
     server: &RegisteredServer,
 ) -> Result<VerifiedView, ApiError> {
-    verify_with(hub, hub.pool.connector(), server).await
+    verify_with(hub, &hub.pool.connector().without_recorder(), server).await
 }
 
 /// Connects in a separate session. The returned task discards incoming messages, because a full

@@ -2,6 +2,8 @@
 //! the sandbox of a spec into rules, and `enforce` applies them to the server, on Linux.
 
 #[cfg(target_os = "linux")]
+pub(super) mod allowed;
+#[cfg(target_os = "linux")]
 pub(super) mod enforce;
 mod folders;
 
@@ -19,6 +21,12 @@ use folders::{list_folders, own_environment};
 
 /// The folder for temporary files in a server's own folder.
 const TEMPORARY_FOLDER: &str = "tmp";
+
+/// Devices that hold no data. Programs expect to read and write them.
+#[cfg(target_os = "linux")]
+const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
+#[cfg(target_os = "linux")]
+const RANDOM_DEVICES: &[&str] = &["/dev/random", "/dev/urandom"];
 
 /// Variables that make runners use the packages that they have, instead of asking their registry.
 const OFFLINE: &[(&str, &str)] = &[("UV_OFFLINE", "1"), ("npm_config_offline", "true")];
@@ -87,6 +95,14 @@ pub fn is_available() -> bool {
     return false;
 }
 
+/// Returns whether this system can limit TCP ports.
+pub fn limits_ports() -> bool {
+    #[cfg(target_os = "linux")]
+    return enforce::limits_ports();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
 /// Returns the rules of a sandbox for a program. Creates the server's own folder, and makes it the
 /// home folder in `env` if the server may not use all files.
 pub(super) fn resolve(
@@ -139,6 +155,17 @@ pub(super) fn resolve(
         bind: sandbox.bind.clone(),
         local_sockets: sandbox.local_sockets,
     })
+}
+
+/// Returns the files that every sandbox lets this program read, besides its own folder.
+pub(super) fn list_included_files(
+    program: &Path,
+    args: &[String],
+    folder: &Path,
+    env: &BTreeMap<String, String>,
+) -> Vec<PathBuf> {
+    let scripts = program::list_files(program, args, folder);
+    list_folders(program, &scripts, env)
 }
 
 fn create_own_folder(folder: &Path) -> io::Result<()> {

@@ -18,12 +18,15 @@ use tokio::{
 use super::{
     Pipes, PreparedCommand, ProcessExit, SpawnError, Started,
     guard::Supervised,
+    recording::RecordingSink,
     supervisor::{ASK_TO_END, KILL, Report},
 };
 
 /// The processes of a server below its supervisor. If this value is dropped, they are ended.
 pub(super) struct SupervisedTree {
     reports: Lines<BufReader<OwnedReadHalf>>,
+    /// Who learns what the server uses.
+    recording: Option<RecordingSink>,
     commands: OwnedWriteHalf,
     supervisor: u32,
     exit: Option<ProcessExit>,
@@ -35,6 +38,7 @@ impl SupervisedTree {
         supervised: Supervised,
         request: &PreparedCommand,
         command: &str,
+        recording: Option<RecordingSink>,
     ) -> Result<(Self, Started, Pipes), SpawnError> {
         let failed = |source| SpawnError::Io {
             command: command.to_owned(),
@@ -73,6 +77,7 @@ impl SupervisedTree {
             }) => {
                 let tree = Self {
                     reports,
+                    recording,
                     commands,
                     supervisor,
                     exit: None,
@@ -86,7 +91,7 @@ impl SupervisedTree {
             Some(Report::Failed { errno, message }) => Err(failed(
                 errno.map_or_else(|| io::Error::other(message), io::Error::from_raw_os_error),
             )),
-            Some(Report::Exited { .. }) | None => {
+            Some(Report::Exited { .. } | Report::Recorded(_)) | None => {
                 Err(failed(io::Error::other("its supervisor has ended")))
             }
         }
@@ -95,7 +100,7 @@ impl SupervisedTree {
     /// Waits for the report that the server's own process has ended.
     pub(super) async fn wait_for_leader(&mut self) -> ProcessExit {
         if self.exit.is_none() {
-            let exit = match next_report(&mut self.reports).await {
+            let exit = match self.next_report().await {
                 Ok(Some(Report::Exited { code, signal })) => match (code, signal) {
                     (Some(code), _) => ProcessExit::Code(code),
                     (None, Some(signal)) => ProcessExit::Signal(signal),
@@ -103,7 +108,12 @@ impl SupervisedTree {
                 },
                 // The supervisor was killed.
                 Ok(
-                    Some(Report::Started { .. } | Report::Unconfined(_) | Report::Failed { .. })
+                    Some(
+                        Report::Started { .. }
+                        | Report::Unconfined(_)
+                        | Report::Failed { .. }
+                        | Report::Recorded(_),
+                    )
                     | None,
                 ) => ProcessExit::Unknown,
                 Err(error) => ProcessExit::Unreadable(Arc::new(error)),
@@ -115,7 +125,21 @@ impl SupervisedTree {
 
     /// Waits for the supervisor's end: it ends once nothing is left below it.
     pub(super) async fn wait_until_gone(&mut self) {
-        while let Ok(Some(_)) = next_report(&mut self.reports).await {}
+        while let Ok(Some(_)) = self.next_report().await {}
+    }
+
+    /// Returns the next report on the server itself. Passes on what a recorder reports.
+    async fn next_report(&mut self) -> io::Result<Option<Report>> {
+        loop {
+            match next_report(&mut self.reports).await? {
+                Some(Report::Recorded(access)) => {
+                    if let Some(sink) = &self.recording {
+                        sink(access);
+                    }
+                }
+                report => return Ok(report),
+            }
+        }
     }
 
     pub(super) fn ask_to_end(&self) {

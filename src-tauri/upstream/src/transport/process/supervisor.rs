@@ -16,11 +16,15 @@ use std::{
         unix::{net::UnixStream, process::CommandExt},
     },
     process::{Child, Command},
+    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
 
-use drawbridge_model::sandbox::EnforcedSandbox;
+use drawbridge_model::{
+    access_report::{AccessSummary, RecordedAccess},
+    sandbox::EnforcedSandbox,
+};
 use nix::{
     errno::Errno,
     poll::{PollFd, PollFlags, PollTimeout, poll},
@@ -36,7 +40,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     PreparedCommand, descent,
-    sandbox::{Confinement, SandboxFailure, enforce::confine_this_thread},
+    recorder::{self, Listener, Recorder},
+    sandbox::{
+        Confinement, SandboxFailure,
+        enforce::{Confined, confine_this_thread},
+    },
 };
 
 /// Sends SIGTERM to all processes of the server.
@@ -62,6 +70,8 @@ pub(super) enum Report {
     Unconfined(SandboxFailure),
     /// The server was not started.
     Failed { errno: Option<i32>, message: String },
+    /// What is known of a recorded run by now.
+    Recorded(RecordedAccess),
     /// The server itself has ended; what it left behind is killed.
     Exited {
         code: Option<i32>,
@@ -103,10 +113,20 @@ pub(super) fn run(descriptors: Descriptors) -> io::Result<()> {
     if let Some(folder) = &request.cwd {
         command.current_dir(folder);
     }
-    let started = start(command, request.confinement);
+    let recorder = request
+        .recording
+        .map(|recording| Recorder::start(recording, request.confinement.as_ref()));
+    let listener = recorder
+        .as_ref()
+        .and_then(|recorder| Some(recorder.as_ref().ok()?.listener()));
+    let started = start(command, request.confinement, listener);
     let control = control.into_inner();
     match started {
-        Ok((child, sandbox)) => {
+        Ok(StartedServer {
+            child,
+            sandbox,
+            recorder_failure,
+        }) => {
             let pid = child.id();
             write_report(
                 &control,
@@ -116,11 +136,23 @@ pub(super) fn run(descriptors: Descriptors) -> io::Result<()> {
                     sandbox,
                 },
             )?;
+            let recorder = match (recorder, recorder_failure) {
+                (Some(Ok(recorder)), None) => Some(recorder),
+                (Some(Err(error)), _) | (_, Some(error)) => {
+                    let reason = recorder::explain_failure(&error);
+                    // The hub may be gone.
+                    let report = Report::Recorded(RecordedAccess::Unavailable(reason));
+                    let _ = write_report(&control, &report);
+                    None
+                }
+                (None, None) => None,
+            };
             Supervisor {
                 leader: Pid::from_raw(i32::try_from(pid).expect("Linux's pids are below 2^22")),
                 control,
                 is_connected: true,
                 kill_at: None,
+                recorder,
             }
             .run_to_end()
         }
@@ -141,23 +173,54 @@ enum StartError {
     Io(io::Error),
 }
 
-/// Starts the server in its sandbox. Closes the supervisor's copies of its pipes.
+/// A server that was started.
+struct StartedServer {
+    child: Child,
+    sandbox: Option<EnforcedSandbox>,
+    /// Why the server is not recorded, if it should be.
+    recorder_failure: Option<io::Error>,
+}
+
+/// Starts the server in its sandbox, and recorded if there is a receiver for the listener. Closes the
+/// supervisor's copies of its pipes.
 fn start(
     mut command: Command,
     confinement: Option<Confinement>,
-) -> Result<(Child, Option<EnforcedSandbox>), StartError> {
+    recorder: Option<mpsc::SyncSender<Listener>>,
+) -> Result<StartedServer, StartError> {
     // The server inherits the sandbox and the signal mask of the thread that starts it. The
     // supervisor's main thread is not confined, so that it can end the server, and blocks SIGCHLD.
     let thread = thread::spawn(move || {
         SigSet::empty()
             .thread_set_mask()
             .map_err(|error| StartError::Io(error.into()))?;
-        let enforced = confinement
-            .map(|rules| confine_this_thread(&rules))
+        let confined = confinement
+            .map(|rules| confine_this_thread(&rules, recorder.is_some()))
             .transpose()
             .map_err(StartError::Sandbox)?;
+        let (sandbox, listener) = match confined {
+            Some(Confined { enforced, listener }) => (Some(enforced), listener),
+            None => (
+                None,
+                recorder.is_some().then(recorder::install_for_this_thread),
+            ),
+        };
+        let recorder_failure = match (recorder, listener) {
+            (Some(recorder), Some(Ok(listener))) => {
+                recorder
+                    .send(listener)
+                    .expect("the recorder waits for the listener");
+                None
+            }
+            (_, Some(Err(error))) => Some(error),
+            (None, Some(Ok(_))) | (_, None) => None,
+        };
         let child = command.spawn().map_err(StartError::Io)?;
-        Ok((child, enforced))
+        Ok(StartedServer {
+            child,
+            sandbox,
+            recorder_failure,
+        })
     });
     thread.join().unwrap_or_else(|_| {
         let error = io::Error::other("the thread that starts it panicked");
@@ -177,6 +240,7 @@ struct Supervisor {
     is_connected: bool,
     /// When everything below the supervisor is killed.
     kill_at: Option<Instant>,
+    recorder: Option<Recorder>,
 }
 
 impl Supervisor {
@@ -188,7 +252,17 @@ impl Supervisor {
             }
             self.wait(&signals)?;
         }
+        let last = self.recorder.take().and_then(Recorder::finish);
+        self.report_summary(last);
         Ok(())
+    }
+
+    fn report_summary(&self, summary: Option<AccessSummary>) {
+        if let Some(summary) = summary {
+            let report = Report::Recorded(RecordedAccess::Summary(summary));
+            // The hub may be gone.
+            let _ = write_report(&self.control, &report);
+        }
     }
 
     /// Reaps what has ended, and returns whether any child is left.
@@ -222,16 +296,27 @@ impl Supervisor {
             let pause = at.saturating_duration_since(Instant::now());
             PollTimeout::try_from(pause.max(KILL_INTERVAL)).unwrap_or(PollTimeout::MAX)
         });
-        let mut ready = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        if self.is_connected {
-            ready.push(PollFd::new(self.control.as_fd(), PollFlags::POLLIN));
-        }
+        let sources = [
+            Some(signals.as_fd()),
+            self.is_connected.then(|| self.control.as_fd()),
+            self.recorder.as_ref().map(Recorder::wake_up),
+        ];
+        let mut ready: Vec<_> = sources
+            .iter()
+            .flatten()
+            .map(|source| PollFd::new(*source, PollFlags::POLLIN))
+            .collect();
         match poll(&mut ready, timeout) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
-        let [child_ended, hub_speaks] =
-            [0, 1].map(|index| ready.get(index).and_then(PollFd::any) == Some(true));
+        let mut ready = ready.iter().map(|source| source.any() == Some(true));
+        let [child_ended, hub_speaks, has_summary] =
+            sources.map(|source| source.is_some() && ready.next() == Some(true));
+        if has_summary {
+            let summary = self.recorder.as_mut().and_then(Recorder::take_summary);
+            self.report_summary(summary);
+        }
         if child_ended {
             signals.read_signal()?;
         }

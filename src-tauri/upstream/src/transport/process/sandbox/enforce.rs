@@ -12,29 +12,40 @@ use landlock::{
 };
 use nix::libc;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule,
 };
 
-use super::{Confinement, FileRules, SandboxFailure};
+use super::{
+    super::recorder::{
+        Listener, OtherArchitecture, build_notifying_filter,
+        calls::{X32, observed_calls},
+    },
+    Confinement, DEVICES, FileRules, RANDOM_DEVICES, SandboxFailure,
+};
 
 /// The versions of Landlock from which a restriction can be enforced, and the versions of Linux that
 /// have them. Before version 3, a file that may not be written could still be truncated.
 const FILES: (u32, &str) = (3, "6.2");
 const PORTS: (u32, &str) = (4, "6.7");
 const SIGNALS: u32 = 6;
-/// Devices that hold no data. Programs expect to read and write them.
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
-const RANDOM_DEVICES: &[&str] = &["/dev/random", "/dev/urandom"];
 /// The bits of a socket's type that are flags.
 const SOCKET_TYPE: u64 = 0xf;
-/// The bit in the numbers of the system calls of the x32 interface.
-const X32: i64 = 0x4000_0000;
+/// The error of a refused system call.
+pub(in super::super) const REFUSAL: i32 = libc::EACCES;
 
-/// Confines this thread and all that it starts from now on.
+/// What a sandbox enforces, and the listener of its filter if the server is recorded.
+pub(in super::super) struct Confined {
+    pub(in super::super) enforced: EnforcedSandbox,
+    pub(in super::super) listener: Option<io::Result<Listener>>,
+}
+
+/// Confines this thread and all that it starts from now on. If `is_recorded` is set, the filter of
+/// system calls also gives notice of what the server uses.
 pub(in super::super) fn confine_this_thread(
     rules: &Confinement,
-) -> Result<EnforcedSandbox, SandboxFailure> {
+    is_recorded: bool,
+) -> Result<Confined, SandboxFailure> {
     let version = landlock_version();
     check_version(version, rules)?;
     let ruleset = build_ruleset(rules).map_err(|error| refused(&error))?;
@@ -44,17 +55,44 @@ pub(in super::super) fn confine_this_thread(
         return Err(SandboxFailure::NoLandlock);
     }
     let filter = build_filter(rules).map_err(|error| refused(&error))?;
-    seccompiler::apply_filter(&filter).map_err(|error| refused(&error))?;
     drop_capabilities().map_err(|error| refused(&error))?;
-    Ok(EnforcedSandbox {
-        landlock: version,
-        signals: version >= SIGNALS,
+    // From here on, this thread must make no call of which the filter gives notice: nobody answers
+    // before the listener is handed over.
+    let listener = is_recorded.then(|| install_recorder(rules));
+    // A filter with a listener refuses the same calls, by the answers of the listener, and also if the
+    // listener is gone.
+    if !matches!(listener, Some(Ok(_))) {
+        seccompiler::apply_filter(&filter).map_err(|error| refused(&error))?;
+    }
+    Ok(Confined {
+        enforced: EnforcedSandbox {
+            landlock: version,
+            signals: version >= SIGNALS,
+        },
+        listener,
     })
+}
+
+/// Installs a filter that gives notice of the calls that the sandbox refuses, and of those that a
+/// recorder observes. A refusal of the filter itself would come before its notice, so that no report
+/// could show it.
+fn install_recorder(rules: &Confinement) -> io::Result<Listener> {
+    let build = || {
+        let mut calls = observed_calls()?;
+        calls.extend(refused_calls(rules)?);
+        build_notifying_filter(with_x32(calls), OtherArchitecture::Killed)
+    };
+    Listener::install(&build().map_err(io::Error::other)?)
 }
 
 /// Returns whether the kernel has the Landlock that every sandbox needs.
 pub(super) fn is_available() -> bool {
     landlock_version() >= FILES.0
+}
+
+/// Returns whether the kernel can limit TCP ports.
+pub(super) fn limits_ports() -> bool {
+    landlock_version() >= PORTS.0
 }
 
 /// Drops the capabilities of a root user's hub, except for those that concern files, which Landlock
@@ -206,10 +244,34 @@ fn add_path(
         .map_err(|error| refused(&error))
 }
 
-/// Builds the filter of system calls. It refuses sockets of the families that the sandbox does not
-/// allow, so that neither UDP nor a local socket leads out of it, and io_uring, which would make
-/// sockets past the filter.
-fn build_filter(rules: &Confinement) -> Result<BpfProgram, seccompiler::BackendError> {
+/// Builds the filter of system calls.
+fn build_filter(rules: &Confinement) -> Result<BpfProgram, BackendError> {
+    let errno = u32::try_from(REFUSAL).expect("error numbers are positive");
+    SeccompFilter::new(
+        with_x32(refused_calls(rules)?),
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno),
+        std::env::consts::ARCH.try_into()?,
+    )?
+    .try_into()
+}
+
+/// Adds the same calls of the x32 interface.
+fn with_x32(mut calls: BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<SeccompRule>> {
+    if cfg!(target_arch = "x86_64") {
+        let x32: Vec<_> = calls
+            .iter()
+            .map(|(call, rules)| (call | X32, rules.clone()))
+            .collect();
+        calls.extend(x32);
+    }
+    calls
+}
+
+/// Returns the system calls that the sandbox refuses: those that make sockets of the families that it
+/// does not allow, so that neither UDP nor a local socket leads out of it, and io_uring, which would
+/// make sockets past the filter.
+fn refused_calls(rules: &Confinement) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut families = vec![libc::AF_NETLINK];
     if rules.network != SandboxNetwork::None {
         families.extend([libc::AF_INET, libc::AF_INET6]);
@@ -240,28 +302,14 @@ fn build_filter(rules: &Confinement) -> Result<BpfProgram, seccompiler::BackendE
             vec![SeccompRule::new(vec![is_datagram])?],
         );
     }
-    if cfg!(target_arch = "x86_64") {
-        let x32: Vec<_> = refused
-            .iter()
-            .map(|(call, rules)| (call | X32, rules.clone()))
-            .collect();
-        refused.extend(x32);
-    }
-    let errno = u32::try_from(libc::EACCES).expect("error numbers are positive");
-    SeccompFilter::new(
-        refused,
-        SeccompAction::Allow,
-        SeccompAction::Errno(errno),
-        std::env::consts::ARCH.try_into()?,
-    )?
-    .try_into()
+    Ok(refused)
 }
 
 fn condition(
     argument: u8,
     operator: SeccompCmpOp,
     value: u64,
-) -> Result<SeccompCondition, seccompiler::BackendError> {
+) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 

@@ -1,0 +1,221 @@
+//! The access reports: which starts of local servers are recorded, and what the processes used. The
+//! first run of each identity of a server is recorded, and another one if a person asks for it.
+
+mod proposal;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use drawbridge_model::{
+    access_report::{AccessReport, AccessSummary, RecordedAccess},
+    clock,
+    event::{Event, Events},
+    ids::ServerId,
+    invisible_chars::escape,
+    spec::RegisteredServer,
+};
+use drawbridge_store::{Store, StoreError, logs::Logs};
+use drawbridge_upstream::{
+    AccessRecorder, DirtySet,
+    transport::process::recording::{self, RecordingSink},
+};
+
+pub use proposal::{ExcludedPath, ExclusionReason, SandboxProposal};
+
+use proposal::Machine;
+
+/// The reports of all servers. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct AccessReports {
+    store: Store,
+    events: Events,
+    logs: Logs,
+    /// Drawbridge's own folder, which no proposal contains.
+    data_dir: PathBuf,
+    state: Arc<Mutex<State>>,
+    /// The servers whose reports are not stored yet.
+    changed: DirtySet<ServerId>,
+}
+
+#[derive(Default)]
+struct State {
+    reports: BTreeMap<ServerId, AccessReport>,
+    /// The identity of the run of each server that was recorded and led to a connection.
+    recorded: BTreeMap<ServerId, String>,
+    /// The servers whose next run a person wants to have recorded.
+    requested: BTreeSet<ServerId>,
+    /// The latest recorded run of each server. It lasts as long as its sink.
+    runs: BTreeMap<ServerId, Weak<Run>>,
+}
+
+/// A recorded run.
+struct Run {
+    /// The report as it was at the beginning.
+    blank: AccessReport,
+}
+
+impl AccessReports {
+    pub(crate) async fn load(
+        store: Store,
+        events: Events,
+        logs: Logs,
+        data_dir: PathBuf,
+    ) -> Result<Self, StoreError> {
+        let reports: BTreeMap<_, _> = store.access_reports().await?.into_iter().collect();
+        let recorded = reports
+            .iter()
+            .map(|(id, report)| (id.clone(), report.identity.clone()))
+            .collect();
+        let state = State {
+            reports,
+            recorded,
+            ..State::default()
+        };
+        Ok(Self {
+            store,
+            events,
+            logs,
+            data_dir,
+            state: Arc::new(Mutex::new(state)),
+            changed: DirtySet::default(),
+        })
+    }
+
+    /// Has the next run of a server recorded.
+    pub(crate) fn request(&self, server: &ServerId) {
+        self.state().requested.insert(server.clone());
+    }
+
+    /// Returns the report of the latest recorded run.
+    pub(crate) fn report(&self, server: &ServerId) -> Option<AccessReport> {
+        self.state().reports.get(server).cloned()
+    }
+
+    /// Returns whether a recorded run of the server goes on.
+    pub(crate) fn is_recording(&self, server: &ServerId) -> bool {
+        let state = self.state();
+        let run = state.runs.get(server);
+        run.is_some_and(|run| run.strong_count() > 0)
+    }
+
+    /// Returns the smallest sensible sandbox in which the server could do what it did in the run.
+    /// `None` if this system has no sandboxes, or could not record.
+    pub(crate) fn propose_sandbox(
+        &self,
+        server: &RegisteredServer,
+        report: &AccessReport,
+    ) -> Option<SandboxProposal> {
+        proposal::propose_for(server, report, &Machine::this(&self.data_dir))
+    }
+
+    pub(crate) async fn remove(&self, server: &ServerId) -> Result<(), StoreError> {
+        {
+            let mut state = self.state();
+            state.reports.remove(server);
+            state.recorded.remove(server);
+            state.requested.remove(server);
+            state.runs.remove(server);
+        }
+        self.store.delete_access_report(server).await
+    }
+
+    /// Stores changed reports as they arrive. Runs until the hub aborts it.
+    pub(crate) async fn store_changes(self) {
+        loop {
+            self.changed.wait().await;
+            self.store_now().await;
+        }
+    }
+
+    /// Stores the reports that have changed.
+    pub(crate) async fn store_now(&self) {
+        for server in self.changed.take() {
+            let Some(report) = self.report(&server) else {
+                continue;
+            };
+            // It is written again with the next change, and can be recorded again.
+            if let Err(error) = self.store.put_access_report(&server, &report).await {
+                tracing::warn!("the access report of '{server}' is not stored: {error}");
+            }
+            self.events.publish(Event::ServerChanged { id: server });
+        }
+    }
+
+    /// Takes what became known of a run, unless a later run is recorded by now.
+    fn update(&self, server: &ServerId, run: &Arc<Run>, access: RecordedAccess) {
+        let access = self.mask(access);
+        let mut state = self.state();
+        let latest = state.runs.get(server);
+        if latest.is_none_or(|latest| !std::ptr::eq(latest.as_ptr(), Arc::as_ptr(run))) {
+            return;
+        }
+        let report = AccessReport {
+            access,
+            ..run.blank.clone()
+        };
+        state.reports.insert(server.clone(), report);
+        drop(state);
+        self.changed.insert(server.clone());
+    }
+
+    /// Masks secrets in the names that a server chose, and escapes characters that would hide or
+    /// reorder them.
+    fn mask(&self, access: RecordedAccess) -> RecordedAccess {
+        let RecordedAccess::Summary(mut summary) = access else {
+            return access;
+        };
+        let AccessSummary {
+            files,
+            addresses,
+            programs,
+            ..
+        } = &mut summary;
+        let names = files.iter_mut().map(|file| &mut file.path);
+        let names = names.chain(addresses.iter_mut().map(|used| &mut used.address));
+        for name in names.chain(programs.iter_mut().map(|program| &mut program.path)) {
+            *name = escape(&self.logs.mask_text(name));
+        }
+        RecordedAccess::Summary(summary)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AccessRecorder for AccessReports {
+    fn begin(&self, server: &RegisteredServer) -> Option<RecordingSink> {
+        let mut state = self.state();
+        let is_first = state.recorded.get(&server.id) != Some(&server.identity);
+        let is_wanted = recording::is_available() && is_first;
+        if !is_wanted && !state.requested.contains(&server.id) {
+            return None;
+        }
+        let run = Arc::new(Run {
+            blank: AccessReport {
+                identity: server.identity.clone(),
+                recorded_at: clock::now(),
+                sandbox: server.spec.sandbox.clone(),
+                access: RecordedAccess::Summary(AccessSummary::default()),
+            },
+        });
+        state.runs.insert(server.id.clone(), Arc::downgrade(&run));
+        drop(state);
+        let (reports, id) = (self.clone(), server.id.clone());
+        Some(Arc::new(move |access| reports.update(&id, &run, access)))
+    }
+
+    /// A start that failed is recorded again, because its report shows little.
+    fn confirm(&self, server: &RegisteredServer) {
+        let mut state = self.state();
+        let run = state.runs.get(&server.id).and_then(Weak::upgrade);
+        if run.is_some_and(|run| run.blank.identity == server.identity) {
+            state.requested.remove(&server.id);
+            let identity = server.identity.clone();
+            state.recorded.insert(server.id.clone(), identity);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The access report of a local server: which files, addresses and programs its processes used in
+//! one run. It holds names only, never the content of a file or of a message.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ids::Timestamp, sandbox::Sandbox};
+
+/// How a file was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum FileAccess {
+    Read,
+    /// Opened for writing, created, renamed or removed.
+    Write,
+}
+
+/// A file or folder that was used, or a folder that stands for the files in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct FileUse {
+    /// The absolute path, without links.
+    pub path: String,
+    pub access: FileAccess,
+    pub is_folder: bool,
+    /// How many different files it stands for.
+    pub files: u32,
+    /// Whether the sandbox of the run refuses this.
+    pub refused: bool,
+}
+
+/// How an address was used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum AddressKind {
+    /// A TCP connection to the address.
+    Connect,
+    /// A TCP port on which the server listens.
+    Bind,
+    Udp,
+    /// A local socket of another program.
+    LocalSocket,
+}
+
+/// An address that was used.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct AddressUse {
+    pub kind: AddressKind,
+    /// An IP address, or the path or name of a local socket.
+    pub address: String,
+    /// The port; 0 for a local socket.
+    pub port: u16,
+    pub refused: bool,
+}
+
+/// A program that was started.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct ProgramUse {
+    pub path: String,
+    pub refused: bool,
+}
+
+/// A system call that a sandbox refuses, whatever its target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum RefusedCall {
+    /// A socket of the internet.
+    InternetSocket,
+    /// A socket that could reach local sockets of other programs.
+    LocalSocket,
+    /// A socket of another family.
+    OtherSocket,
+    IoUring,
+}
+
+/// What the processes of a server used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct AccessSummary {
+    /// Sorted by path. Files that every sandbox includes are not among them.
+    pub files: Vec<FileUse>,
+    pub addresses: Vec<AddressUse>,
+    pub programs: Vec<ProgramUse>,
+    /// The refused system calls that name no file or address.
+    pub refused_calls: Vec<RefusedCall>,
+    /// How often a file was opened that every sandbox includes: of the system, of the program itself,
+    /// or of the server's own folder.
+    pub ordinary: u32,
+    /// How many addresses and programs are left out, because there were too many.
+    pub omitted: u32,
+    /// How many system calls of processes in another root folder, such as a container, are left out.
+    pub elsewhere: u32,
+    /// How many system calls could not be read, because the process ended or is protected.
+    pub unreadable: u32,
+    /// Whether a process used io_uring, through which it can open files unseen.
+    pub uses_io_uring: bool,
+}
+
+impl AccessSummary {
+    /// Returns whether the sandbox refused anything.
+    pub fn has_refusals(&self) -> bool {
+        !self.refused_calls.is_empty()
+            || self.files.iter().any(|file| file.refused)
+            || self.addresses.iter().any(|address| address.refused)
+            || self.programs.iter().any(|program| program.refused)
+    }
+}
+
+/// What is known of a recorded run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedAccess {
+    Summary(AccessSummary),
+    /// The system cannot record, for this reason. The server ran nevertheless.
+    Unavailable(String),
+}
+
+/// The report of the latest recorded run of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
+pub struct AccessReport {
+    /// The digest of what was started.
+    pub identity: String,
+    /// When the run began.
+    pub recorded_at: Timestamp,
+    /// The sandbox of the run.
+    pub sandbox: Option<Sandbox>,
+    pub access: RecordedAccess,
+}

@@ -1,0 +1,642 @@
+//! Records what the processes of a server use: a thread of the supervisor receives notice of the
+//! system calls that open, create, rename and remove files, start programs, and name addresses
+//! (seccomp's user notification, which needs no rights).
+//!
+//! A recorder observes and decides nothing. Each call continues as if nobody watched, and the recorder
+//! reads its arguments from the memory of the process just before. The process may change them
+//! afterwards, so a report is no defence against a server that wants to hide something. The only
+//! calls that do not continue are those that the sandbox of the server refuses by their numbers alone:
+//! the recorder answers them with the error that the filter of the sandbox would have returned, and
+//! without a recorder they fail too.
+
+pub(super) mod calls;
+mod listener;
+mod process_memory;
+mod summary;
+
+use std::{
+    collections::HashSet,
+    ffi::OsStr,
+    fs,
+    io::{self, Read, Write},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::{ffi::OsStrExt, fs::MetadataExt, net::UnixStream},
+    },
+    path::{Component, Path, PathBuf},
+    sync::mpsc,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use drawbridge_model::access_report::{
+    AccessSummary, AddressKind, AddressUse, FileAccess, ProgramUse, RefusedCall,
+};
+use nix::{
+    errno::Errno,
+    libc,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+};
+
+pub(super) use listener::{Listener, OtherArchitecture, build_notifying_filter};
+
+use super::{
+    recording::RecordingRequest,
+    sandbox::{
+        Confinement,
+        allowed::{AllowedAccess, FileNeed, is_below_any, is_ordinary_device, resolve_all},
+        enforce::REFUSAL,
+    },
+};
+use calls::{Action, AddressArgument, Flags, PathArgument};
+use listener::{Answer, Buffers, Notification};
+use summary::Summary;
+
+/// How often a summary is sent at most.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// How many files are remembered, so that a file that is opened again costs little.
+const MAX_REMEMBERED: usize = 16_384;
+/// The file systems that describe the system and its processes. Links in them differ for each reader.
+const DESCRIPTIONS: &[&str] = &["/proc", "/sys", "/dev/fd"];
+/// Local sockets that the C library looks for on its own. Programs work without them.
+const NAME_SERVICES: &[&str] = &[
+    "/run/nscd/socket",
+    "/var/run/nscd/socket",
+    "/run/systemd/resolve/io.systemd.Resolve",
+    "/run/systemd/userdb",
+    "/dev/log",
+    "/run/systemd/journal",
+];
+
+/// A recorder that has a thread and no listener yet.
+pub(super) struct Recorder {
+    listener: mpsc::SyncSender<Listener>,
+    summaries: mpsc::Receiver<AccessSummary>,
+    /// Becomes readable when there is a summary. If it is shut down, the recorder ends.
+    wake_up: UnixStream,
+    thread: JoinHandle<()>,
+}
+
+impl Recorder {
+    /// Starts the thread. Must be called by a thread without a filter.
+    pub(super) fn start(
+        request: RecordingRequest,
+        confinement: Option<&Confinement>,
+    ) -> io::Result<Self> {
+        let (wake_up, far_end) = UnixStream::pair()?;
+        wake_up.set_nonblocking(true)?;
+        let (listener, received) = mpsc::sync_channel(1);
+        let (sender, summaries) = mpsc::channel();
+        let allowed = confinement.map(AllowedAccess::new);
+        let thread = thread::Builder::new().spawn(move || {
+            let Ok(listener) = received.recv() else {
+                return;
+            };
+            let observer = Observer::new(request, allowed);
+            answer_until_end(&listener, observer, &far_end, &sender);
+        })?;
+        Ok(Self {
+            listener,
+            summaries,
+            wake_up,
+            thread,
+        })
+    }
+
+    /// Returns where the thread that installs the filter sends its listener.
+    pub(super) fn listener(&self) -> mpsc::SyncSender<Listener> {
+        self.listener.clone()
+    }
+
+    /// Returns the descriptor that becomes readable when there is a summary.
+    pub(super) fn wake_up(&self) -> BorrowedFd<'_> {
+        self.wake_up.as_fd()
+    }
+
+    /// Returns the latest summary, if there is a new one.
+    pub(super) fn take_summary(&mut self) -> Option<AccessSummary> {
+        let mut bytes = [0; 64];
+        while matches!((&self.wake_up).read(&mut bytes), Ok(1..)) {}
+        self.summaries.try_iter().last()
+    }
+
+    /// Ends the recorder once no process of the server is left, and returns the last summary.
+    pub(super) fn finish(self) -> Option<AccessSummary> {
+        let Self {
+            listener,
+            summaries,
+            wake_up,
+            thread,
+        } = self;
+        drop(listener);
+        let _ = wake_up.shutdown(std::net::Shutdown::Write);
+        let _ = thread.join();
+        summaries.try_iter().last()
+    }
+}
+
+/// Says why the filter of a recorder cannot be installed.
+pub(super) fn explain_failure(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP) => {
+            "this kernel cannot report system calls (Linux 5.19 or newer is needed)".to_owned()
+        }
+        Some(libc::EBUSY) => {
+            "another program, such as a container's runtime, receives the system calls of Drawbridge"
+                .to_owned()
+        }
+        _ => format!("the system refuses to report system calls: {error}"),
+    }
+}
+
+/// Installs the filter of a recorder for this thread, which no sandbox confines, and all that it
+/// starts.
+pub(super) fn install_for_this_thread() -> io::Result<Listener> {
+    let calls = calls::observed_calls().map_err(io::Error::other)?;
+    let filter = build_notifying_filter(calls, OtherArchitecture::Allowed);
+    Listener::install(&filter.map_err(io::Error::other)?)
+}
+
+/// Answers every notification until no process with the filter is left, or the supervisor ends the
+/// recorder.
+fn answer_until_end(
+    listener: &Listener,
+    mut observer: Observer,
+    supervisor: &UnixStream,
+    summaries: &mpsc::Sender<AccessSummary>,
+) {
+    let mut buffers = Buffers::new();
+    let mut next_report = Instant::now();
+    loop {
+        let timeout = if observer.summary.has_news() {
+            let pause = next_report.saturating_duration_since(Instant::now());
+            PollTimeout::try_from(pause + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+        } else {
+            PollTimeout::NONE
+        };
+        let mut ready = [
+            PollFd::new(listener.as_fd(), PollFlags::POLLIN),
+            PollFd::new(supervisor.as_fd(), PollFlags::POLLIN),
+        ];
+        match poll(&mut ready, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            // Nothing could be answered any more.
+            Err(_) => break,
+        }
+        let [notice, end] = ready.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
+        if notice.contains(PollFlags::POLLIN) {
+            // An error means that no process is left, which the next poll reports.
+            if let Ok(Some(notification)) = listener.receive(&mut buffers) {
+                observer.handle(listener, &notification, &mut buffers);
+            }
+        } else if !notice.is_empty() || !end.is_empty() {
+            break;
+        }
+        if next_report <= Instant::now() && observer.summary.take_news() {
+            next_report = Instant::now() + REPORT_INTERVAL;
+            send(&observer.summary, supervisor, summaries);
+        }
+    }
+    send(&observer.summary, supervisor, summaries);
+}
+
+fn send(summary: &Summary, mut supervisor: &UnixStream, summaries: &mpsc::Sender<AccessSummary>) {
+    // The supervisor may have ended.
+    let _ = summaries.send(summary.to_report());
+    let _ = supervisor.write(&[0]);
+}
+
+/// Reads the arguments of calls, and adds them to a summary.
+struct Observer {
+    summary: Summary,
+    allowed: Option<AllowedAccess>,
+    /// What is counted and not listed.
+    system: Vec<PathBuf>,
+    own_folder: Option<PathBuf>,
+    /// The files that were added, by how they were used.
+    remembered: HashSet<(PathBuf, FileNeed)>,
+    /// The device and the number of this process's root folder.
+    root: Option<(u64, u64)>,
+}
+
+/// A file that a call names, as far as it is known before the call continues.
+struct NamedFile {
+    path: PathBuf,
+    need: FileNeed,
+}
+
+/// An address that a call names.
+struct NamedAddress {
+    kind: AddressKind,
+    address: Address,
+}
+
+enum Address {
+    Ip(IpAddr, u16),
+    Local(String),
+}
+
+/// What a call uses.
+enum Observed {
+    Files(Vec<NamedFile>),
+    Program(PathBuf),
+    Address(NamedAddress),
+    RefusedCall(RefusedCall),
+    IoUring,
+    Nothing,
+}
+
+impl Observer {
+    fn new(request: RecordingRequest, allowed: Option<AllowedAccess>) -> Self {
+        let home = request
+            .home
+            .map(|home| fs::canonicalize(&home).unwrap_or(home));
+        Self {
+            summary: Summary::new(home),
+            allowed,
+            system: resolve_all(&request.system),
+            own_folder: request
+                .own_folder
+                .and_then(|folder| fs::canonicalize(folder).ok()),
+            remembered: HashSet::new(),
+            root: root_of(Path::new("/")),
+        }
+    }
+
+    /// Answers a notification as soon as its arguments are read, and adds them to the summary
+    /// afterwards.
+    fn handle(&mut self, listener: &Listener, notification: &Notification, buffers: &mut Buffers) {
+        let action = calls::find_action(notification.call);
+        let observed = action.and_then(|action| self.read(action, notification));
+        let answer = match (action, &self.allowed) {
+            (Some(Action::MakeSocket | Action::MakeSocketPair | Action::MakeIoUring), Some(_)) => {
+                Answer::Fail(REFUSAL)
+            }
+            _ => Answer::Continue,
+        };
+        // After the answer, the id of the thread may belong to another one.
+        let is_valid = listener.is_waiting(notification);
+        let is_elsewhere = is_valid && self.is_elsewhere(notification.thread);
+        listener.answer(notification, answer, buffers);
+        match observed {
+            _ if !is_valid => count(&mut self.summary.unreadable),
+            Some(Observed::Files(_) | Observed::Program(_)) if is_elsewhere => {
+                count(&mut self.summary.elsewhere);
+            }
+            Some(observed) => self.add(observed),
+            None => count(&mut self.summary.unreadable),
+        }
+    }
+
+    /// Returns whether a thread sees another root folder, such as that of a container.
+    fn is_elsewhere(&self, thread: i32) -> bool {
+        let root = root_of(Path::new(&format!("/proc/{thread}/root/")));
+        root.is_some() && root != self.root
+    }
+
+    /// Reads what a call uses; `None` if the process cannot be read.
+    fn read(&self, action: Action, notification: &Notification) -> Option<Observed> {
+        let argument = |index: usize| notification.arguments[index];
+        let file = |named: PathArgument| read_path(notification, named);
+        // A call that would fail anyway, because the file exists already or is missing, changes
+        // nothing. Programs make many such calls.
+        let change = |named: PathArgument, exists: bool| {
+            let path = file(named)?;
+            let is_real = fs::symlink_metadata(&path).is_ok() == exists;
+            Some(is_real.then_some(NamedFile {
+                path,
+                need: FileNeed::Change,
+            }))
+        };
+        Some(match action {
+            Action::Open { file: named, flags } => {
+                let flags = match flags {
+                    Flags::Argument(index) => to_int(argument(index)),
+                    Flags::Pointer(index) => {
+                        process_memory::read_flags(notification.thread, argument(index))?
+                    }
+                    Flags::Fixed(flags) => flags,
+                };
+                match open_need(flags) {
+                    Some(need) => Observed::Files(vec![NamedFile {
+                        path: file(named)?,
+                        need,
+                    }]),
+                    None => Observed::Nothing,
+                }
+            }
+            Action::Create(named) => Observed::Files(change(named, false)?.into_iter().collect()),
+            Action::Remove(named) => Observed::Files(change(named, true)?.into_iter().collect()),
+            Action::Truncate(named) => Observed::Files(vec![NamedFile {
+                path: file(named)?,
+                need: FileNeed::Write,
+            }]),
+            Action::Rename(from, to) => {
+                let Some(from) = change(from, true)? else {
+                    return Some(Observed::Nothing);
+                };
+                let to = NamedFile {
+                    path: file(to)?,
+                    need: FileNeed::Change,
+                };
+                Observed::Files(vec![from, to])
+            }
+            Action::Execute { file: named, flags } => {
+                let is_empty_allowed =
+                    flags.is_some_and(|index| to_int(argument(index)) & libc::AT_EMPTY_PATH != 0);
+                match read_path(notification, named) {
+                    Some(path) => Observed::Program(path),
+                    None if is_empty_allowed => Observed::Nothing,
+                    None => return None,
+                }
+            }
+            Action::Connect(named) => read_connection(notification, named, AddressKind::Connect)?,
+            Action::Bind(named) => read_connection(notification, named, AddressKind::Bind)?,
+            Action::Send(named) => read_connection(notification, named, AddressKind::Udp)?,
+            Action::MakeSocket => Observed::RefusedCall(match to_int(argument(0)) {
+                libc::AF_INET | libc::AF_INET6 => RefusedCall::InternetSocket,
+                libc::AF_UNIX => RefusedCall::LocalSocket,
+                _ => RefusedCall::OtherSocket,
+            }),
+            Action::MakeSocketPair => Observed::RefusedCall(RefusedCall::LocalSocket),
+            Action::MakeIoUring if self.allowed.is_some() => {
+                Observed::RefusedCall(RefusedCall::IoUring)
+            }
+            Action::MakeIoUring => Observed::IoUring,
+        })
+    }
+
+    fn add(&mut self, observed: Observed) {
+        match observed {
+            Observed::Files(files) => files.into_iter().for_each(|file| self.add_file(file)),
+            Observed::Program(path) => self.add_program(&path),
+            Observed::Address(address) => self.add_address(address),
+            Observed::RefusedCall(call) => self.summary.add_refused_call(call),
+            Observed::IoUring => self.summary.note_io_uring(),
+            Observed::Nothing => {}
+        }
+    }
+
+    fn add_file(&mut self, file: NamedFile) {
+        let NamedFile { path, need } = file;
+        let named = (path, need);
+        if self.remembered.contains(&named) {
+            return;
+        }
+        let Some(resolved) = resolve(&named.0, need) else {
+            return;
+        };
+        // The same file may have been reached by another path before.
+        let is_known = self.remembered.contains(&(resolved.clone(), need));
+        if self.remembered.len() >= MAX_REMEMBERED {
+            self.remembered.clear();
+        }
+        self.remembered.extend([named, (resolved.clone(), need)]);
+        if is_known {
+            return;
+        }
+        if self.is_ordinary(&resolved, need) {
+            count(&mut self.summary.ordinary);
+            return;
+        }
+        let refused = !self.allows_file(&resolved, need);
+        let access = match need {
+            FileNeed::Read => FileAccess::Read,
+            FileNeed::Write | FileNeed::Change => FileAccess::Write,
+        };
+        let is_folder = resolved.is_dir();
+        self.summary.add_file(resolved, access, is_folder, refused);
+    }
+
+    /// Returns whether every sandbox of this server allows this.
+    fn is_ordinary(&self, path: &Path, need: FileNeed) -> bool {
+        let is_own = self
+            .own_folder
+            .as_ref()
+            .is_some_and(|own| path.starts_with(own) && (need != FileNeed::Change || path != own));
+        is_own
+            || is_ordinary_device(path)
+            || need == FileNeed::Read && is_below_any(path, &self.system)
+    }
+
+    fn allows_file(&self, path: &Path, need: FileNeed) -> bool {
+        self.allowed
+            .as_ref()
+            .is_none_or(|allowed| allowed.allows_file(path, need))
+    }
+
+    fn add_program(&mut self, path: &Path) {
+        // A shell tries each folder of the PATH.
+        let Ok(resolved) = fs::canonicalize(path) else {
+            return;
+        };
+        self.summary.add_program(ProgramUse {
+            path: normalize(path).to_string_lossy().into_owned(),
+            refused: !self.allows_file(&resolved, FileNeed::Read),
+        });
+        self.add_file(NamedFile {
+            path: resolved,
+            need: FileNeed::Read,
+        });
+    }
+
+    fn add_address(&mut self, named: NamedAddress) {
+        let NamedAddress { kind, address } = named;
+        let allows =
+            |check: &dyn Fn(&AllowedAccess) -> bool| self.allowed.as_ref().is_none_or(check);
+        let used = match address {
+            Address::Ip(ip, port) => AddressUse {
+                kind,
+                address: ip.to_string(),
+                port,
+                refused: !match kind {
+                    AddressKind::Connect => allows(&|allowed| allowed.allows_connect(port)),
+                    AddressKind::Bind => allows(&|allowed| allowed.allows_bind(port)),
+                    AddressKind::Udp | AddressKind::LocalSocket => true,
+                },
+            },
+            Address::Local(address) => AddressUse {
+                kind: AddressKind::LocalSocket,
+                address,
+                port: 0,
+                refused: !allows(&AllowedAccess::allows_local_sockets),
+            },
+        };
+        self.summary.add_address(used);
+    }
+}
+
+fn count(counter: &mut u32) {
+    *counter = counter.saturating_add(1);
+}
+
+/// Returns the value of an argument that is an `int`, whose upper half is undefined.
+fn to_int(argument: u64) -> i32 {
+    let [a, b, c, d, ..] = argument.to_le_bytes();
+    i32::from_le_bytes([a, b, c, d])
+}
+
+/// Returns what opening a file with these flags needs; `None` if it is opened neither for reading nor
+/// for writing.
+fn open_need(flags: i32) -> Option<FileNeed> {
+    if flags & libc::O_PATH != 0 {
+        return None;
+    }
+    let writes = flags & libc::O_ACCMODE != libc::O_RDONLY
+        || flags & (libc::O_CREAT | libc::O_TRUNC) != 0
+        || flags & libc::O_TMPFILE == libc::O_TMPFILE;
+    Some(if writes {
+        FileNeed::Write
+    } else {
+        FileNeed::Read
+    })
+}
+
+fn root_of(root: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(root).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// Reads the path that a call names, and makes it absolute.
+fn read_path(notification: &Notification, named: PathArgument) -> Option<PathBuf> {
+    let thread = notification.thread;
+    let text = process_memory::read_text(thread, notification.arguments[named.path])?;
+    if text.is_empty() {
+        return None;
+    }
+    let path = Path::new(OsStr::from_bytes(&text));
+    if path.is_absolute() {
+        return Some(path.to_owned());
+    }
+    let folder = named
+        .folder
+        .map(|index| to_int(notification.arguments[index]));
+    let folder = match folder.filter(|folder| *folder != libc::AT_FDCWD) {
+        Some(descriptor) => format!("/proc/{thread}/fd/{descriptor}"),
+        None => format!("/proc/{thread}/cwd"),
+    };
+    let folder = fs::read_link(folder).ok()?;
+    folder.is_absolute().then(|| folder.join(path))
+}
+
+/// Resolves the links in a path. Returns `None` if the file does not exist, or, for a file that is
+/// written or changed, if its folder does not.
+fn resolve(path: &Path, need: FileNeed) -> Option<PathBuf> {
+    let lexical = normalize(path);
+    if DESCRIPTIONS
+        .iter()
+        .any(|folder| lexical.starts_with(folder))
+    {
+        return Some(lexical);
+    }
+    if need != FileNeed::Change
+        && let Ok(resolved) = fs::canonicalize(path)
+    {
+        return Some(resolved);
+    }
+    if need == FileNeed::Read {
+        return None;
+    }
+    // The file itself is removed, or not there yet, or a link that is changed.
+    let folder = fs::canonicalize(lexical.parent()?).ok()?;
+    Some(folder.join(lexical.file_name()?))
+}
+
+/// Removes `.` and `..` from a path, without a look at its links.
+fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                normal.push(component);
+            }
+        }
+    }
+    normal
+}
+
+/// Reads the address that a call names.
+fn read_connection(
+    notification: &Notification,
+    named: AddressArgument,
+    kind: AddressKind,
+) -> Option<Observed> {
+    let argument = |index: usize| notification.arguments[index];
+    let length = usize::try_from(to_int(argument(named.length))).ok()?;
+    let bytes = process_memory::read_bytes(
+        notification.thread,
+        argument(named.address),
+        length.min(process_memory::MAX_ADDRESS),
+    )?;
+    let Some(address) = parse_address(&bytes) else {
+        return Some(Observed::Nothing);
+    };
+    let kind = match (&address, kind) {
+        // A local socket on which the server itself listens is a file that it creates.
+        (Address::Local(path), AddressKind::Bind) => {
+            return Some(match Path::new(path) {
+                path if path.is_absolute() => Observed::Files(vec![NamedFile {
+                    path: path.to_owned(),
+                    need: FileNeed::Change,
+                }]),
+                _ => Observed::Nothing,
+            });
+        }
+        (Address::Local(name), _) => {
+            let is_missing = name.starts_with('/') && !Path::new(name).exists();
+            if is_missing || NAME_SERVICES.iter().any(|one| name.starts_with(one)) {
+                return Some(Observed::Nothing);
+            }
+            AddressKind::LocalSocket
+        }
+        (Address::Ip(..), kind) => {
+            let socket = to_int(argument(named.socket));
+            match (process_memory::is_stream(notification.thread, socket), kind) {
+                // Any free port on which datagrams arrive.
+                (Some(false), AddressKind::Bind) => return Some(Observed::Nothing),
+                (Some(false), _) => AddressKind::Udp,
+                (Some(true), AddressKind::Udp) => AddressKind::Connect,
+                (_, kind) => kind,
+            }
+        }
+    };
+    Some(Observed::Address(NamedAddress { kind, address }))
+}
+
+/// Reads a `sockaddr`. Returns `None` for an address that names no peer.
+fn parse_address(bytes: &[u8]) -> Option<Address> {
+    let family = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
+    match i32::from(family) {
+        libc::AF_INET => {
+            let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
+            let ip: [u8; 4] = bytes.get(4..8)?.try_into().ok()?;
+            Some(Address::Ip(Ipv4Addr::from(ip).into(), port))
+        }
+        libc::AF_INET6 => {
+            let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
+            let ip: [u8; 16] = bytes.get(8..24)?.try_into().ok()?;
+            let ip = Ipv6Addr::from(ip);
+            Some(Address::Ip(ip.to_canonical(), port))
+        }
+        libc::AF_UNIX => {
+            let name = bytes.get(2..).filter(|name| !name.is_empty())?;
+            // The name of an abstract socket begins with NUL.
+            let (mark, name) = match name.strip_prefix(b"\0") {
+                Some(name) => ("@", name),
+                None => ("", name),
+            };
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            let name = String::from_utf8_lossy(name);
+            (!name.is_empty()).then(|| Address::Local(format!("{mark}{name}")))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

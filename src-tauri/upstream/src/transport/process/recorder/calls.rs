@@ -1,0 +1,194 @@
+//! The system calls that a recorder observes, and where their arguments name files and addresses.
+
+use std::collections::BTreeMap;
+
+use nix::libc::{self, c_long};
+use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
+
+/// The bit in the numbers of the system calls of the x32 interface.
+pub(in super::super) const X32: i64 = 0x4000_0000;
+
+/// Where a call names a file: in a folder that is open, or in the working folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PathArgument {
+    /// The argument with the descriptor of the folder.
+    pub(super) folder: Option<usize>,
+    pub(super) path: usize,
+}
+
+/// What a call does, and which of its arguments say to what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Open {
+        file: PathArgument,
+        flags: Flags,
+    },
+    /// Makes a file or folder that must not exist before.
+    Create(PathArgument),
+    /// Removes a file or folder.
+    Remove(PathArgument),
+    /// Changes the content of a file.
+    Truncate(PathArgument),
+    Rename(PathArgument, PathArgument),
+    Execute {
+        file: PathArgument,
+        flags: Option<usize>,
+    },
+    Connect(AddressArgument),
+    Bind(AddressArgument),
+    Send(AddressArgument),
+    MakeSocket,
+    MakeSocketPair,
+    MakeIoUring,
+}
+
+/// Where a call has the flags of an opened file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flags {
+    Argument(usize),
+    /// In the structure to which the argument points.
+    Pointer(usize),
+    Fixed(i32),
+}
+
+/// Where a call names a socket and an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AddressArgument {
+    pub(super) socket: usize,
+    pub(super) address: usize,
+    pub(super) length: usize,
+}
+
+const fn path(path: usize) -> PathArgument {
+    PathArgument { folder: None, path }
+}
+
+const fn path_in(folder: usize, path: usize) -> PathArgument {
+    PathArgument {
+        folder: Some(folder),
+        path,
+    }
+}
+
+const fn address(address: usize, length: usize) -> AddressArgument {
+    AddressArgument {
+        socket: 0,
+        address,
+        length,
+    }
+}
+
+const OBSERVED: &[(c_long, Action)] = &[
+    (
+        libc::SYS_openat,
+        Action::Open {
+            file: path_in(0, 1),
+            flags: Flags::Argument(2),
+        },
+    ),
+    (
+        libc::SYS_openat2,
+        Action::Open {
+            file: path_in(0, 1),
+            flags: Flags::Pointer(2),
+        },
+    ),
+    (libc::SYS_mkdirat, Action::Create(path_in(0, 1))),
+    (libc::SYS_mknodat, Action::Create(path_in(0, 1))),
+    (libc::SYS_symlinkat, Action::Create(path_in(1, 2))),
+    (libc::SYS_linkat, Action::Create(path_in(2, 3))),
+    (libc::SYS_unlinkat, Action::Remove(path_in(0, 1))),
+    (
+        libc::SYS_renameat2,
+        Action::Rename(path_in(0, 1), path_in(2, 3)),
+    ),
+    (libc::SYS_truncate, Action::Truncate(path(0))),
+    (
+        libc::SYS_execve,
+        Action::Execute {
+            file: path(0),
+            flags: None,
+        },
+    ),
+    (
+        libc::SYS_execveat,
+        Action::Execute {
+            file: path_in(0, 1),
+            flags: Some(4),
+        },
+    ),
+    (libc::SYS_connect, Action::Connect(address(1, 2))),
+    (libc::SYS_bind, Action::Bind(address(1, 2))),
+    (libc::SYS_sendto, Action::Send(address(4, 5))),
+    (libc::SYS_io_uring_setup, Action::MakeIoUring),
+];
+
+/// The older calls, which newer architectures do not have.
+#[cfg(target_arch = "x86_64")]
+const OLDER: &[(c_long, Action)] = &[
+    (
+        libc::SYS_open,
+        Action::Open {
+            file: path(0),
+            flags: Flags::Argument(1),
+        },
+    ),
+    (
+        libc::SYS_creat,
+        Action::Open {
+            file: path(0),
+            flags: Flags::Fixed(libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC),
+        },
+    ),
+    (libc::SYS_mkdir, Action::Create(path(0))),
+    (libc::SYS_mknod, Action::Create(path(0))),
+    (libc::SYS_symlink, Action::Create(path(1))),
+    (libc::SYS_link, Action::Create(path(1))),
+    (libc::SYS_unlink, Action::Remove(path(0))),
+    (libc::SYS_rmdir, Action::Remove(path(0))),
+    (libc::SYS_rename, Action::Rename(path(0), path(1))),
+    (
+        libc::SYS_renameat,
+        Action::Rename(path_in(0, 1), path_in(2, 3)),
+    ),
+];
+#[cfg(target_arch = "aarch64")]
+const OLDER: &[(c_long, Action)] = &[(
+    libc::SYS_renameat,
+    Action::Rename(path_in(0, 1), path_in(2, 3)),
+)];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const OLDER: &[(c_long, Action)] = &[];
+
+/// The calls that a sandbox refuses without regard to files and addresses.
+const REFUSED: &[(c_long, Action)] = &[
+    (libc::SYS_socket, Action::MakeSocket),
+    (libc::SYS_socketpair, Action::MakeSocketPair),
+];
+
+/// Returns what a system call does, if it is one that a recorder observes.
+pub(super) fn find_action(number: i32) -> Option<Action> {
+    let number = c_long::from(number);
+    let number = if cfg!(target_arch = "x86_64") {
+        number & !X32
+    } else {
+        number
+    };
+    let mut calls = [OBSERVED, OLDER, REFUSED].into_iter().flatten();
+    let found = calls.find(|(call, _)| *call == number)?;
+    Some(found.1)
+}
+
+/// Returns the calls that a recorder observes, for a filter.
+pub(in super::super) fn observed_calls() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+    let rules = |call: c_long| {
+        if call != libc::SYS_sendto {
+            return Ok(Vec::new());
+        }
+        // Most messages go to the peer of a connection, and have no address.
+        let has_address = SeccompCondition::new(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+        Ok(vec![SeccompRule::new(vec![has_address])?])
+    };
+    let calls = [OBSERVED, OLDER].into_iter().flatten();
+    calls.map(|(call, _)| Ok((*call, rules(*call)?))).collect()
+}
