@@ -7,6 +7,7 @@ const HOME: &str = "/home/me";
 
 /// The files of a computer, by path; folders end with a slash.
 const FILES: &[&str] = &[
+    "/",
     "/home/me/",
     "/home/me/project/",
     "/home/me/project/.git/",

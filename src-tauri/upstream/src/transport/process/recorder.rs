@@ -1,4 +1,4 @@
-//! Records what the processes of a server use: a thread of the supervisor receives notice of the
+//! Records what the processes of a server use: threads of the supervisor receive notice of the
 //! system calls that open, create, rename and remove files, start programs, and name addresses
 //! (seccomp's user notification, which needs no rights).
 //!
@@ -25,9 +25,13 @@ use std::{
         unix::{ffi::OsStrExt, fs::MetadataExt, net::UnixStream},
     },
     path::{Component, Path, PathBuf},
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use drawbridge_model::access_report::{
@@ -55,6 +59,10 @@ use summary::Summary;
 
 /// How often a summary is sent at most.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
+/// How much older than the clock the time of a file may be.
+const CLOCK_STEP: Duration = Duration::from_millis(100);
+/// How many observed calls may wait to be summed up. Beyond that, they are only counted.
+const MAX_WAITING: usize = 8192;
 /// How many files are remembered, so that a file that is opened again costs little.
 const MAX_REMEMBERED: usize = 16_384;
 /// The file systems that describe the system and its processes. Links in them differ for each reader.
@@ -69,17 +77,18 @@ const NAME_SERVICES: &[&str] = &[
     "/run/systemd/journal",
 ];
 
-/// A recorder that has a thread and no listener yet.
+/// A recorder with its threads. One answers, and the other sums up.
 pub(super) struct Recorder {
     listener: mpsc::SyncSender<Listener>,
     summaries: mpsc::Receiver<AccessSummary>,
     /// Becomes readable when there is a summary. If it is shut down, the recorder ends.
     wake_up: UnixStream,
-    thread: JoinHandle<()>,
+    /// The one that answers, and the one that sums up.
+    threads: [JoinHandle<()>; 2],
 }
 
 impl Recorder {
-    /// Starts the thread. Must be called by a thread without a filter.
+    /// Starts the threads. Must be called by a thread without a filter.
     pub(super) fn start(
         request: RecordingRequest,
         confinement: Option<&Confinement>,
@@ -88,19 +97,27 @@ impl Recorder {
         wake_up.set_nonblocking(true)?;
         let (listener, received) = mpsc::sync_channel(1);
         let (sender, summaries) = mpsc::channel();
-        let allowed = confinement.map(AllowedAccess::new);
-        let thread = thread::Builder::new().spawn(move || {
-            let Ok(listener) = received.recv() else {
-                return;
-            };
-            let observer = Observer::new(request, allowed);
-            answer_until_end(&listener, observer, &far_end, &sender);
+        let (observed, observations) = mpsc::sync_channel(MAX_WAITING);
+        let missed = Arc::new(AtomicU32::new(0));
+        let observer = Observer::new(request, confinement.map(AllowedAccess::new));
+        let reader = Reader {
+            is_confined: confinement.is_some(),
+            root: root_of(Path::new("/")),
+        };
+        let (supervisor, counter) = (far_end.try_clone()?, missed.clone());
+        let summing = thread::Builder::new().spawn(move || {
+            sum_up_until_end(&observations, observer, &supervisor, &sender, &counter);
+        })?;
+        let answering = thread::Builder::new().spawn(move || {
+            if let Ok(listener) = received.recv() {
+                answer_until_end(&listener, &reader, &far_end, &observed, &missed);
+            }
         })?;
         Ok(Self {
             listener,
             summaries,
             wake_up,
-            thread,
+            threads: [answering, summing],
         })
     }
 
@@ -127,11 +144,13 @@ impl Recorder {
             listener,
             summaries,
             wake_up,
-            thread,
+            threads,
         } = self;
         drop(listener);
         let _ = wake_up.shutdown(std::net::Shutdown::Write);
-        let _ = thread.join();
+        for thread in threads {
+            let _ = thread.join();
+        }
         summaries.try_iter().last()
     }
 }
@@ -159,45 +178,68 @@ pub(super) fn install_for_this_thread() -> io::Result<Listener> {
 }
 
 /// Answers every notification until no process with the filter is left, or the supervisor ends the
-/// recorder.
+/// recorder. Looks at no files but those of `/proc`, which answer at once: another file system may be
+/// slow, or be served by the very process that waits for the answer.
 fn answer_until_end(
     listener: &Listener,
-    mut observer: Observer,
+    reader: &Reader,
     supervisor: &UnixStream,
-    summaries: &mpsc::Sender<AccessSummary>,
+    observed: &mpsc::SyncSender<Observed>,
+    missed: &AtomicU32,
 ) {
     let mut buffers = Buffers::new();
-    let mut next_report = Instant::now();
     loop {
-        let timeout = if observer.summary.has_news() {
-            let pause = next_report.saturating_duration_since(Instant::now());
-            PollTimeout::try_from(pause + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
-        } else {
-            PollTimeout::NONE
-        };
         let mut ready = [
             PollFd::new(listener.as_fd(), PollFlags::POLLIN),
             PollFd::new(supervisor.as_fd(), PollFlags::POLLIN),
         ];
-        match poll(&mut ready, timeout) {
+        match poll(&mut ready, PollTimeout::NONE) {
             Ok(_) | Err(Errno::EINTR) => {}
             // Nothing could be answered any more.
-            Err(_) => break,
+            Err(_) => return,
         }
         let [notice, end] = ready.map(|fd| fd.revents().unwrap_or(PollFlags::empty()));
         if notice.contains(PollFlags::POLLIN) {
             // An error means that no process is left, which the next poll reports.
             if let Ok(Some(notification)) = listener.receive(&mut buffers) {
-                observer.handle(listener, &notification, &mut buffers);
+                let read = reader.answer(listener, &notification, &mut buffers);
+                if observed.try_send(read).is_err() {
+                    missed.fetch_add(1, Ordering::Relaxed);
+                }
             }
         } else if !notice.is_empty() || !end.is_empty() {
-            break;
+            return;
+        }
+    }
+}
+
+/// Adds what is observed to the summary, and sends it, until the calls have ended.
+fn sum_up_until_end(
+    observed: &mpsc::Receiver<Observed>,
+    mut observer: Observer,
+    supervisor: &UnixStream,
+    summaries: &mpsc::Sender<AccessSummary>,
+    missed: &AtomicU32,
+) {
+    let mut next_report = Instant::now();
+    loop {
+        let received = if observer.summary.has_news() {
+            observed.recv_timeout(next_report.saturating_duration_since(Instant::now()))
+        } else {
+            observed.recv().map_err(RecvTimeoutError::from)
+        };
+        match received {
+            Ok(observed) => observer.add(observed),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
         }
         if next_report <= Instant::now() && observer.summary.take_news() {
             next_report = Instant::now() + REPORT_INTERVAL;
             send(&observer.summary, supervisor, summaries);
         }
     }
+    let missed = missed.load(Ordering::Relaxed);
+    observer.summary.unreadable = observer.summary.unreadable.saturating_add(missed);
     send(&observer.summary, supervisor, summaries);
 }
 
@@ -207,7 +249,14 @@ fn send(summary: &Summary, mut supervisor: &UnixStream, summaries: &mpsc::Sender
     let _ = supervisor.write(&[0]);
 }
 
-/// Reads the arguments of calls, and adds them to a summary.
+/// Reads the arguments of calls.
+struct Reader {
+    is_confined: bool,
+    /// The device and the number of this process's root folder.
+    root: Option<(u64, u64)>,
+}
+
+/// Adds what calls use to a summary.
 struct Observer {
     summary: Summary,
     allowed: Option<AllowedAccess>,
@@ -216,14 +265,14 @@ struct Observer {
     own_folder: Option<PathBuf>,
     /// The files that were added, by how they were used.
     remembered: HashSet<(PathBuf, FileNeed)>,
-    /// The device and the number of this process's root folder.
-    root: Option<(u64, u64)>,
 }
 
 /// A file that a call names, as far as it is known before the call continues.
 struct NamedFile {
     path: PathBuf,
     need: FileNeed,
+    /// When the call was made, if it makes a file that must not exist before.
+    made_at: Option<SystemTime>,
 }
 
 /// An address that a call names.
@@ -245,47 +294,37 @@ enum Observed {
     RefusedCall(RefusedCall),
     IoUring,
     Nothing,
+    /// By a process that sees another root folder.
+    Elsewhere,
+    Unreadable,
 }
 
-impl Observer {
-    fn new(request: RecordingRequest, allowed: Option<AllowedAccess>) -> Self {
-        let home = request
-            .home
-            .map(|home| fs::canonicalize(&home).unwrap_or(home));
-        Self {
-            summary: Summary::new(home),
-            allowed,
-            system: resolve_all(&request.system),
-            own_folder: request
-                .own_folder
-                .and_then(|folder| fs::canonicalize(folder).ok()),
-            remembered: HashSet::new(),
-            root: root_of(Path::new("/")),
-        }
-    }
-
-    /// Answers a notification as soon as its arguments are read, and adds them to the summary
-    /// afterwards.
-    fn handle(&mut self, listener: &Listener, notification: &Notification, buffers: &mut Buffers) {
+impl Reader {
+    /// Answers a notification, and returns what the call uses.
+    fn answer(
+        &self,
+        listener: &Listener,
+        notification: &Notification,
+        buffers: &mut Buffers,
+    ) -> Observed {
         let action = calls::find_action(notification.call);
         let observed = action.and_then(|action| self.read(action, notification));
-        let answer = match (action, &self.allowed) {
-            (Some(Action::MakeSocket | Action::MakeSocketPair | Action::MakeIoUring), Some(_)) => {
+        // After the answer, the id of the thread may belong to another one.
+        let is_valid = listener.is_waiting(notification);
+        let is_elsewhere = is_valid && self.is_elsewhere(notification.thread);
+        let answer = match action {
+            Some(Action::MakeSocket | Action::MakeSocketPair | Action::MakeIoUring)
+                if self.is_confined =>
+            {
                 Answer::Fail(REFUSAL)
             }
             _ => Answer::Continue,
         };
-        // After the answer, the id of the thread may belong to another one.
-        let is_valid = listener.is_waiting(notification);
-        let is_elsewhere = is_valid && self.is_elsewhere(notification.thread);
         listener.answer(notification, answer, buffers);
         match observed {
-            _ if !is_valid => count(&mut self.summary.unreadable),
-            Some(Observed::Files(_) | Observed::Program(_)) if is_elsewhere => {
-                count(&mut self.summary.elsewhere);
-            }
-            Some(observed) => self.add(observed),
-            None => count(&mut self.summary.unreadable),
+            Some(Observed::Files(_) | Observed::Program(_)) if is_elsewhere => Observed::Elsewhere,
+            Some(observed) if is_valid => observed,
+            _ => Observed::Unreadable,
         }
     }
 
@@ -298,17 +337,14 @@ impl Observer {
     /// Reads what a call uses; `None` if the process cannot be read.
     fn read(&self, action: Action, notification: &Notification) -> Option<Observed> {
         let argument = |index: usize| notification.arguments[index];
-        let file = |named: PathArgument| read_path(notification, named);
-        // A call that would fail anyway, because the file exists already or is missing, changes
-        // nothing. Programs make many such calls.
-        let change = |named: PathArgument, exists: bool| {
-            let path = file(named)?;
-            let is_real = fs::symlink_metadata(&path).is_ok() == exists;
-            Some(is_real.then_some(NamedFile {
-                path,
-                need: FileNeed::Change,
-            }))
+        let used = |named: PathArgument, need: FileNeed| {
+            Some(NamedFile {
+                path: read_path(notification, named)?,
+                need,
+                made_at: None,
+            })
         };
+        let change = |named: PathArgument| used(named, FileNeed::Change);
         Some(match action {
             Action::Open { file: named, flags } => {
                 let flags = match flags {
@@ -319,29 +355,13 @@ impl Observer {
                     Flags::Fixed(flags) => flags,
                 };
                 match open_need(flags) {
-                    Some(need) => Observed::Files(vec![NamedFile {
-                        path: file(named)?,
-                        need,
-                    }]),
+                    Some(need) => Observed::Files(vec![used(named, need)?]),
                     None => Observed::Nothing,
                 }
             }
-            Action::Create(named) => Observed::Files(change(named, false)?.into_iter().collect()),
-            Action::Remove(named) => Observed::Files(change(named, true)?.into_iter().collect()),
-            Action::Truncate(named) => Observed::Files(vec![NamedFile {
-                path: file(named)?,
-                need: FileNeed::Write,
-            }]),
-            Action::Rename(from, to) => {
-                let Some(from) = change(from, true)? else {
-                    return Some(Observed::Nothing);
-                };
-                let to = NamedFile {
-                    path: file(to)?,
-                    need: FileNeed::Change,
-                };
-                Observed::Files(vec![from, to])
-            }
+            Action::Create(named) | Action::Remove(named) => Observed::Files(vec![change(named)?]),
+            Action::Truncate(named) => Observed::Files(vec![used(named, FileNeed::Write)?]),
+            Action::Rename(from, to) => Observed::Files(vec![change(from)?, change(to)?]),
             Action::Execute { file: named, flags } => {
                 let is_empty_allowed =
                     flags.is_some_and(|index| to_int(argument(index)) & libc::AT_EMPTY_PATH != 0);
@@ -360,11 +380,26 @@ impl Observer {
                 _ => RefusedCall::OtherSocket,
             }),
             Action::MakeSocketPair => Observed::RefusedCall(RefusedCall::LocalSocket),
-            Action::MakeIoUring if self.allowed.is_some() => {
-                Observed::RefusedCall(RefusedCall::IoUring)
-            }
+            Action::MakeIoUring if self.is_confined => Observed::RefusedCall(RefusedCall::IoUring),
             Action::MakeIoUring => Observed::IoUring,
         })
+    }
+}
+
+impl Observer {
+    fn new(request: RecordingRequest, allowed: Option<AllowedAccess>) -> Self {
+        let home = request
+            .home
+            .map(|home| fs::canonicalize(&home).unwrap_or(home));
+        Self {
+            summary: Summary::new(home),
+            allowed,
+            system: resolve_all(&request.system),
+            own_folder: request
+                .own_folder
+                .and_then(|folder| fs::canonicalize(folder).ok()),
+            remembered: HashSet::new(),
+        }
     }
 
     fn add(&mut self, observed: Observed) {
@@ -375,11 +410,17 @@ impl Observer {
             Observed::RefusedCall(call) => self.summary.add_refused_call(call),
             Observed::IoUring => self.summary.note_io_uring(),
             Observed::Nothing => {}
+            Observed::Elsewhere => count(&mut self.summary.elsewhere),
+            Observed::Unreadable => count(&mut self.summary.unreadable),
         }
     }
 
     fn add_file(&mut self, file: NamedFile) {
-        let NamedFile { path, need } = file;
+        let NamedFile {
+            path,
+            need,
+            made_at,
+        } = file;
         let named = (path, need);
         if self.remembered.contains(&named) {
             return;
@@ -387,6 +428,9 @@ impl Observer {
         let Some(resolved) = resolve(&named.0, need) else {
             return;
         };
+        if made_at.is_some_and(|made_at| existed_before(&resolved, made_at)) {
+            return;
+        }
         // The same file may have been reached by another path before.
         let is_known = self.remembered.contains(&(resolved.clone(), need));
         if self.remembered.len() >= MAX_REMEMBERED {
@@ -438,11 +482,18 @@ impl Observer {
         self.add_file(NamedFile {
             path: resolved,
             need: FileNeed::Read,
+            made_at: None,
         });
     }
 
     fn add_address(&mut self, named: NamedAddress) {
         let NamedAddress { kind, address } = named;
+        if let Address::Local(name) = &address {
+            let is_missing = name.starts_with('/') && !Path::new(name).exists();
+            if is_missing || NAME_SERVICES.iter().any(|one| name.starts_with(one)) {
+                return;
+            }
+        }
         let allows =
             |check: &dyn Fn(&AllowedAccess) -> bool| self.allowed.as_ref().is_none_or(check);
         let used = match address {
@@ -539,8 +590,15 @@ fn resolve(path: &Path, need: FileNeed) -> Option<PathBuf> {
         return None;
     }
     // The file itself is removed, or not there yet, or a link that is changed.
-    let folder = fs::canonicalize(lexical.parent()?).ok()?;
-    Some(folder.join(lexical.file_name()?))
+    let folder = fs::canonicalize(path.parent()?).ok()?;
+    Some(folder.join(path.file_name()?))
+}
+
+/// Returns whether a file is older than a call that would make it. Programs often try to make a folder
+/// that exists, which changes nothing.
+fn existed_before(path: &Path, made_at: SystemTime) -> bool {
+    let created = fs::symlink_metadata(path).and_then(|metadata| metadata.created());
+    created.is_ok_and(|created| created + CLOCK_STEP < made_at)
 }
 
 /// Removes `.` and `..` from a path, without a look at its links.
@@ -583,17 +641,12 @@ fn read_connection(
                 path if path.is_absolute() => Observed::Files(vec![NamedFile {
                     path: path.to_owned(),
                     need: FileNeed::Change,
+                    made_at: None,
                 }]),
                 _ => Observed::Nothing,
             });
         }
-        (Address::Local(name), _) => {
-            let is_missing = name.starts_with('/') && !Path::new(name).exists();
-            if is_missing || NAME_SERVICES.iter().any(|one| name.starts_with(one)) {
-                return Some(Observed::Nothing);
-            }
-            AddressKind::LocalSocket
-        }
+        (Address::Local(_), _) => AddressKind::LocalSocket,
         (Address::Ip(..), kind) => {
             let socket = to_int(argument(named.socket));
             match (process_memory::is_stream(notification.thread, socket), kind) {
