@@ -27,6 +27,83 @@ grant_secrets: Array<string>, };
 export type AcceptanceState = "accepted" | "new" | "changed";
 
 /**
+ * The report of the latest recorded run of a server.
+ */
+export type AccessReport = { 
+/**
+ * The digest of what was started.
+ */
+identity: string, 
+/**
+ * When the run began.
+ */
+recorded_at: Timestamp, 
+/**
+ * The sandbox of the run.
+ */
+sandbox: Sandbox | null, access: RecordedAccess, };
+
+/**
+ * What a local server used in its latest recorded run.
+ */
+export type AccessReportView = { 
+/**
+ * Whether this server can be recorded: a local program, on Linux.
+ */
+can_record: boolean, 
+/**
+ * Whether a recorded run goes on.
+ */
+is_recording: boolean, 
+/**
+ * Null if no run has been recorded yet.
+ */
+report: AccessReport | null, 
+/**
+ * Whether the report is about what the spec starts now.
+ */
+is_current: boolean, 
+/**
+ * A sandbox in which the server could do the same. Null without a report, or if this system has
+ * no sandboxes.
+ */
+proposal: SandboxProposal | null, };
+
+/**
+ * What the processes of a server used.
+ */
+export type AccessSummary = { 
+/**
+ * Sorted by path. Files that every sandbox includes are not among them.
+ */
+files: Array<FileUse>, addresses: Array<AddressUse>, programs: Array<ProgramUse>, 
+/**
+ * The refused system calls that name no file or address.
+ */
+refused_calls: Array<RefusedCall>, 
+/**
+ * How often a file was opened that every sandbox includes: of the system, of the program itself,
+ * or of the server's own folder.
+ */
+ordinary: number, 
+/**
+ * How many addresses and programs are left out, because there were too many.
+ */
+omitted: number, 
+/**
+ * How many system calls of processes in another root folder, such as a container, are left out.
+ */
+elsewhere: number, 
+/**
+ * How many system calls could not be read, because the process ended or is protected.
+ */
+unreadable: number, 
+/**
+ * Whether a process used io_uring, through which it can open files unseen.
+ */
+uses_io_uring: boolean, };
+
+/**
  * `clients.add`: adds a client and creates its token. The name of a revoked client can be added
  * again.
  */
@@ -101,6 +178,24 @@ pending: boolean,
  * be named, unless the server is pending.
  */
 grant_secrets: Array<string>, };
+
+/**
+ * How an address was used.
+ */
+export type AddressKind = "connect" | "bind" | "udp" | "local_socket";
+
+/**
+ * An address that was used.
+ */
+export type AddressUse = { kind: AddressKind, 
+/**
+ * An IP address, or the path or name of a local socket.
+ */
+address: string, 
+/**
+ * The port; 0 for a local socket.
+ */
+port: number, refused: boolean, };
 
 /**
  * `approvals.allow_retry`: allows an identical retry of a call that nobody decided in time. The
@@ -1320,6 +1415,16 @@ name: string,
 why: string, };
 
 /**
+ * A path that is not proposed.
+ */
+export type ExcludedPath = { path: string, access: FileAccess, reason: ExclusionReason, };
+
+/**
+ * Why a path is not proposed.
+ */
+export type ExclusionReason = "private" | "too_broad" | "system" | "own" | "missing";
+
+/**
  * `audit.export`: calls, oldest first, a page at a time.
  */
 export type ExportAudit = { 
@@ -1377,6 +1482,11 @@ before: unknown,
 after: unknown, };
 
 /**
+ * How a file was used.
+ */
+export type FileAccess = "read" | "write";
+
+/**
  * The difference in one file.
  */
 export type FileDiffView = { path: string, 
@@ -1393,6 +1503,23 @@ diff: string, };
  * The state of a file after a change was undone.
  */
 export type FileOutcome = "restored" | "removed" | "own_part_removed" | "gone";
+
+/**
+ * A file or folder that was used, or a folder that stands for the files in it.
+ */
+export type FileUse = { 
+/**
+ * The absolute path, without links.
+ */
+path: string, access: FileAccess, is_folder: boolean, 
+/**
+ * How many different files it stands for.
+ */
+files: number, 
+/**
+ * Whether the sandbox of the run refuses this.
+ */
+refused: boolean, };
 
 /**
  * `servers.fill_manifest`: builds a spec from one choice of a manifest. Saves nothing. An input
@@ -2526,6 +2653,11 @@ export type ProgramFile = { path: string,
 sha256: string, };
 
 /**
+ * A program that was started.
+ */
+export type ProgramUse = { path: string, refused: boolean, };
+
+/**
  * `profiles.put`: saves a profile, replacing a profile of the same name. The change applies at
  * once.
  */
@@ -2541,6 +2673,21 @@ export type ReadManifest = { source: ManifestSource, };
  * command line into specs. Saves nothing.
  */
 export type ReadSpecs = { text: string, };
+
+/**
+ * `servers.record`: restarts a local server, and records what it uses until it ends.
+ */
+export type RecordServer = { id: ServerId, };
+
+/**
+ * What is known of a recorded run.
+ */
+export type RecordedAccess = { "summary": AccessSummary } | { "unavailable": string };
+
+/**
+ * A system call that a sandbox refuses, whatever its target is.
+ */
+export type RefusedCall = "internet_socket" | "local_socket" | "other_socket" | "io_uring";
 
 /**
  * The servers in the registry, without the built-in ones.
@@ -2863,6 +3010,15 @@ export type SandboxFiles = "listed" | "all";
  * The network that a server in a sandbox may use.
  */
 export type SandboxNetwork = "all" | "listed" | "none";
+
+/**
+ * A sandbox in which a server could do what it did in a recorded run.
+ */
+export type SandboxProposal = { sandbox: Sandbox, 
+/**
+ * What the server used and the sandbox does not allow. A person may add it.
+ */
+excluded: Array<ExcludedPath>, };
 
 /**
  * `policy.save`: adds a rule, or replaces the rule with this id. The rule is bound to the server
@@ -3289,6 +3445,12 @@ url: string | null, keyring: KeyringStatus,
  * How to make the keyring ready; empty if it is ready.
  */
 keyring_remedy: string, };
+
+/**
+ * `servers.access_report`: what a local server used in its latest recorded run, and a sandbox that
+ * allows just that. The first run after an acceptance is recorded, and another one on request.
+ */
+export type ShowAccessReport = { id: ServerId, };
 
 /**
  * `approvals.show`: one request in the queue.
@@ -3876,6 +4038,7 @@ export interface Verbs {
   "secrets.set": { params: SetSecret; answer: Done };
   "servers.accept": { params: AcceptServer; answer: ServerView };
   "servers.accept_definitions": { params: AcceptDefinitions; answer: ServerView };
+  "servers.access_report": { params: ShowAccessReport; answer: AccessReportView };
   "servers.add": { params: AddServer; answer: ServerView };
   "servers.await_sign_in": { params: AwaitSignIn; answer: SignIn };
   "servers.cancel_sign_in": { params: CancelSignIn; answer: Done };
@@ -3890,6 +4053,7 @@ export interface Verbs {
   "servers.presets": { params: ListPresets; answer: Array<PresetView> };
   "servers.read_manifest": { params: ReadManifest; answer: ManifestView };
   "servers.read_specs": { params: ReadSpecs; answer: Array<ParsedSpec> };
+  "servers.record": { params: RecordServer; answer: AccessReportView };
   "servers.remove": { params: RemoveServer; answer: Done };
   "servers.restart": { params: RestartServer; answer: ServerView };
   "servers.show": { params: ShowServer; answer: ServerView };

@@ -1,6 +1,7 @@
 /** The servers and the actions on them. */
 
 import type {
+  AccessReportView,
   BrokenSpec,
   DefinitionId,
   DefinitionKind,
@@ -14,6 +15,7 @@ import type {
   ManifestView,
   PresetView,
   ParsedSpec,
+  Sandbox,
   SecretValues,
   ServerSpec,
   ServerView,
@@ -116,6 +118,29 @@ export class Servers {
   /** Accepts definitions as they were shown. A later change is not accepted. */
   async acceptDefinitions(id: string, definitions: DefinitionId[]): Promise<ServerView> {
     return this.replace(await this.ipc.call("servers.accept_definitions", { id, definitions }));
+  }
+
+  /** Returns what a local server used in its latest recorded run. */
+  accessReport(id: string): Promise<AccessReportView> {
+    return this.ipc.call("servers.access_report", { id });
+  }
+
+  /** Restarts a local server, and records what it uses. */
+  record(id: string): Promise<AccessReportView> {
+    return this.ipc.call("servers.record", { id });
+  }
+
+  /** Changes the sandbox of a server. A person accepts the change on its page. */
+  async useSandbox({ id, spec }: ServerView, sandbox: Sandbox): Promise<ServerView> {
+    return this.replace(
+      await this.ipc.call("servers.update", {
+        id,
+        spec: { ...spec, sandbox },
+        secrets: { env: {}, headers: {} },
+        pending: true,
+        grant_secrets: [],
+      }),
+    );
   }
 
   async act(id: string, verb: "servers.sync" | "servers.restart"): Promise<ServerView> {

@@ -1,6 +1,7 @@
 /** The initial data of the fake hub. */
 
 import type {
+  AccessReportView,
   Annotations,
   ApprovalRequest,
   AuditEntryView,
@@ -1037,4 +1038,56 @@ export function auditEntries(empty: boolean): AuditEntryView[] {
     body,
   }));
   return [...(empty ? [] : later), { ...began, body: {} }];
+}
+
+/** What a local server used in its latest recorded run; the file system server has one. */
+export function accessReport(server: ServerView, isRecording: boolean): AccessReportView {
+  const can_record = !!server.spec.command;
+  if (server.id !== "filesystem")
+    return {
+      can_record,
+      is_recording: isRecording,
+      report: null,
+      is_current: false,
+      proposal: null,
+    };
+  const file = { is_folder: false, files: 1, refused: false };
+  return {
+    can_record,
+    is_recording: isRecording,
+    report: {
+      identity: server.identity,
+      recorded_at: Date.now() - 3_600_000,
+      sandbox: server.spec.sandbox ?? null,
+      access: {
+        summary: {
+          files: [
+            { ...file, path: "/home/ada/.ssh/id_ed25519", access: "read", refused: true },
+            { ...file, path: "/home/ada", access: "read", is_folder: true, refused: true },
+            { ...file, path: "/home/ada/Projects/readme.md", access: "read" },
+            {
+              ...file,
+              path: "/home/ada/Projects/notes",
+              access: "write",
+              is_folder: true,
+              files: 4,
+            },
+          ],
+          addresses: [],
+          programs: [{ path: "/usr/bin/node", refused: false }],
+          refused_calls: [],
+          ordinary: 412,
+          omitted: 0,
+          elsewhere: 0,
+          unreadable: 0,
+          uses_io_uring: false,
+        },
+      },
+    },
+    is_current: true,
+    proposal: {
+      sandbox: { files: "listed", write: ["~/Projects"], network: "none" },
+      excluded: [{ path: "/home/ada", access: "read", reason: "too_broad" }],
+    },
+  };
 }

@@ -80,6 +80,8 @@ export class FakeHub implements Ipc {
   desktop: DesktopShell | null = null;
   opensBrowser = false;
   servers: ServerView[];
+  /** The servers whose runs are being recorded. */
+  private readonly recordedRuns = new Set<string>();
   clients: ClientView[];
   waiting: ApprovalRequest[] = [];
   missed: ApprovalRequest[] = [];
@@ -795,6 +797,14 @@ export class FakeHub implements Ipc {
       this.servers = this.servers.filter((s) => s.id !== id);
       this.emit({ kind: "server_changed", id });
       return {};
+    },
+    "servers.access_report": ({ id }) =>
+      data.accessReport(this.server(id), this.recordedRuns.has(id)),
+    "servers.record": ({ id }) => {
+      const server = this.server(id);
+      this.recordedRuns.add(id);
+      this.start(server, { starts: server.starts + 1 });
+      return data.accessReport(server, true);
     },
     "servers.restart": ({ id }) =>
       this.start(this.server(id), { starts: this.server(id).starts + 1 }),

@@ -76,6 +76,7 @@ export const servers = {
       `synced ${ago}${stale ? ", stale" : ""}${failed ? ", last sync failed" : ""}`,
     excluded: "Excluded",
     excludedLead: "Clients do not see these entries of the server's lists.",
+    access: "What it uses",
     facts: "Details",
     log: "Log",
     confirmRemove: {
@@ -98,6 +99,77 @@ export const servers = {
     grantFirst: "This server would use secrets that are not its own. Check each one to grant it.",
     accept: "Accept server",
     unexpected: "If you did not expect this, remove the server instead.",
+  },
+
+  accessReport: {
+    nothingYet: "Nothing is recorded yet: the next run is.",
+    cannotRecord: "Only local servers on Linux can be recorded.",
+    run: (at: string, sandboxed: boolean, goesOn: boolean, current: boolean) =>
+      `Run of ${at} ${sandboxed ? "in its sandbox" : "without a sandbox"}${goesOn ? ", which goes on" : current ? "" : ", before the server was changed"}`,
+    record: "Record what it uses",
+    recordHint: "Restarts the server, and records which files, addresses and programs it uses.",
+    unavailable: "The run could not be recorded: ",
+    nothing: "It used no files but its own and the system's, and no network.",
+    sections: {
+      refused: "Refused by the sandbox",
+      read: "Read",
+      written: "Written",
+      connected: "Connected",
+      started: "Started programs",
+    },
+    files: {
+      read: (path: string) => `read ${path}`,
+      write: (path: string) => `write ${path}`,
+    },
+    severalFiles: (folder: string, count: number) => `${folder} (${count} files)`,
+    addresses: {
+      connect: (address: string, port: number) => `connect to ${address}, TCP port ${port}`,
+      bind: (address: string, port: number) => `listen on ${address}, TCP port ${port}`,
+      udp: (address: string, port: number) => `UDP to ${address}, port ${port}`,
+      local_socket: (address: string) => `local socket ${address}`,
+    },
+    start: (path: string) => `start ${path}`,
+    refusedCalls: {
+      internet_socket: "use the network",
+      local_socket: "use local sockets of other programs",
+      other_socket: "use another kind of socket",
+      io_uring: "use io_uring",
+    },
+    remarks: (summary: {
+      omitted: number;
+      elsewhere: number;
+      unreadable: number;
+      uses_io_uring: boolean;
+    }) => [
+      ...(summary.omitted
+        ? [`${summary.omitted} further addresses and programs are left out.`]
+        : []),
+      ...(summary.elsewhere
+        ? [
+            `${summary.elsewhere} uses by processes in another root folder, such as a container, are left out.`,
+          ]
+        : []),
+      ...(summary.unreadable
+        ? [
+            `${summary.unreadable} uses could not be read, because the process ended or is protected.`,
+          ]
+        : []),
+      ...(summary.uses_io_uring ? ["A process used io_uring, so the report may lack files."] : []),
+    ],
+    proposal: "A sandbox that allows just this",
+    localSockets:
+      "It allows local sockets: the programs behind them can do for the server what the sandbox forbids.",
+    excluded: "Used, but not allowed by this sandbox",
+    reasons: {
+      private: "private: it may hold keys or passwords, or start programs",
+      too_broad: "too broad: much else is in it",
+      system: "belongs to the system or to a program",
+      own: "is in the server's own folder in a sandbox",
+      missing: "does not exist any more",
+    },
+    use: "Use this sandbox",
+    useHint: "You see the difference, and accept it, before the server starts again.",
+    isUsed: "The server has this sandbox already.",
   },
 
   status: {
