@@ -66,6 +66,7 @@ const MODULE_ORDERS: &[(&str, &[&[&str]])] = &[
         &[
             &[
                 "access",
+                "access_reports",
                 "elicitation",
                 "live_calls",
                 "metrics",

@@ -222,12 +222,18 @@ fn propose(
     used: &AccessSummary,
     machine: &Machine<'_>,
 ) -> SandboxProposal {
+    let arguments = named_folders(spec.args.iter().chain(&spec.cwd), machine);
+    let variables = named_folders(spec.env.values(), machine);
     let mut folding = Folding {
-        roots: named_folders(spec, machine),
+        roots: arguments.iter().cloned().chain(variables).collect(),
         machine,
         chosen: BTreeMap::new(),
         excluded: BTreeMap::new(),
     };
+    // The person told the server to use these, even if it did not do so yet.
+    for folder in arguments {
+        folding.place(&folder, FileAccess::Read);
+    }
     let files = used.files.iter().filter(|file| !file.refused);
     let mut singles: BTreeMap<(PathBuf, FileAccess), Vec<PathBuf>> = BTreeMap::new();
     for file in files {
@@ -329,13 +335,14 @@ fn propose_network(
     }
 }
 
-/// Returns the folders that the spec names: what is used in one of them belongs together.
-fn named_folders(spec: &ServerSpec, machine: &Machine<'_>) -> Vec<PathBuf> {
-    let values = spec.args.iter().chain(spec.env.values()).chain(&spec.cwd);
-    let values = values.map(|value| {
-        value
-            .split_once('=')
-            .map_or(value.as_str(), |(_, path)| path)
+/// Returns the folders among these values of a spec: what is used in one of them belongs together.
+fn named_folders<'a>(
+    values: impl Iterator<Item = &'a String>,
+    machine: &Machine<'_>,
+) -> Vec<PathBuf> {
+    let values = values.map(|value| match value.split_once('=') {
+        Some((option, path)) if option.starts_with('-') => path,
+        _ => value.as_str(),
     });
     let expand = |value: &str| match (value.strip_prefix("~/"), &machine.home) {
         (Some(rest), Some(home)) => home.join(rest),

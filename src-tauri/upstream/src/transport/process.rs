@@ -22,6 +22,8 @@ pub mod sandbox;
 mod supervised;
 #[cfg(target_os = "linux")]
 mod supervisor;
+#[cfg(target_os = "linux")]
+mod system_calls;
 mod tree;
 #[cfg(unix)]
 mod unix;

@@ -44,7 +44,7 @@ pub(super) fn format_report(id: &str, view: &AccessReportView) -> String {
         RecordedAccess::Unavailable(reason) => {
             let _ = write!(text, "\nThe run could not be recorded: {}.", escape(reason));
         }
-        RecordedAccess::Summary(summary) => text.push_str(&format_summary(report, summary)),
+        RecordedAccess::Summary(summary) => text.push_str(&format_summary(view, report, summary)),
     }
     if let Some(proposal) = &view.proposal {
         text.push_str(&format_proposal(&id, proposal));
@@ -52,7 +52,11 @@ pub(super) fn format_report(id: &str, view: &AccessReportView) -> String {
     text
 }
 
-fn format_summary(report: &AccessReport, summary: &AccessSummary) -> String {
+fn format_summary(
+    view: &AccessReportView,
+    report: &AccessReport,
+    summary: &AccessSummary,
+) -> String {
     let mut text = String::new();
     let mut section = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
@@ -91,11 +95,14 @@ fn format_summary(report: &AccessReport, summary: &AccessSummary) -> String {
     if summary.files.is_empty() && summary.addresses.is_empty() && report.sandbox.is_none() {
         text.push_str("\nIt used no files but its own and the system's, and no network.\n");
     }
-    let _ = writeln!(
-        text,
-        "\nFiles of the system, of the program and of its own folder: opened {}.",
-        format_count(summary.ordinary, "time", "times")
-    );
+    // While the run goes on, the report is sent only if there is something to list.
+    if !view.is_recording {
+        let _ = writeln!(
+            text,
+            "\nFiles of the system, of the program and of its own folder: opened {}.",
+            format_count(summary.ordinary, "time", "times")
+        );
+    }
     for (count, what) in [
         (
             summary.omitted,

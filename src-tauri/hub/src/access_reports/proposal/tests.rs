@@ -94,7 +94,7 @@ fn propose_files(files: Vec<FileUse>) -> SandboxProposal {
         files,
         ..AccessSummary::default()
     };
-    let spec = spec(json!({"name": "s", "command": "server", "args": ["--dir=/home/me/data"]}));
+    let spec = spec(json!({"name": "s", "command": "server", "env": {"DATA": "/home/me/data"}}));
     propose(&spec, None, &used, &machine())
 }
 
@@ -207,6 +207,22 @@ fn a_folder_that_is_written_need_not_be_listed_for_reading() {
     ]);
     assert_eq!(proposal.sandbox.write, ["~/project"]);
     assert_eq!(proposal.sandbox.read, ["/srv/shared"]);
+}
+
+#[test]
+fn a_folder_among_the_arguments_is_proposed_even_if_it_was_not_used() {
+    let arguments = [
+        "--dir=/home/me/data",
+        "/srv/shared",
+        "~/.ssh",
+        "/home/me",
+        "/gone",
+    ];
+    let spec = spec(json!({"name": "s", "command": "server", "args": arguments}));
+    let proposal = propose(&spec, None, &AccessSummary::default(), &machine());
+    assert_eq!(proposal.sandbox.read, ["/srv/shared", "~/data"]);
+    let excluded: Vec<_> = proposal.excluded.iter().map(|one| &one.path).collect();
+    assert_eq!(excluded, [""; 0]);
 }
 
 #[test]

@@ -9,8 +9,6 @@
 //! the recorder answers them with the error that the filter of the sandbox would have returned, and
 //! without a recorder they fail too.
 
-pub(super) mod calls;
-mod listener;
 mod process_memory;
 mod summary;
 
@@ -43,8 +41,6 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
 };
 
-pub(super) use listener::{Listener, OtherArchitecture, build_notifying_filter};
-
 use super::{
     recording::RecordingRequest,
     sandbox::{
@@ -52,9 +48,13 @@ use super::{
         allowed::{AllowedAccess, FileNeed, is_below_any, is_ordinary_device, resolve_all},
         enforce::REFUSAL,
     },
+    system_calls::{
+        self, Action, AddressArgument, Flags, PathArgument,
+        listener::{
+            Answer, Buffers, Listener, Notification, OtherArchitecture, build_notifying_filter,
+        },
+    },
 };
-use calls::{Action, AddressArgument, Flags, PathArgument};
-use listener::{Answer, Buffers, Notification};
 use summary::Summary;
 
 /// How often a summary is sent at most.
@@ -172,7 +172,7 @@ pub(super) fn explain_failure(error: &io::Error) -> String {
 /// Installs the filter of a recorder for this thread, which no sandbox confines, and all that it
 /// starts.
 pub(super) fn install_for_this_thread() -> io::Result<Listener> {
-    let calls = calls::observed_calls().map_err(io::Error::other)?;
+    let calls = system_calls::observed_calls().map_err(io::Error::other)?;
     let filter = build_notifying_filter(calls, OtherArchitecture::Allowed);
     Listener::install(&filter.map_err(io::Error::other)?)
 }
@@ -307,7 +307,7 @@ impl Reader {
         notification: &Notification,
         buffers: &mut Buffers,
     ) -> Observed {
-        let action = calls::find_action(notification.call);
+        let action = system_calls::find_action(notification.call);
         let observed = action.and_then(|action| self.read(action, notification));
         // After the answer, the id of the thread may belong to another one.
         let is_valid = listener.is_waiting(notification);

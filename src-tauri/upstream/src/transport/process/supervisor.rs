@@ -40,11 +40,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     PreparedCommand, descent,
-    recorder::{self, Listener, Recorder},
+    recorder::{self, Recorder},
     sandbox::{
         Confinement, SandboxFailure,
         enforce::{Confined, confine_this_thread},
     },
+    system_calls::listener::Listener,
 };
 
 /// Sends SIGTERM to all processes of the server.

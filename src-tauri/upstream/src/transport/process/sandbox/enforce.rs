@@ -17,9 +17,10 @@ use seccompiler::{
 };
 
 use super::{
-    super::recorder::{
-        Listener, OtherArchitecture, build_notifying_filter,
-        calls::{X32, observed_calls},
+    super::system_calls::{
+        X32,
+        listener::{Listener, OtherArchitecture, build_notifying_filter},
+        observed_calls,
     },
     Confinement, DEVICES, FileRules, RANDOM_DEVICES, SandboxFailure,
 };

@@ -51,17 +51,17 @@ pub(in super::super) struct Listener(OwnedFd);
 
 /// A call that waits for the listener's answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Notification {
+pub(in super::super) struct Notification {
     id: u64,
     /// The thread that made the call.
-    pub(super) thread: i32,
-    pub(super) call: i32,
-    pub(super) arguments: [u64; 6],
+    pub(in super::super) thread: i32,
+    pub(in super::super) call: i32,
+    pub(in super::super) arguments: [u64; 6],
 }
 
 /// The answer to a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(in super::super) enum Answer {
     /// The kernel carries the call out as if there were no filter.
     Continue,
     Fail(i32),
@@ -125,7 +125,10 @@ impl Listener {
     ///
     /// # Errors
     /// Returns an error if no process with this filter is left.
-    pub(super) fn receive(&self, buffers: &mut Buffers) -> io::Result<Option<Notification>> {
+    pub(in super::super) fn receive(
+        &self,
+        buffers: &mut Buffers,
+    ) -> io::Result<Option<Notification>> {
         buffers.notification.fill(0);
         // SAFETY: the buffer is at least as large as the kernel's structure, and zeroed.
         let received = unsafe {
@@ -155,7 +158,7 @@ impl Listener {
 
     /// Returns whether the call still waits. If it does not, the id of its thread may belong to
     /// another one by now, and what was read from its memory is void.
-    pub(super) fn is_waiting(&self, notification: &Notification) -> bool {
+    pub(in super::super) fn is_waiting(&self, notification: &Notification) -> bool {
         // SAFETY: the kernel only reads the id.
         let valid = unsafe {
             libc::ioctl(
@@ -168,7 +171,7 @@ impl Listener {
     }
 
     /// Answers a notification. A call that no longer waits needs no answer.
-    pub(super) fn answer(
+    pub(in super::super) fn answer(
         &self,
         notification: &Notification,
         answer: Answer,
@@ -213,13 +216,13 @@ impl AsFd for Listener {
 }
 
 /// The buffers for notifications and answers, as large as the kernel's structures, which may grow.
-pub(super) struct Buffers {
+pub(in super::super) struct Buffers {
     notification: Vec<u64>,
     response: Vec<u64>,
 }
 
 impl Buffers {
-    pub(super) fn new() -> Self {
+    pub(in super::super) fn new() -> Self {
         let mut sizes = libc::seccomp_notif_sizes {
             seccomp_notif: 0,
             seccomp_notif_resp: 0,
@@ -248,7 +251,7 @@ impl Buffers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::process::recorder::calls::observed_calls;
+    use crate::transport::process::system_calls::observed_calls;
 
     #[test]
     fn a_filter_only_gives_notice_or_allows() {

@@ -1,4 +1,7 @@
-//! The system calls that a recorder observes, and where their arguments name files and addresses.
+//! The system calls that a recorder observes, and where their arguments name files and addresses. A
+//! [`listener`] receives notice of them.
+
+pub(super) mod listener;
 
 use std::collections::BTreeMap;
 
@@ -6,7 +9,7 @@ use nix::libc::{self, c_long};
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 /// The bit in the numbers of the system calls of the x32 interface.
-pub(in super::super) const X32: i64 = 0x4000_0000;
+pub(super) const X32: i64 = 0x4000_0000;
 
 /// Where a call names a file: in a folder that is open, or in the working folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +183,7 @@ pub(super) fn find_action(number: i32) -> Option<Action> {
 }
 
 /// Returns the calls that a recorder observes, for a filter.
-pub(in super::super) fn observed_calls() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+pub(super) fn observed_calls() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let rules = |call: c_long| {
         if call != libc::SYS_sendto {
             return Ok(Vec::new());
