@@ -48,11 +48,11 @@ const FILES: &[&str] = &[
 
 fn kind_of(path: &Path) -> Option<FileKind> {
     let path = path.to_str()?;
-    if FILES.contains(&path) {
-        return Some(FileKind::File);
-    }
     let folder = format!("{}/", path.trim_end_matches('/'));
-    FILES.contains(&folder.as_str()).then_some(FileKind::Folder)
+    if FILES.contains(&folder.as_str()) {
+        return Some(FileKind::Folder);
+    }
+    FILES.contains(&path).then_some(FileKind::File)
 }
 
 fn machine() -> Machine<'static> {
