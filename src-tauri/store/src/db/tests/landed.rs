@@ -121,6 +121,10 @@ const LANDED: &[(i64, &str)] = &[
         27,
         "1363ad1ec857c347c839636ff68ecd1c3c47f1d85540371087ef8a585b794444",
     ),
+    (
+        28,
+        "a738fc80eaf13c0673dbd14ac2ac687946221393e7fbee28841ff813177a07d2",
+    ),
 ];
 
 /// For the schemas that added something, rows as a version with that schema wrote them.
