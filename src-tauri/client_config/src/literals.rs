@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeSet, mem, ops::Range};
 
-use drawbridge_model::spec::ServerSpec;
+use drawbridge_model::{
+    reference::{Reference, list_references},
+    spec::ServerSpec,
+};
 use percent_encoding::percent_decode_str;
 use url::Url;
 
@@ -37,8 +40,11 @@ pub fn find_literals(id: &str, spec: &ServerSpec) -> Vec<LiteralPart> {
         id,
         used: spec
             .values_with_references()
-            .flat_map(|text| text.split(KEYRING).skip(1))
-            .filter_map(|rest| Some(rest.split_once('}')?.0.to_owned()))
+            .flat_map(|text| list_references(text))
+            .filter_map(|(reference, _)| match reference {
+                Reference::Keyring(name) => Some(name.to_owned()),
+                Reference::Env(_) | Reference::Command(_) => None,
+            })
             .collect(),
         found: Vec::new(),
     };
@@ -120,9 +126,6 @@ fn text_at<'a>(spec: &'a mut ServerSpec, place: &Place) -> &'a mut String {
     };
     text.expect("the literal was found in this place")
 }
-
-/// The beginning of a reference to a secret.
-const KEYRING: &str = "${keyring:";
 
 struct Finder<'a> {
     id: &'a str,

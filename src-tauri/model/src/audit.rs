@@ -78,6 +78,8 @@ audit_kinds! {
     /// A value was stored in the keyring, or removed from it. The entry has the name only.
     SecretSet = "secret_set",
     SecretRemoved = "secret_removed",
+    /// The secrets were moved to another place, or got another key. The entry has no value.
+    SecretStoreChanged = "secret_store_changed",
     /// A person signed in to a remote server.
     SignedIn = "signed_in",
     /// The tokens for a remote server were deleted.

@@ -34,6 +34,7 @@ pub mod profile;
 pub mod program;
 pub mod protocol;
 pub mod random;
+pub mod reference;
 pub mod runtime;
 pub mod sandbox;
 pub mod secret;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::reference;
+
 /// The files that a server in a sandbox may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
@@ -91,7 +93,7 @@ impl Sandbox {
                 return Err(SandboxError::ListedAndAll(field));
             }
             for path in paths {
-                if path.contains("${keyring:") {
+                if reference::begins_reference(path) {
                     return Err(SandboxError::Secret(field));
                 }
                 if !path.starts_with('/') && !path.starts_with("~/") || path.contains('\0') {

@@ -18,7 +18,7 @@ use super::{
     digest,
     display_url::DisplayUrl,
     ids::ServerId,
-    names,
+    names, reference,
     runtime::Runtime,
     sandbox::{Sandbox, SandboxError, SandboxNetwork},
 };
@@ -465,8 +465,7 @@ impl ServerSpec {
         if let Some((field, _)) = useless.iter().find(|(_, set)| *set) {
             return Err(SpecError::UnusedField(field, "local"));
         }
-        let refers = |text: &String| text.contains("${keyring:");
-        if refers(&command.to_owned()) {
+        if reference::begins_reference(command) {
             return Err(SpecError::SecretInCommand);
         }
         let bad = |name: &&String| name.is_empty() || name.contains(['=', '\0']);
@@ -502,7 +501,8 @@ impl ServerSpec {
             return Err(SpecError::DuplicateToken);
         }
         if let Some(client) = &self.oauth {
-            if client.client_id.trim().is_empty() || client.client_id.contains("${keyring:") {
+            if client.client_id.trim().is_empty() || reference::begins_reference(&client.client_id)
+            {
                 return Err(SpecError::BadOauthClient);
             }
             if self

@@ -10,7 +10,8 @@ use std::{
 
 pub(crate) const DATABASE: &str = "drawbridge.db";
 pub(crate) const SERVERS: &str = "servers";
-pub(crate) const CLIENT_BACKUPS: &str = "client-backups";
+/// The folder with the encrypted copies of clients' files.
+pub const CLIENT_BACKUPS: &str = "client-backups";
 
 /// Why a data folder cannot be opened.
 #[derive(Debug, thiserror::Error)]

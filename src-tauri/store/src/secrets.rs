@@ -1,14 +1,19 @@
-//! Secrets: values in the OS keyring, which specs refer to as `${keyring:NAME}`. The only module
-//! that uses the `keyring` crate. A value leaves this module only into a server's environment or
-//! headers, or into a sign-in.
+//! Secrets: values in the OS keyring or, if a person chose it, in an encrypted file. Specs refer to
+//! them as `${keyring:NAME}`, and to secrets elsewhere as `${env:NAME}` and `${command:…}`. The only
+//! module that uses the `keyring` and `age` crates. A value leaves this module only into a server's
+//! environment or headers, or into a sign-in.
 
+mod elsewhere;
+mod encrypted_file;
 mod in_memory;
 mod keyring;
 mod long_values;
+mod moving;
 mod reference;
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -17,15 +22,26 @@ use std::{
     time::Duration,
 };
 
-use drawbridge_model::{cause::Cause, ids::ServerId, secret::KeyringStatus};
+use arc_swap::ArcSwap;
+use drawbridge_model::{
+    cause::{Cause, MapText},
+    ids::ServerId,
+    reference::{Part, Reference, split_references},
+    secret::{KeyringStatus, SecretStoreKind},
+};
 use tokio::{
-    sync::oneshot,
+    sync::{RwLock, oneshot},
     time::{Instant, timeout},
 };
 
+pub use elsewhere::SecretCommands;
+pub use encrypted_file::{EncryptedFile, FileError, KeySource, NewKey};
 pub use in_memory::InMemory;
 pub use keyring::Keyring;
-pub use reference::{SecretScope, format_reference, is_own_secret, referenced_names};
+pub use moving::{MoveError, MovedSecrets, StoredName};
+pub use reference::{
+    SecretScope, format_reference, is_own_secret, referenced_names, references_elsewhere,
+};
 
 /// The prefix of the names of the tokens for remote servers.
 pub const OAUTH_PREFIX: &str = "oauth:";
@@ -70,7 +86,7 @@ impl Drop for Secret {
 /// The reason why a secret cannot be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    #[error("The keyring holds no secret named '{0}'")]
+    #[error("There is no secret named '{0}'")]
     Missing(String),
     /// The secret belongs to another server, and no person granted it.
     #[error("The server may not use the secret '{name}', because nobody granted it to '{server}'")]
@@ -84,6 +100,24 @@ pub enum SecretError {
     TooLong { max: usize },
     #[error("The keyring cannot be used: {0}")]
     Unavailable(#[source] KeyringFailure),
+    /// The key of the encrypted file is not known.
+    #[error("The encrypted file of the secrets is locked{}", because(.reason.as_ref()))]
+    FileLocked { reason: Option<Cause> },
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error("The variable '{0}' is not set in the environment of Drawbridge")]
+    MissingVariable(String),
+    #[error("A spec may not refer to the variable '{0}', because Drawbridge uses it for itself")]
+    ReservedVariable(String),
+    /// Nobody has accepted that the server gets this secret.
+    #[error("The server '{server}' may not use {reference}, because nobody accepted it as it is")]
+    NotAccepted { reference: String, server: ServerId },
+    #[error("The command '{program}' did not print the secret: {source}")]
+    Command { program: String, source: Cause },
+}
+
+fn because(reason: Option<&Cause>) -> String {
+    reason.map_or(String::new(), |reason| format!(": {reason}"))
 }
 
 /// Why the keyring cannot be used.
@@ -118,8 +152,65 @@ impl SecretError {
             }
             Self::TooLong { .. } => "Use a shorter value.".into(),
             Self::Unavailable(_) => {
-                "Start a keyring that supports the Secret Service, such as gnome-keyring or KWallet.".into()
+                "Start a keyring that supports the Secret Service, such as gnome-keyring or KWallet. On a machine \
+                 without one, choose an encrypted file: `drawbridge secrets use file --key-file PATH`."
+                    .into()
             }
+            Self::FileLocked { .. } => {
+                "Run `drawbridge secrets unlock` and type the passphrase, or start Drawbridge with \
+                 DRAWBRIDGE_SECRETS_KEY_FILE or DRAWBRIDGE_SECRETS_PASSPHRASE_FILE. Then restart the server."
+                    .into()
+            }
+            Self::File(error) => error.remedy(),
+            Self::MissingVariable(name) => {
+                format!("Set {name}, and restart Drawbridge. Or store the value as a secret instead.")
+            }
+            Self::ReservedVariable(_) => "Use another variable.".into(),
+            Self::NotAccepted { server, .. } => {
+                format!("Accept the server on its screen, or with `drawbridge servers accept {server}`.")
+            }
+            Self::Command { .. } => {
+                "Run the command in a terminal to see what is wrong. Then restart the server.".into()
+            }
+        }
+    }
+
+    /// Returns the error with the texts of other programs changed, for instance to mask secrets.
+    #[must_use]
+    pub fn map_text(self, change: MapText<'_>) -> Self {
+        match self {
+            Self::Command { program, source } => Self::Command {
+                program,
+                source: source.map_text(change),
+            },
+            Self::Missing(_)
+            | Self::NotGranted { .. }
+            | Self::Locked
+            | Self::NoAnswer
+            | Self::TooLong { .. }
+            | Self::Unavailable(_)
+            | Self::FileLocked { .. }
+            | Self::File(_)
+            | Self::MissingVariable(_)
+            | Self::ReservedVariable(_)
+            | Self::NotAccepted { .. } => self,
+        }
+    }
+
+    /// Returns the state of a store that reports this error.
+    pub fn status(&self) -> KeyringStatus {
+        match self {
+            Self::Locked | Self::FileLocked { .. } => KeyringStatus::Locked,
+            Self::File(_) => KeyringStatus::Unusable,
+            Self::Missing(_)
+            | Self::NotGranted { .. }
+            | Self::NoAnswer
+            | Self::TooLong { .. }
+            | Self::Unavailable(_)
+            | Self::MissingVariable(_)
+            | Self::ReservedVariable(_)
+            | Self::NotAccepted { .. }
+            | Self::Command { .. } => KeyringStatus::Absent,
         }
     }
 }
@@ -129,17 +220,45 @@ pub trait SecretStore: Send + Sync + 'static {
     fn get(&self, name: &str) -> Result<Option<Secret>, SecretError>;
     fn set(&self, name: &str, value: &Secret) -> Result<(), SecretError>;
     fn remove(&self, name: &str) -> Result<(), SecretError>;
-    fn status(&self) -> KeyringStatus;
+
+    /// Checks that secrets can be read.
+    ///
+    /// # Errors
+    /// Returns the reason why they cannot.
+    fn check(&self) -> Result<(), SecretError>;
+
+    fn kind(&self) -> SecretStoreKind {
+        SecretStoreKind::Keyring
+    }
+
+    /// Returns the names of all secrets, or `None` if the place cannot list them.
+    ///
+    /// # Errors
+    /// Returns an error if the place cannot be used.
+    fn list_names(&self) -> Result<Option<Vec<String>>, SecretError> {
+        Ok(None)
+    }
 }
 
 /// The secrets of this hub. Cheap to clone.
 #[derive(Clone)]
 pub struct Secrets {
+    store: Arc<ArcSwap<StoreThreads>>,
+    /// Written while the secrets move to another store, so that no change is lost.
+    moving: Arc<RwLock<()>>,
+    /// The encrypted file, whether it exists or not. `None` if the store cannot be changed.
+    file: Option<Arc<Path>>,
+    commands: Arc<dyn SecretCommands>,
+}
+
+/// A store, and the threads that use it.
+struct StoreThreads {
+    kind: SecretStoreKind,
     value_thread: KeyringThread,
     /// Runs on a thread of its own, so that the status is available while a request for a value
     /// waits for a prompt.
     status_thread: KeyringThread,
-    stuck: Arc<Mutex<Option<Stuck>>>,
+    stuck: Mutex<Option<Stuck>>,
 }
 
 /// A request that the keyring has not answered in time. While it blocks the thread, others are
@@ -159,34 +278,106 @@ impl Drop for DoneGuard {
 }
 
 impl Secrets {
-    pub fn new(store: impl SecretStore) -> Self {
-        let store: Arc<dyn SecretStore> = Arc::new(store);
+    /// Returns the secrets of a data folder: those of its encrypted file if there is one, and
+    /// otherwise those of the keyring.
+    pub fn open(data_dir: &Path) -> Self {
+        let path = EncryptedFile::path_in(data_dir);
+        // A file that cannot be examined was chosen, too.
+        let is_absent = std::fs::symlink_metadata(&path)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        let secrets = if is_absent {
+            Self::new(Keyring)
+        } else {
+            Self::new(EncryptedFile::new(
+                path.clone(),
+                KeySource::from_environment(),
+            ))
+        };
         Self {
-            value_thread: KeyringThread::new(Arc::clone(&store)),
-            status_thread: KeyringThread::new(store),
-            stuck: Arc::default(),
+            file: Some(path.into()),
+            ..secrets
         }
+    }
+
+    pub fn new(store: impl SecretStore) -> Self {
+        Self {
+            store: Arc::new(ArcSwap::from_pointee(StoreThreads::new(store))),
+            moving: Arc::default(),
+            file: None,
+            commands: Arc::new(elsewhere::NoCommands),
+        }
+    }
+
+    /// Returns the secrets with the place that runs the commands of `${command:…}`.
+    #[must_use]
+    pub fn with_commands(self, commands: Arc<dyn SecretCommands>) -> Self {
+        Self { commands, ..self }
+    }
+
+    /// Returns the secrets with each command run only once, for the start of one server.
+    #[must_use]
+    pub fn running_commands_once(&self) -> Self {
+        let commands = elsewhere::CommandsOnce::new(self.commands.clone());
+        self.clone().with_commands(Arc::new(commands))
     }
 
     pub async fn get(&self, name: &str) -> Result<Option<Secret>, SecretError> {
         let name = name.to_owned();
-        self.run_with_deadline(move |store| store.get(&name)).await
+        self.read(move |store| store.get(&name)).await
     }
 
     pub async fn set(&self, name: &str, value: Secret) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.run_with_deadline(move |store| store.set(&name, &value))
-            .await
+        self.write(move |store| store.set(&name, &value)).await
     }
 
     pub async fn remove(&self, name: &str) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.run_with_deadline(move |store| store.remove(&name))
-            .await
+        self.write(move |store| store.remove(&name)).await
+    }
+
+    /// Checks that the secrets can be read.
+    ///
+    /// # Errors
+    /// Returns the reason why they cannot.
+    pub async fn check(&self) -> Result<(), SecretError> {
+        let store = self.store.load_full();
+        store.check().await
     }
 
     pub async fn status(&self) -> KeyringStatus {
-        self.query_status().await.unwrap_or(KeyringStatus::Absent)
+        self.check()
+            .await
+            .map_or_else(|error| error.status(), |()| KeyringStatus::Ready)
+    }
+
+    /// Returns where the secrets are stored.
+    pub fn kind(&self) -> SecretStoreKind {
+        self.store.load().kind
+    }
+
+    /// Returns the path of the encrypted file, if it is in use.
+    pub fn file(&self) -> Option<&Path> {
+        self.file
+            .as_deref()
+            .filter(|_| self.kind() == SecretStoreKind::File)
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
+    ) -> Result<T, SecretError> {
+        let store = self.store.load_full();
+        store.run_with_deadline(ask).await
+    }
+
+    /// Runs a change, after the secrets have moved if they do now.
+    async fn write<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&dyn SecretStore) -> Result<T, SecretError> + Send + 'static,
+    ) -> Result<T, SecretError> {
+        let _not_moving = self.moving.read().await;
+        self.read(ask).await
     }
 
     /// Replaces each reference with its secret. The second value holds every secret that was used,
@@ -254,19 +445,49 @@ impl Secrets {
         encode: fn(&str) -> String,
         used: &mut Vec<Secret>,
     ) -> Result<String, SecretError> {
-        let mut text = text.to_owned();
-        for name in referenced_names(&text) {
-            scope.check(&name)?;
-            let secret = if is_reserved(&name) {
-                None
-            } else {
-                self.get(&name).await?
+        let mut resolved = String::new();
+        for part in split_references(text) {
+            let reference = match part {
+                Part::Text(text) => {
+                    resolved.push_str(text);
+                    continue;
+                }
+                Part::Reference(reference, whole) => {
+                    scope.check_reference(reference, whole)?;
+                    reference
+                }
             };
-            let secret = secret.ok_or_else(|| SecretError::Missing(name.clone()))?;
-            text = text.replace(&format_reference(&name), &encode(secret.expose()));
+            let secret = match reference {
+                Reference::Keyring(name) => self.get_referenced(name).await?,
+                Reference::Env(name) => elsewhere::read_variable(name)?,
+                Reference::Command(command) => self.commands.run(command).await?,
+            };
+            resolved.push_str(&encode(secret.expose()));
             used.push(secret);
         }
-        Ok(text)
+        Ok(resolved)
+    }
+
+    async fn get_referenced(&self, name: &str) -> Result<Secret, SecretError> {
+        let secret = if is_reserved(name) {
+            None
+        } else {
+            self.get(name).await?
+        };
+        secret.ok_or_else(|| SecretError::Missing(name.to_owned()))
+    }
+}
+
+impl StoreThreads {
+    fn new(store: impl SecretStore) -> Self {
+        let kind = store.kind();
+        let store: Arc<dyn SecretStore> = Arc::new(store);
+        Self {
+            kind,
+            value_thread: KeyringThread::new(Arc::clone(&store)),
+            status_thread: KeyringThread::new(store),
+            stuck: Mutex::default(),
+        }
     }
 
     /// Runs `ask` on the thread of the keyring, with a deadline. The keyring may block for ever,
@@ -292,7 +513,7 @@ impl Secrets {
         let why = loop {
             match timeout(LOCK_CHECK_INTERVAL, &mut answer).await {
                 Ok(answer) => return answer.map_err(|_| thread_ended())?,
-                Err(_) if self.query_status().await == Some(KeyringStatus::Locked) => {
+                Err(_) if self.check().await == Err(SecretError::Locked) => {
                     break SecretError::Locked;
                 }
                 Err(_) if Instant::now() < deadline => {}
@@ -313,9 +534,12 @@ impl Secrets {
         stuck.as_ref().map(|stuck| stuck.why.clone())
     }
 
-    async fn query_status(&self) -> Option<KeyringStatus> {
-        let answer = self.status_thread.send(|store| store.status()).ok()?;
-        timeout(LOCK_CHECK_INTERVAL, answer).await.ok()?.ok()
+    async fn check(&self) -> Result<(), SecretError> {
+        let answer = self.status_thread.send(|store| store.check())?;
+        match timeout(LOCK_CHECK_INTERVAL, answer).await {
+            Ok(answer) => answer.map_err(|_| thread_ended())?,
+            Err(_) => Err(SecretError::NoAnswer),
+        }
     }
 }
 

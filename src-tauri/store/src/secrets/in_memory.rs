@@ -2,8 +2,6 @@
 
 use std::{collections::HashMap, sync::Mutex};
 
-use drawbridge_model::secret::KeyringStatus;
-
 use super::{Secret, SecretError, SecretStore};
 
 #[derive(Default)]
@@ -25,8 +23,8 @@ impl SecretStore for InMemory {
         Ok(())
     }
 
-    fn status(&self) -> KeyringStatus {
-        KeyringStatus::Ready
+    fn check(&self) -> Result<(), SecretError> {
+        Ok(())
     }
 }
 

@@ -37,8 +37,14 @@ impl SecretStore for Keyring {
         with_entry(name, Entry::delete_credential).map(|_| ())
     }
 
-    fn status(&self) -> KeyringStatus {
-        platform::status()
+    fn check(&self) -> Result<(), SecretError> {
+        match platform::status() {
+            KeyringStatus::Ready => Ok(()),
+            KeyringStatus::Locked => Err(SecretError::Locked),
+            KeyringStatus::Absent | KeyringStatus::Unusable => {
+                Err(SecretError::Unavailable(KeyringFailure::Absent))
+            }
+        }
     }
 }
 

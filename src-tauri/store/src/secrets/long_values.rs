@@ -14,7 +14,7 @@ impl Secrets {
     /// Returns an error if the keyring cannot be used.
     pub async fn get_long(&self, name: &str) -> Result<Option<Secret>, SecretError> {
         let name = name.to_owned();
-        self.run_with_deadline(move |store| get(store, &name)).await
+        self.read(move |store| get(store, &name)).await
     }
 
     /// Stores a value of at most [`MAX_PARTS`] parts.
@@ -23,8 +23,7 @@ impl Secrets {
     /// Returns an error if the value is longer, or if the keyring cannot be used.
     pub async fn set_long(&self, name: &str, value: Secret) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.run_with_deadline(move |store| set(store, &name, &value))
-            .await
+        self.write(move |store| set(store, &name, &value)).await
     }
 
     /// Removes a value with all its parts.
@@ -33,8 +32,7 @@ impl Secrets {
     /// Returns an error if the keyring cannot be used.
     pub async fn remove_long(&self, name: &str) -> Result<(), SecretError> {
         let name = name.to_owned();
-        self.run_with_deadline(move |store| remove(store, &name))
-            .await
+        self.write(move |store| remove(store, &name)).await
     }
 }
 
@@ -91,7 +89,7 @@ fn remove(store: &dyn SecretStore, name: &str) -> Result<(), SecretError> {
     store.remove(name)
 }
 
-fn parse_first_part(first: &Secret) -> Option<(usize, &str)> {
+pub(super) fn parse_first_part(first: &Secret) -> Option<(usize, &str)> {
     let (count, text) = first.expose().split_once(' ')?;
     Some((
         count.parse().ok().filter(|count| *count <= MAX_PARTS)?,
@@ -99,7 +97,7 @@ fn parse_first_part(first: &Secret) -> Option<(usize, &str)> {
     ))
 }
 
-fn part_name(name: &str, index: usize) -> String {
+pub(super) fn part_name(name: &str, index: usize) -> String {
     format!("{name}#{index}")
 }
 

@@ -1,13 +1,14 @@
-//! `${keyring:NAME}`: the reference of a spec to a secret, and the secrets that a server may use.
+//! The secrets to which a spec refers, and those that a server may use.
 
 use std::collections::BTreeSet;
 
-use drawbridge_model::ids::ServerId;
+use drawbridge_model::{
+    ids::ServerId,
+    reference::{Reference, list_references},
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::SecretError;
-
-const OPEN: &str = "${keyring:";
 
 /// The characters that end no part of a URL are not encoded: a parameter may be compared as it is
 /// written.
@@ -31,15 +32,24 @@ pub(super) fn encode_for_url(secret: &str) -> String {
 
 /// Returns the reference to the secret with this name.
 pub fn format_reference(name: &str) -> String {
-    format!("{OPEN}{name}}}")
+    format!("${{keyring:{name}}}")
 }
 
-/// Returns the names that a text refers to, in order of appearance.
+/// Returns the names of the stored secrets that a text refers to, in order of appearance.
 pub fn referenced_names(text: &str) -> Vec<String> {
-    text.split(OPEN)
-        .skip(1)
-        .filter_map(|rest| rest.split_once('}'))
-        .map(|(name, _)| name.to_owned())
+    list_references(text)
+        .filter_map(|(reference, _)| match reference {
+            Reference::Keyring(name) => Some(name.to_owned()),
+            Reference::Env(_) | Reference::Command(_) => None,
+        })
+        .collect()
+}
+
+/// Returns the references of a text to secrets that Drawbridge does not store, as they are written.
+pub fn references_elsewhere(text: &str) -> Vec<String> {
+    list_references(text)
+        .filter(|(reference, _)| reference.is_elsewhere())
+        .map(|(_, whole)| whole.to_owned())
         .collect()
 }
 
@@ -56,26 +66,57 @@ pub struct SecretScope {
     granted: BTreeSet<String>,
     /// Whether the server may use all of its own secrets.
     has_own: bool,
+    /// The references to secrets elsewhere that the server may use; all if it is `None`.
+    elsewhere: Option<BTreeSet<String>>,
 }
 
 impl SecretScope {
-    /// Returns the scope of the server's own secrets and the granted ones.
+    /// Returns the scope of the server's own secrets, the granted ones and those elsewhere, for what
+    /// a person wrote or runs.
     pub fn new(server: ServerId, granted: BTreeSet<String>) -> Self {
         Self {
             server,
             granted,
             has_own: true,
+            elsewhere: None,
         }
     }
 
-    /// Returns the scope of these secrets alone, to which the accepted spec refers. It is empty for
-    /// a server that nobody has accepted as it is.
-    pub fn exactly(server: ServerId, granted: BTreeSet<String>) -> Self {
+    /// Returns the scope of these secrets and references alone, which the accepted spec has. It is
+    /// empty for a server that nobody has accepted as it is.
+    pub fn exactly(
+        server: ServerId,
+        granted: BTreeSet<String>,
+        elsewhere: BTreeSet<String>,
+    ) -> Self {
         Self {
             server,
             granted,
             has_own: false,
+            elsewhere: Some(elsewhere),
         }
+    }
+
+    /// Checks that the server may use the secret of a reference, which is written as `whole`.
+    ///
+    /// # Errors
+    /// Returns an error if nobody granted or accepted it.
+    pub(super) fn check_reference(
+        &self,
+        reference: Reference<'_>,
+        whole: &str,
+    ) -> Result<(), SecretError> {
+        if let Reference::Keyring(name) = reference {
+            return self.check(name);
+        }
+        let is_accepted = |accepted: &BTreeSet<String>| accepted.contains(whole);
+        if self.elsewhere.as_ref().is_none_or(is_accepted) {
+            return Ok(());
+        }
+        Err(SecretError::NotAccepted {
+            reference: whole.to_owned(),
+            server: self.server.clone(),
+        })
     }
 
     /// Checks that the server may use a secret.
@@ -112,5 +153,20 @@ mod tests {
     fn malformed_references_are_ignored() {
         assert!(referenced_names("${HOME} ${keyring:open keyring:x}").len() == 1);
         assert!(referenced_names("${keyring:never closed").is_empty());
+    }
+
+    #[test]
+    fn only_an_accepted_command_or_variable_may_be_used() {
+        let accepted = ["${env:A}".to_owned()].into();
+        let scope = SecretScope::exactly(ServerId::new("s"), BTreeSet::new(), accepted);
+        for (text, is_allowed) in [
+            ("${env:A}", true),
+            ("${env:B}", false),
+            ("${command:A}", false),
+        ] {
+            let (reference, whole) = list_references(text).next().expect("a reference");
+            let checked = scope.check_reference(reference, whole);
+            assert_eq!(checked.is_ok(), is_allowed, "{text}: {checked:?}");
+        }
     }
 }

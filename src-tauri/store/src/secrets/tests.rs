@@ -46,6 +46,68 @@ async fn a_secret_of_another_server_is_resolved_only_if_it_was_granted() {
     }
 }
 
+/// Prints the command itself, and counts the runs.
+#[derive(Default)]
+struct EchoCommands(std::sync::atomic::AtomicU32);
+
+impl SecretCommands for EchoCommands {
+    fn run<'a>(
+        &'a self,
+        command: &'a str,
+    ) -> futures_util::future::BoxFuture<'a, Result<Secret, SecretError>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { Ok(Secret::new(command.to_owned())) })
+    }
+}
+
+#[tokio::test]
+async fn variables_and_commands_are_resolved_and_a_secret_is_never_read_as_a_reference() {
+    let commands = Arc::new(EchoCommands::default());
+    let secrets = Secrets::new(InMemory::default()).with_commands(commands.clone());
+    let secrets = secrets.running_commands_once();
+    let value = Secret::new("${keyring:s.OTHER}".into());
+    secrets.set("s.KEY", value).await.expect("set");
+    let scope = SecretScope::new(ServerId::new("s"), BTreeSet::new());
+    let args = [
+        "${keyring:s.KEY}".to_owned(),
+        "a ${command:op read x} ${env:PATH}".to_owned(),
+        "${command:op read x}".to_owned(),
+    ];
+    let (resolved, used) = secrets
+        .resolve_arguments(&args, &scope)
+        .await
+        .expect("resolved");
+    let path = std::env::var("PATH").expect("a PATH");
+    assert_eq!(
+        resolved,
+        [
+            "${keyring:s.OTHER}".to_owned(),
+            format!("a op read x {path}"),
+            "op read x".to_owned()
+        ]
+    );
+    assert_eq!(used.len(), 4, "each one is masked in the logs");
+    assert_eq!(commands.0.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_missing_variable_is_an_error_and_drawbridges_own_are_never_given_away() {
+    let secrets = Secrets::new(InMemory::default());
+    let scope = SecretScope::new(ServerId::new("s"), BTreeSet::new());
+    for (name, expected) in [
+        (
+            "DRAWBRIDGE_ADMIN_TOKEN",
+            SecretError::ReservedVariable("DRAWBRIDGE_ADMIN_TOKEN".into()),
+        ),
+        ("NOT=SET", SecretError::MissingVariable("NOT=SET".into())),
+        ("", SecretError::MissingVariable(String::new())),
+    ] {
+        let args = [format!("${{env:{name}}}")];
+        let refused = secrets.resolve_arguments(&args, &scope).await.err();
+        assert_eq!(refused, Some(expected));
+    }
+}
+
 /// A keyring whose prompt nobody answers.
 struct UnresponsiveStore(Mutex<mpsc::Receiver<()>>);
 
@@ -63,8 +125,8 @@ impl SecretStore for UnresponsiveStore {
         Ok(())
     }
 
-    fn status(&self) -> KeyringStatus {
-        KeyringStatus::Ready
+    fn check(&self) -> Result<(), SecretError> {
+        Ok(())
     }
 }
 

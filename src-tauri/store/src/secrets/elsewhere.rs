@@ -1,0 +1,79 @@
+//! Secrets that Drawbridge does not store: variables of its environment, and the output of commands.
+
+use std::{collections::HashMap, env, sync::Arc};
+
+use drawbridge_model::cause::Cause;
+use futures_util::future::BoxFuture;
+use tokio::sync::Mutex;
+
+use super::{Secret, SecretError};
+
+/// The beginning of the names of Drawbridge's own variables. One of them is the admin token.
+const RESERVED_VARIABLES: &str = "DRAWBRIDGE_";
+
+/// Runs the commands that print secrets.
+pub trait SecretCommands: Send + Sync {
+    /// Runs a command, and returns what it prints without the line break at its end.
+    fn run<'a>(&'a self, command: &'a str) -> BoxFuture<'a, Result<Secret, SecretError>>;
+}
+
+/// Returns the value of a variable of this process.
+///
+/// # Errors
+/// Returns an error if the variable is not set, is empty, or is Drawbridge's own.
+pub(super) fn read_variable(name: &str) -> Result<Secret, SecretError> {
+    if name.to_ascii_uppercase().starts_with(RESERVED_VARIABLES) {
+        return Err(SecretError::ReservedVariable(name.to_owned()));
+    }
+    // A name that no variable can have.
+    let is_valid = !name.is_empty() && !name.contains(['=', '\0']);
+    let value = is_valid.then(|| env::var(name).ok()).flatten();
+    value
+        .filter(|value| !value.is_empty())
+        .map(Secret::new)
+        .ok_or_else(|| SecretError::MissingVariable(name.to_owned()))
+}
+
+/// Runs nothing, where no process may be started.
+pub(super) struct NoCommands;
+
+impl SecretCommands for NoCommands {
+    fn run<'a>(&'a self, command: &'a str) -> BoxFuture<'a, Result<Secret, SecretError>> {
+        let source = std::io::Error::from(std::io::ErrorKind::Unsupported);
+        let error = SecretError::Command {
+            program: command.to_owned(),
+            source: Cause::new(source),
+        };
+        Box::pin(async { Err(error) })
+    }
+}
+
+/// Runs each command once, so that a person is not asked several times for the start of one server.
+pub(super) struct CommandsOnce {
+    commands: Arc<dyn SecretCommands>,
+    printed: Mutex<HashMap<String, Secret>>,
+}
+
+impl CommandsOnce {
+    pub(super) fn new(commands: Arc<dyn SecretCommands>) -> Self {
+        Self {
+            commands,
+            printed: Mutex::default(),
+        }
+    }
+}
+
+impl SecretCommands for CommandsOnce {
+    fn run<'a>(&'a self, command: &'a str) -> BoxFuture<'a, Result<Secret, SecretError>> {
+        Box::pin(async move {
+            let mut printed = self.printed.lock().await;
+            if let Some(secret) = printed.get(command) {
+                return Ok(Secret::new(secret.expose().to_owned()));
+            }
+            let secret = self.commands.run(command).await?;
+            let kept = Secret::new(secret.expose().to_owned());
+            printed.insert(command.to_owned(), kept);
+            Ok(secret)
+        })
+    }
+}

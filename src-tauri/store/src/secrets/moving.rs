@@ -1,0 +1,237 @@
+//! Moving the secrets from the keyring to the encrypted file, back, or to a file with another key.
+//! Nothing is removed before everything is written and was read back.
+
+use std::{path::PathBuf, sync::Arc};
+
+use drawbridge_model::secret::SecretStoreKind;
+
+use super::{
+    EncryptedFile, KeySource, Keyring, KeyringFailure, NewKey, Secret, SecretError, SecretStore,
+    Secrets, StoreThreads,
+    long_values::{parse_first_part, part_name},
+};
+
+/// The name of a secret that something may have stored.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StoredName {
+    pub name: String,
+    /// Whether [`Secrets::set_long`] stores it.
+    pub is_long: bool,
+}
+
+/// What became of the secrets.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct MovedSecrets {
+    pub moved: Vec<String>,
+    /// Those that were left behind, because there is no keyring to read them from.
+    pub unread: Vec<String>,
+    /// Those that were moved, and could not be removed from their old place.
+    pub not_removed: Vec<String>,
+}
+
+/// Why the secrets were not moved. Nothing has changed.
+#[derive(Debug, thiserror::Error)]
+pub enum MoveError {
+    #[error("the store of these secrets cannot be changed")]
+    Fixed,
+    #[error("the secrets are in the keyring already")]
+    AlreadyInKeyring,
+    #[error("no key is given: name a key file or a passphrase")]
+    NoKey,
+    #[error("cannot read the secret '{name}': {source}")]
+    Unreadable { name: String, source: SecretError },
+    #[error("these secrets cannot be moved: {}", describe(.0))]
+    NotWritten(Vec<(String, SecretError)>),
+    #[error(transparent)]
+    Store(#[from] SecretError),
+}
+
+fn describe(failures: &[(String, SecretError)]) -> String {
+    let texts: Vec<_> = failures
+        .iter()
+        .map(|(name, error)| format!("'{name}' ({error})"))
+        .collect();
+    texts.join(", ")
+}
+
+impl MoveError {
+    /// Returns advice for the user.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Fixed | Self::AlreadyInKeyring | Self::NoKey => String::new(),
+            Self::Unreadable { source, .. } | Self::Store(source) => source.remedy(),
+            Self::NotWritten(failures) => failures
+                .first()
+                .map(|(_, error)| error.remedy())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+impl Secrets {
+    /// Moves the secrets to the encrypted file, or gives the file another key. Without a key, the
+    /// one that the environment names is used. `names` are the secrets that may be in the keyring,
+    /// which does not list its own.
+    ///
+    /// # Errors
+    /// Returns an error if a secret cannot be read, or if the file cannot be written. A keyring that
+    /// does not run is no error, because nothing can be read from it.
+    pub async fn use_file(
+        &self,
+        key: Option<NewKey>,
+        names: &[StoredName],
+    ) -> Result<MovedSecrets, MoveError> {
+        let path = self.file_path()?;
+        let key = key
+            .or_else(|| KeySource::from_environment().map(NewKey::Source))
+            .ok_or(MoveError::NoKey)?;
+        let _moving = self.moving.write().await;
+        let replaces = self.kind() == SecretStoreKind::File;
+        let mut outcome = MovedSecrets::default();
+        let values = if replaces {
+            self.read_all().await?
+        } else if self.check().await == Err(SecretError::Unavailable(KeyringFailure::Absent)) {
+            outcome.unread = names.iter().map(|name| name.name.clone()).collect();
+            Vec::new()
+        } else {
+            self.read_named(names).await?
+        };
+        outcome.moved = values.iter().map(|(name, _)| name.clone()).collect();
+        // Deriving a key from a passphrase takes a while.
+        let create = move || EncryptedFile::create(path, &key, values, replaces);
+        let file = tokio::task::spawn_blocking(create)
+            .await
+            .map_err(|_| super::thread_ended())??;
+        let old = self.store.swap(Arc::new(StoreThreads::new(file)));
+        if !replaces {
+            for name in outcome.moved.clone() {
+                let removed = name.clone();
+                let result = old.run_with_deadline(move |store| store.remove(&removed));
+                if result.await.is_err() {
+                    outcome.not_removed.push(name);
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Moves the secrets from the encrypted file to the keyring, and deletes the file.
+    ///
+    /// # Errors
+    /// Returns an error if a secret cannot be read or written. What was written is removed then.
+    pub async fn use_keyring(&self) -> Result<MovedSecrets, MoveError> {
+        let path = self.file_path()?;
+        if self.kind() == SecretStoreKind::Keyring {
+            return Err(MoveError::AlreadyInKeyring);
+        }
+        let _moving = self.moving.write().await;
+        let values = self.read_all().await?;
+        let keyring = StoreThreads::new(Keyring);
+        keyring.check().await?;
+        let moved: Vec<_> = values.iter().map(|(name, _)| name.clone()).collect();
+        let mut failures = Vec::new();
+        for (name, value) in values {
+            let stored = name.clone();
+            let result =
+                keyring.run_with_deadline(move |store| store_checked(store, &stored, &value));
+            if let Err(error) = result.await {
+                failures.push((name, error));
+            }
+        }
+        let deleted = if failures.is_empty() {
+            EncryptedFile::delete(&path).map_err(MoveError::Store)
+        } else {
+            Err(MoveError::NotWritten(failures))
+        };
+        if let Err(error) = deleted {
+            for name in moved {
+                let _ = keyring
+                    .run_with_deadline(move |store| store.remove(&name))
+                    .await;
+            }
+            return Err(error);
+        }
+        self.store.store(Arc::new(keyring));
+        Ok(MovedSecrets {
+            moved,
+            ..MovedSecrets::default()
+        })
+    }
+
+    /// Unlocks the encrypted file with its passphrase.
+    ///
+    /// # Errors
+    /// Returns an error if the passphrase does not fit, or if the file cannot be read.
+    pub async fn unlock(&self, passphrase: Secret) -> Result<(), MoveError> {
+        let path = self.file_path()?;
+        if self.kind() == SecretStoreKind::Keyring {
+            return Err(MoveError::AlreadyInKeyring);
+        }
+        let unlock = move || EncryptedFile::unlock(path, &passphrase);
+        let file = tokio::task::spawn_blocking(unlock)
+            .await
+            .map_err(|_| super::thread_ended())??;
+        self.store.store(Arc::new(StoreThreads::new(file)));
+        Ok(())
+    }
+
+    fn file_path(&self) -> Result<PathBuf, MoveError> {
+        self.file.as_deref().map(Into::into).ok_or(MoveError::Fixed)
+    }
+
+    /// Returns all secrets of a store that lists them.
+    async fn read_all(&self) -> Result<Vec<(String, Secret)>, MoveError> {
+        let names = self.read(|store| store.list_names()).await?;
+        let names = names.unwrap_or_default().into_iter();
+        let names: Vec<_> = names
+            .map(|name| StoredName {
+                name,
+                is_long: false,
+            })
+            .collect();
+        self.read_named(&names).await
+    }
+
+    /// Returns those of the secrets that exist, with all parts of the long ones.
+    async fn read_named(&self, names: &[StoredName]) -> Result<Vec<(String, Secret)>, MoveError> {
+        let mut values = Vec::new();
+        for StoredName { name, is_long } in names {
+            let Some(value) = self.read_for_move(name).await? else {
+                continue;
+            };
+            let parts = if *is_long {
+                parse_first_part(&value)
+            } else {
+                None
+            };
+            let count = parts.map_or(1, |(count, _)| count);
+            values.push((name.clone(), value));
+            for index in 1..count {
+                let part = part_name(name, index);
+                if let Some(value) = self.read_for_move(&part).await? {
+                    values.push((part, value));
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    async fn read_for_move(&self, name: &str) -> Result<Option<Secret>, MoveError> {
+        self.get(name)
+            .await
+            .map_err(|source| MoveError::Unreadable {
+                name: name.to_owned(),
+                source,
+            })
+    }
+}
+
+/// Stores a value, and checks that it can be read back.
+fn store_checked(store: &dyn SecretStore, name: &str, value: &Secret) -> Result<(), SecretError> {
+    store.set(name, value)?;
+    let stored = store.get(name)?;
+    if stored.is_some_and(|stored| stored.expose() == value.expose()) {
+        return Ok(());
+    }
+    Err(SecretError::Unavailable(KeyringFailure::NotStored))
+}
