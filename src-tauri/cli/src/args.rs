@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// List, search, edit and export the entries that clients stored in the memory
     #[command(subcommand)]
     Memory(Memory),
-    /// Manage secrets in the keyring
+    /// Manage secrets, and where they are stored
     #[command(subcommand)]
     Secrets(Secrets),
     /// Set up the provider that answers sampling requests if a client cannot

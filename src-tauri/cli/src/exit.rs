@@ -97,6 +97,8 @@ pub(crate) enum Failure {
     SandboxPortsWithoutNetwork,
     #[error("the value of a secret must not be empty")]
     EmptySecret,
+    #[error("the two passphrases differ; nothing was changed")]
+    DifferentPassphrases,
     #[error("'{folder}' is not among the roots; see `drawbridge roots list`")]
     UnknownRoot { folder: String },
     #[error("the server was not added: '{label}' needs more inputs")]

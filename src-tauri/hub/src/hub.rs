@@ -44,12 +44,13 @@ use drawbridge_store::{
     Journal, Store, StoreError, crashes,
     data_dir::DataDir,
     logs::Logs,
-    secrets::{Keyring, Secret, Secrets},
+    secrets::{Secret, Secrets},
     settings::Settings,
 };
 use drawbridge_upstream::{
-    Connector, DirtySet, Pool, ServerNotification, SessionEvents, oauth::Authorizer,
-    transport::process::guard::Guard,
+    Connector, DirtySet, Pool, ServerNotification, SessionEvents,
+    oauth::Authorizer,
+    transport::process::{guard::Guard, secret_command::SecretCommandRunner},
 };
 use serde_json::{json, value::RawValue};
 use tokio::{
@@ -206,7 +207,8 @@ impl Hub {
     /// Returns an error if another hub has the folder open (`conflict`, with its pid), and if the
     /// folder or the database cannot be used (`unavailable`).
     pub async fn open(options: HubOptions) -> Result<Arc<Self>, ApiError> {
-        Self::open_with(options, Secrets::new(Keyring)).await
+        let secrets = Secrets::open(&options.data_dir);
+        Self::open_with(options, secrets).await
     }
 
     /// Opens a hub with another place for secrets.
@@ -251,6 +253,7 @@ impl Hub {
         options: HubOptions,
     ) -> Result<Arc<Self>, ApiError> {
         let guard = Guard::new();
+        let secrets = secrets.with_commands(Arc::new(SecretCommandRunner::new(guard.clone())));
         let settings = Settings::load(store.clone()).await?;
         let spec_changes = DirtySet::default();
         let registry = Registry::open(

@@ -36,7 +36,7 @@ use drawbridge_model::{
 };
 use drawbridge_store::{
     Store, StoreError,
-    secrets::{SecretScope, is_own_secret, referenced_names},
+    secrets::{SecretScope, is_own_secret, referenced_names, references_elsewhere},
     settings::{Settings, SettingsChange},
     table::server::AcceptedColumns,
 };
@@ -670,6 +670,10 @@ impl Acceptances for Registry {
             .ok()
             .filter(|server| self.acceptance(server) == AcceptanceState::Accepted);
         let granted = self.granted_secrets(id);
+        let elsewhere = accepted.as_ref().map(|server| {
+            let values = server.spec.values_with_references();
+            values.flat_map(|text| references_elsewhere(text)).collect()
+        });
         let names = accepted.map(|server| {
             let names = server
                 .spec
@@ -679,7 +683,11 @@ impl Acceptances for Registry {
                 .filter(|name| is_own_secret(id, name) || granted.contains(name))
                 .collect()
         });
-        SecretScope::exactly(id.clone(), names.unwrap_or_default())
+        SecretScope::exactly(
+            id.clone(),
+            names.unwrap_or_default(),
+            elsewhere.unwrap_or_default(),
+        )
     }
 }
 

@@ -13,6 +13,7 @@ use drawbridge_model::{
     event::Events,
     ids::{ClientName, ServerId},
     program::{Program, ProgramChange},
+    reference::{Reference, list_references},
     spec::{RegisteredServer, ServerSpec},
 };
 use drawbridge_store::{
@@ -40,6 +41,7 @@ use crate::{
         StdioTransport, Transport, TransportEvent,
         process::{
             Launch, guard::Guard, program, recording::RecordingSink, sandbox::LaunchSandbox,
+            secret_command,
             usage::UsageMeter,
         },
     },
@@ -211,9 +213,19 @@ impl Connector {
     ) -> Result<Connected, UpstreamError> {
         let mut negotiation = self.negotiations.negotiation_for(server);
         let mut tried = Vec::new();
+        if let Some(program) = printing_program(&server.spec) {
+            progress(format!(
+                "Starting: waiting for '{program}', which prints a secret of the server. It may ask you to unlock it"
+            ));
+        }
+        // One start asks a person once, however many negotiations it takes.
+        let once = Self {
+            secrets: self.secrets.running_commands_once(),
+            ..self.clone()
+        };
         loop {
             tried.push(negotiation);
-            let (connected, next) = self
+            let (connected, next) = once
                 .try_negotiation(
                     server,
                     client,
@@ -507,4 +519,15 @@ impl Connector {
             .iter()
             .for_each(|secret| self.logs.add_secret(secret));
     }
+}
+
+/// Returns the first program of the spec's references that prints a secret.
+fn printing_program(spec: &ServerSpec) -> Option<String> {
+    let mut values = spec.values_with_references();
+    values.find_map(|text| {
+        list_references(text).find_map(|(reference, _)| match reference {
+            Reference::Command(command) => Some(secret_command::program_name(command)),
+            Reference::Keyring(_) | Reference::Env(_) => None,
+        })
+    })
 }

@@ -137,7 +137,8 @@ impl UpstreamError {
             Self::NeedsSignIn(reason) => Self::NeedsSignIn(reason.map_text(change)),
             Self::TimedOut(reason) => Self::TimedOut(reason.map_text(change)),
             Self::Protocol(fault) => Self::Protocol(fault.map_text(change)),
-            Self::Starting { .. } | Self::Secret(_) => self,
+            Self::Secret(error) => Self::Secret(error.map_text(change)),
+            Self::Starting { .. } => self,
         }
     }
 

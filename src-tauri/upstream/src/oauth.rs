@@ -28,13 +28,14 @@ use drawbridge_model::{
     display_url::DisplayUrl,
     event::{Event, Events},
     ids::ServerId,
+    reference::begins_reference,
     sign_in::{ServerSignIn, SignIn},
     spec::ServerSpec,
 };
 use drawbridge_store::{
     Store, StoreError,
     logs::Logs,
-    secrets::{SecretError, SecretScope, Secrets},
+    secrets::{SecretError, SecretScope, Secrets, StoredName},
     settings::Settings,
 };
 use url::Url;
@@ -254,6 +255,22 @@ impl Authorizer {
         Ok(account.sign_out(self, why).await?)
     }
 
+    /// Returns the names of all secrets that sign-ins may have stored.
+    pub fn stored_names(&self) -> Vec<StoredName> {
+        let accounts = self.0.signed_in_servers.list();
+        let mut names: Vec<_> = accounts
+            .iter()
+            .flat_map(|(account, issuer)| grant::names(issuer, account))
+            .map(|name| StoredName {
+                name,
+                is_long: true,
+            })
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
     /// Returns the account of a server.
     ///
     /// # Errors
@@ -290,13 +307,12 @@ impl Authorizer {
 
 /// Removes the parameters that refer to secrets: authorization servers see the URL, too.
 fn remove_references(url: &mut Url) {
-    let is_reference = |value: &str| value.contains("${keyring:");
-    if !url.query_pairs().any(|(_, value)| is_reference(&value)) {
+    if !url.query_pairs().any(|(_, value)| begins_reference(&value)) {
         return;
     }
     let others: Vec<(String, String)> = url
         .query_pairs()
-        .filter(|(_, value)| !is_reference(value))
+        .filter(|(_, value)| !begins_reference(value))
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
         .collect();
     url.set_query(None);

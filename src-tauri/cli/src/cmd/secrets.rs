@@ -1,5 +1,7 @@
-//! `drawbridge secrets`: sets, renames and removes values in the keyring. No command prints a
-//! value.
+//! `drawbridge secrets`: sets, renames and removes secrets, and chooses where they are stored. No
+//! command prints a value.
+
+mod store;
 
 use std::io::{self, IsTerminal, Read};
 
@@ -9,6 +11,7 @@ use drawbridge_hub::api::secrets::{
 };
 
 use crate::{context::Context, exit::Failure, table::Table, text::escape};
+use store::UseStore;
 
 #[derive(Subcommand)]
 pub(crate) enum Secrets {
@@ -34,6 +37,14 @@ pub(crate) enum Secrets {
         /// The new name
         new_name: String,
     },
+    /// Show where secrets are stored, and whether they can be read
+    Store,
+    /// Move all secrets to the keyring, or to an encrypted file
+    #[command(subcommand)]
+    Use(UseStore),
+    /// Unlock the encrypted file of a running hub; the passphrase is read from stdin or a hidden
+    /// prompt
+    Unlock,
 }
 
 impl Secrets {
@@ -67,6 +78,9 @@ impl Secrets {
                     .run_and_print(RenameSecret { name, new_name }, |_| lines)
                     .await
             }
+            Self::Store => store::show(context).await,
+            Self::Use(place) => place.run(context).await,
+            Self::Unlock => store::unlock(context).await,
         }
     }
 }
@@ -89,7 +103,7 @@ pub(super) fn read_value(name: &str) -> Result<String, Failure> {
 }
 
 fn format_secrets(secrets: &[SecretView]) -> String {
-    let mut table = Table::new(["NAME", "IN KEYRING", "USED BY"]);
+    let mut table = Table::new(["NAME", "STORED", "USED BY"]);
     for secret in secrets {
         let present = match secret.present {
             Some(true) => "yes",

@@ -153,6 +153,12 @@ pub(crate) const AUDITED: &[(&str, Audited)] = &[
         "secrets.rename",
         Entries(&[SecretSet, ServerChanged, SecretRemoved]),
     ),
+    ("secrets.show_store", READS),
+    ("secrets.use_store", Entries(&[SecretStoreChanged])),
+    (
+        "secrets.unlock",
+        Nothing("gives the running hub a passphrase, and changes nothing that is stored"),
+    ),
     ("servers.list", READS),
     ("servers.show", READS),
     (

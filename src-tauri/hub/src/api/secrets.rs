@@ -1,4 +1,6 @@
-//! Secrets: values in the keyring. These verbs store and remove values and never return them.
+//! Secrets: values in the keyring or the encrypted file. These verbs store and remove values and never return them.
+
+pub mod store;
 
 use std::collections::BTreeMap;
 

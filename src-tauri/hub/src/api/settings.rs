@@ -13,19 +13,20 @@ use drawbridge_model::{
     event::Event,
     ids::ServerId,
     policy::Effect,
+    reference::has_reference,
     secret::KeyringStatus,
 };
-use drawbridge_store::{
-    secrets::{self, KeyringFailure, SecretError},
-    settings::SettingsChange,
-};
+use drawbridge_store::{secrets, settings::SettingsChange};
 use drawbridge_upstream::oauth;
 use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use url::Url;
 
-use super::{ApiError, Verb};
+use super::{
+    ApiError, Verb,
+    secrets::store::{SecretStoreView, show_store},
+};
 use crate::{hub::Hub, roots, traces};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +69,8 @@ pub struct SettingsView {
     pub keyring: KeyringStatus,
     /// How to make the keyring ready; empty if it is ready.
     pub keyring_remedy: String,
+    /// Where secrets are stored. Its state is the one of `keyring`.
+    pub secret_store: SecretStoreView,
 }
 
 /// `settings.show`: all settings.
@@ -233,7 +236,7 @@ fn check_headers(headers: BTreeMap<String, String>) -> Result<BTreeMap<String, S
         let names_secret = ["auth", "key", "token", "secret", "cookie"]
             .iter()
             .any(|word| folded.contains(word));
-        if names_secret && used.is_empty() {
+        if names_secret && !has_reference(value) {
             return refused(
                 "looks like a secret; store it with `drawbridge secrets set otlp.NAME`, and set the header to ${keyring:otlp.NAME}",
             );
@@ -331,7 +334,7 @@ pub(super) fn check_seconds(
 
 async fn settings_view(hub: &Hub) -> SettingsView {
     let values = hub.settings.get();
-    let keyring = hub.secrets.status().await;
+    let store = show_store(hub).await;
     SettingsView {
         default_policy: values.default_tools,
         approval_timeout_s: u32::try_from(values.approval_timeout.as_secs()).unwrap_or(u32::MAX),
@@ -350,11 +353,8 @@ async fn settings_view(hub: &Hub) -> SettingsView {
         version: env!("CARGO_PKG_VERSION").into(),
         data_dir: hub.data_dir().display().to_string(),
         url: hub.client_url(),
-        keyring,
-        keyring_remedy: match keyring {
-            KeyringStatus::Ready => String::new(),
-            KeyringStatus::Locked => SecretError::Locked.remedy(),
-            KeyringStatus::Absent => SecretError::Unavailable(KeyringFailure::Absent).remedy(),
-        },
+        keyring: store.status,
+        keyring_remedy: store.remedy.clone(),
+        secret_store: store,
     }
 }

@@ -7,6 +7,7 @@ use drawbridge_model::{
     digest,
     ids::{ServerId, Timestamp},
     program::{Program, ProgramChange},
+    reference::has_reference,
     spec::{RegisteredServer, ServerSpec, changes},
 };
 use drawbridge_store::{
@@ -129,7 +130,7 @@ pub(super) fn without_literal_secrets(spec: &ServerSpec) -> ServerSpec {
         .as_mut()
         .and_then(|client| client.client_secret.as_mut());
     for value in spec.bearer_token.as_mut().into_iter().chain(client_secret) {
-        if secrets::referenced_names(value).is_empty() {
+        if !has_reference(value) {
             *value = describe_literal(value);
         }
     }

@@ -174,6 +174,11 @@ impl TokenStore {
     }
 }
 
+/// Returns the names of the tokens of an account and of the registration at their issuer.
+pub(super) fn names(issuer: &str, account: &AccountKey) -> [String; 2] {
+    [grant_name(issuer, account), registration_name(issuer)]
+}
+
 fn grant_name(issuer: &str, account: &AccountKey) -> String {
     let mut parts = vec![issuer.as_bytes(), account.server.as_str().as_bytes()];
     parts.extend(account.client_id.as_ref().map(String::as_bytes));

@@ -46,6 +46,20 @@ impl SignedInServers {
         self.servers().get(&record_key(account)).cloned()
     }
 
+    /// Returns the accounts with tokens, each with the issuer.
+    pub(super) fn list(&self) -> Vec<(AccountKey, String)> {
+        let servers = self.servers();
+        let accounts = servers.iter().filter_map(|(key, signed_in)| {
+            let (url, client_id) = match key.split_once(' ') {
+                Some((url, client_id)) => (url, Some(client_id.to_owned())),
+                None => (key.as_str(), None),
+            };
+            let server = url.parse().ok()?;
+            Some((AccountKey { server, client_id }, signed_in.issuer.clone()))
+        });
+        accounts.collect()
+    }
+
     /// Sets or removes the record of a server. If the record cannot be written, the change is lost
     /// when the hub ends.
     pub(super) async fn set(&self, account: &AccountKey, signed_in: Option<SignedIn>) {

@@ -18,6 +18,7 @@ pub mod recording;
 pub mod run;
 pub mod runtime;
 pub mod sandbox;
+pub mod secret_command;
 #[cfg(target_os = "linux")]
 mod supervised;
 #[cfg(target_os = "linux")]

@@ -9,11 +9,11 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use drawbridge_model::{ids::ServerId, log::LogLine, spec::ServerSpec};
+use drawbridge_model::{ids::ServerId, log::LogLine, reference::has_reference, spec::ServerSpec};
 use drawbridge_store::{
     crashes,
     logs::{LogFilter, Redactor, read_folder},
-    secrets::{Secret, referenced_names},
+    secrets::Secret,
 };
 use regex::Regex;
 use serde::{Deserialize, Serialize};
@@ -202,7 +202,7 @@ pub(super) async fn bundle_hub(hub: &Hub) -> Result<DiagnosticsBundle, ApiError>
         url => masking::mask_url(url),
     };
     for value in settings.otlp_headers.values_mut() {
-        if referenced_names(value).is_empty() {
+        if !has_reference(value) {
             *value = MASK.into();
         }
     }

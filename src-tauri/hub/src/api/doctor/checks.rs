@@ -10,14 +10,10 @@ use drawbridge_model::{
     client_file::ClientFileState,
     clock,
     runtime::Runtime,
-    secret::KeyringStatus,
     server::ServerState,
     spec::{RegisteredServer, ServerSpec},
 };
-use drawbridge_store::{
-    crashes,
-    secrets::{KeyringFailure, SecretError},
-};
+use drawbridge_store::crashes;
 
 use super::{DoctorCheck, DoctorTopic, machine};
 use crate::{
@@ -105,14 +101,15 @@ fn needed_runtimes(hub: &Hub) -> BTreeSet<Runtime> {
 
 async fn check_keyring(hub: &Hub) -> DoctorCheck {
     const TOPIC: DoctorTopic = DoctorTopic::Keyring;
-    let (text, remedy) = match hub.secrets.status().await {
-        KeyringStatus::Ready => return DoctorCheck::ok(TOPIC, "The keyring is ready."),
-        KeyringStatus::Locked => ("The keyring is locked", SecretError::Locked.remedy()),
-        KeyringStatus::Absent => (
-            "No keyring is running",
-            SecretError::Unavailable(KeyringFailure::Absent).remedy(),
-        ),
+    let place = match hub.secrets.file() {
+        Some(file) => format!("the encrypted file {}", file.display()),
+        None => "the keyring".to_owned(),
     };
+    let Err(error) = hub.secrets.check().await else {
+        let text = format!("Secrets are in {place}, which is ready.");
+        return DoctorCheck::ok(TOPIC, text);
+    };
+    let (text, remedy) = (format!("Secrets are in {place}. {error}"), error.remedy());
     let mut names: Vec<String> = list_uses(hub).into_keys().collect();
     if hub.settings.get().sampling_has_key {
         names.push("the key of the sampling provider".into());
@@ -122,7 +119,7 @@ async fn check_keyring(hub: &Hub) -> DoctorCheck {
         DoctorCheck::warning(TOPIC, text, remedy)
     } else {
         let names = names.join(", ");
-        let text = format!("{text}, and these secrets are needed from it: {names}.");
+        let text = format!("{text}. These secrets are needed: {names}.");
         DoctorCheck::failure(TOPIC, text, remedy)
     }
 }

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use drawbridge_client_config::find_secret_part;
-use drawbridge_model::spec::ServerSpec;
-use drawbridge_store::secrets::{format_reference, referenced_names};
+use drawbridge_model::{reference::list_references, spec::ServerSpec};
 use serde_json::Value;
 use url::Url;
 
@@ -26,7 +25,7 @@ pub(super) struct MaskedSpec {
 }
 
 /// Masks the values of variables and headers, tokens, arguments that look like secrets, keys in the
-/// URL, and the members that Drawbridge does not know. References to the keyring stay.
+/// URL, and the members that Drawbridge does not know. References to secrets stay.
 pub(super) fn mask_spec(spec: &ServerSpec) -> MaskedSpec {
     let mut found = Secrets::default();
     let masked = ServerSpec {
@@ -82,10 +81,7 @@ impl Secrets {
     /// Masks a value, except for its references: `Bearer ${keyring:a.token}` becomes
     /// `•••${keyring:a.token}`.
     fn mask_value(&mut self, value: &str) -> String {
-        let references: Vec<String> = referenced_names(value)
-            .iter()
-            .map(|name| format_reference(name))
-            .collect();
+        let references: Vec<&str> = list_references(value).map(|(_, whole)| whole).collect();
         let mut literal = value.to_owned();
         for reference in &references {
             literal = literal.replace(reference, "\n");

@@ -44,14 +44,11 @@ pub(super) enum Argument {
     Switch(String, String),
 }
 
-/// The beginning of a reference to the keyring in a spec.
-pub(super) const KEYRING_PREFIX: &str = "${keyring:";
-
 /// The reason why a choice cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    #[error("it refers to an entry of your keyring, which a manifest may not do")]
-    KeyringReference,
+    #[error("it refers to a secret, a variable or a command of yours, which a manifest may not do")]
+    SecretReference,
     #[error("{0} in it has no 'name'")]
     NoName(&'static str),
     #[error("it puts the secret '{0}' in its URL, which is shown and logged")]

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use drawbridge_model::{
     manifest::{InputFormat, InputKind, ManifestInput},
+    reference::begins_reference,
     spec::{ServerSpec, SpecError},
 };
 
-use super::choice::{Argument, Choice, KEYRING_PREFIX, Problem};
+use super::choice::{Argument, Choice, Problem};
 
 /// A spec and the secret values, which go to the keyring. The keys of the maps are the names of the
 /// environment variables and headers that get the values.
@@ -105,10 +106,10 @@ impl Choice {
         let mut members = filled.spec.values_with_references();
         let given = self.given.iter().map(|(_, value)| value);
         let mut entered = plain.values().chain(secret.values()).chain(given);
-        if members.any(|value| value.contains(KEYRING_PREFIX))
-            && !entered.any(|value| value.contains(KEYRING_PREFIX))
+        if members.any(|value| begins_reference(value))
+            && !entered.any(|value| begins_reference(value))
         {
-            return Err(Problem::KeyringReference.into());
+            return Err(Problem::SecretReference.into());
         }
         Ok(filled)
     }

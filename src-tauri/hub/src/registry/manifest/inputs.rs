@@ -1,9 +1,12 @@
 //! The inputs of a choice: makes templates from declarations, with one input for each placeholder.
 
-use drawbridge_model::manifest::{InputKind, ManifestInput};
+use drawbridge_model::{
+    manifest::{InputKind, ManifestInput},
+    reference::begins_reference,
+};
 
 use super::{
-    choice::{Choice, KEYRING_PREFIX, Problem},
+    choice::{Choice, Problem},
     declaration::InputDeclaration,
     template::{Part, Piece, Template, split_placeholders},
 };
@@ -36,7 +39,7 @@ impl Choice {
             let piece = self.add_input(owner, declared, place)?;
             return Ok(piece.map(|piece| Template::new(vec![piece])));
         };
-        reject_keyring_reference(value)?;
+        reject_reference(value)?;
         let old_len = self.inputs.len();
         let pieces = split_placeholders(value)
             .into_iter()
@@ -61,7 +64,7 @@ impl Choice {
             Some(InputDeclaration {
                 value: Some(fixed), ..
             }) => {
-                reject_keyring_reference(fixed)?;
+                reject_reference(fixed)?;
                 Ok(Some(Piece::Text(fixed.clone())))
             }
             Some(variable) => self.add_input(name, variable, place),
@@ -89,7 +92,7 @@ impl Choice {
             .default
             .iter()
             .chain(&asked.choices)
-            .try_for_each(|text| reject_keyring_reference(text))?;
+            .try_for_each(|text| reject_reference(text))?;
         let InputContext {
             owner,
             declaration: within,
@@ -141,11 +144,11 @@ fn exposed_secret_problem(name: &str, kind: InputKind) -> Problem {
     }
 }
 
-/// Rejects a text that refers to the keyring. Otherwise a manifest could send another server's
-/// secret to its own server.
-fn reject_keyring_reference(text: &str) -> Result<(), Problem> {
-    if text.contains(KEYRING_PREFIX) {
-        Err(Problem::KeyringReference)
+/// Rejects a text that refers to a secret. Otherwise a manifest could send another server's secret,
+/// a variable or the output of a command to its own server.
+fn reject_reference(text: &str) -> Result<(), Problem> {
+    if begins_reference(text) {
+        Err(Problem::SecretReference)
     } else {
         Ok(())
     }

@@ -138,7 +138,7 @@ fn a_manifest_cannot_refer_to_the_keyring() {
         ));
         assert_eq!(
             choice.problem,
-            Some(Problem::KeyringReference),
+            Some(Problem::SecretReference),
             "{member}: {choice:?}"
         );
     }

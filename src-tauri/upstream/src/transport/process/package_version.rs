@@ -7,11 +7,13 @@ use std::{
     time::SystemTime,
 };
 
-use drawbridge_model::spec::{
-    ServerSpec,
-    package::{Package, PackageKind},
+use drawbridge_model::{
+    reference::has_reference,
+    spec::{
+        ServerSpec,
+        package::{Package, PackageKind},
+    },
 };
-use drawbridge_store::secrets;
 use serde::Deserialize;
 use tokio::fs;
 
@@ -76,7 +78,7 @@ pub async fn find_version(
     }
     // Secrets are not resolved: no program here needs one.
     let mut env = spec.env.clone();
-    env.retain(|_, value| secrets::referenced_names(value).is_empty());
+    env.retain(|_, value| !has_reference(value));
     let mut env = environment::build_environment(&env, "").await;
     env.remove(environment::RUN_ID_VARIABLE);
     let folder = spec.cwd.as_ref().map(PathBuf::from).or_else(home_dir);
