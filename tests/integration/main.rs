@@ -51,6 +51,7 @@ mod rest;
 mod round_trip;
 mod sampling;
 mod sandboxes;
+mod secret_stores;
 mod settings;
 mod signing_in;
 mod starts;

@@ -102,6 +102,7 @@ export const AUDIT_TONE: Record<AuditKind, Tone> = {
   settings_changed: "quiet",
   secret_set: "quiet",
   secret_removed: "quiet",
+  secret_store_changed: "warn",
   signed_in: "good",
   signed_out: "quiet",
   browser_signed_in: "quiet",

@@ -1,6 +1,6 @@
 /** The secrets that servers, hooks and traces refer to. Values are never read. */
 
-import type { Event, Ipc, SecretView } from "../ipc";
+import type { Event, Ipc, SecretStoreChange, SecretView, UseSecretStore } from "../ipc";
 import { Reloader } from "./reloader";
 
 export class Secrets {
@@ -29,6 +29,18 @@ export class Secrets {
 
   async remove(name: string): Promise<void> {
     await this.ipc.call("secrets.remove", { name, in_use: true });
+    await this.load();
+  }
+
+  /** Moves the secrets to another place. */
+  async useStore(place: UseSecretStore): Promise<SecretStoreChange> {
+    const change = await this.ipc.call("secrets.use_store", place);
+    await this.load();
+    return change;
+  }
+
+  async unlock(passphrase: string): Promise<void> {
+    await this.ipc.call("secrets.unlock", { passphrase });
     await this.load();
   }
 

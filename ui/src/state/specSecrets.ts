@@ -9,6 +9,18 @@ export function listSecretNames(value: string): string[] {
   return [...value.matchAll(REFERENCE)].map((match) => match[1] ?? "");
 }
 
+const ELSEWHERE = /\$\{(?:env|command):[^}]*\}/;
+
+/** Returns whether a value refers to a variable or to a command that prints a secret. */
+export function refersElsewhere(value: string): boolean {
+  return ELSEWHERE.test(value);
+}
+
+/** Returns whether starting a server with this value runs a command. */
+export function runsCommand(value: string): boolean {
+  return value.includes("${command:");
+}
+
 /** Returns the names of all secrets that a spec refers to. */
 export function listSpecSecrets(spec: ServerSpec): string[] {
   return [

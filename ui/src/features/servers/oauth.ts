@@ -1,6 +1,7 @@
 /** The OAuth client that a person registered for a server, as fields of its form. */
 
 import type { OauthClient, ServerSpec } from "../../ipc";
+import { refersElsewhere } from "../../state/specSecrets";
 import { texts } from "../../texts";
 import { parseSecretReference } from "./secretReference";
 
@@ -8,7 +9,7 @@ export interface OauthForm {
   /** Empty if Drawbridge registers itself. */
   clientId: string;
   secret: string;
-  /** The reference to the keyring in the spec; null if there is none or the secret is replaced. */
+  /** The reference to a secret in the spec; null if there is none or the secret is replaced. */
   reference: string | null;
   /** The port of the redirect URI; empty for any port. */
   port: string;
@@ -18,7 +19,9 @@ export type OauthErrors = Partial<Record<"clientId" | "port", string>>;
 
 export function toOauthForm(spec: Partial<ServerSpec>): OauthForm {
   const { client_id: clientId = "", client_secret: secret, callback_port: port } = spec.oauth ?? {};
-  const reference = secret && parseSecretReference(secret) !== null ? secret : null;
+  const isReference = (text: string) =>
+    parseSecretReference(text) !== null || refersElsewhere(text);
+  const reference = secret && isReference(secret) ? secret : null;
   return {
     clientId,
     secret: reference ? "" : (secret ?? ""),

@@ -12,7 +12,7 @@ const CHECKS: [CheckStatus, DoctorTopic, string, string?][] = [
     "Drawbridge cannot find 'uvx', and a server needs it.",
     "Install uv: `curl -LsSf https://astral.sh/uv/install.sh | sh`.",
   ],
-  ["ok", "keyring", "The keyring is ready."],
+  ["ok", "keyring", "Secrets are in the keyring, which is ready."],
   ["ok", "listeners", "The listener http (http://127.0.0.1:8765/mcp) listens."],
   [
     "warning",

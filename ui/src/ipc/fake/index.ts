@@ -125,6 +125,7 @@ export class FakeHub implements Ipc {
     otlp_content: false,
     keyring: "ready",
     keyring_remedy: "",
+    secret_store: this.secrets.store,
   };
   sampling = samplingView();
   /** All calls of verbs, for tests. */
@@ -657,6 +658,19 @@ export class FakeHub implements Ipc {
     "secrets.remove": ({ name }) => this.secrets.set(name, false),
     "secrets.rename": ({ name, new_name }) => this.secrets.rename(name, new_name),
     "secrets.set": ({ name }) => this.secrets.set(name, true),
+    "secrets.show_store": () => this.secrets.store,
+    "secrets.use_store": (place) => {
+      const change = this.secrets.useStore(place);
+      this.settings = { ...this.settings, secret_store: change.store };
+      this.emit({ kind: "settings_changed" });
+      return change;
+    },
+    "secrets.unlock": () => {
+      const store = this.secrets.unlock();
+      this.settings = { ...this.settings, secret_store: store, keyring: store.status };
+      this.emit({ kind: "settings_changed" });
+      return store;
+    },
     "servers.accept": ({ id }) => this.start(this.server(id), { acceptance: "accepted" }),
     "servers.accept_definitions": ({ id, definitions }) => {
       const view = this.server(id);

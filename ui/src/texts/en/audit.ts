@@ -31,6 +31,7 @@ const kinds: Record<AuditKind, string> = {
   settings_changed: "Settings changed",
   secret_set: "Secret stored",
   secret_removed: "Secret removed",
+  secret_store_changed: "Secrets moved to another place",
   signed_in: "Signed in to a server",
   signed_out: "Signed out of a server",
   browser_signed_in: "Browser signed in",

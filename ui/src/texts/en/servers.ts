@@ -222,6 +222,7 @@ export const servers = {
     inKeyring: "in keyring:",
     notOwn: "not this server's own",
     inSpecFile: "in the spec file",
+    runsCommand: "runs a command as you",
     bearerToken: "Bearer token",
     requiredVariables: "Required variables",
     workingFolder: "Working folder",

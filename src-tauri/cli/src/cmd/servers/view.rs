@@ -8,6 +8,7 @@ use drawbridge_hub::api::{
 };
 use drawbridge_model::{
     capability::ExcludedEntries,
+    reference::{Part, split_references},
     sandbox::{EnforcedSandbox, Sandbox, SandboxFiles, SandboxNetwork},
     server::SyncStatus,
     sign_in::ServerSignIn,
@@ -403,10 +404,9 @@ fn describe_sandbox(sandbox: &Sandbox, line: &mut impl FnMut(&str, &str)) {
     }
 }
 
-/// Returns a keyring reference unchanged. For a literal secret, returns only that it is in the spec
-/// file.
+/// Returns a reference unchanged. For a literal secret, returns only that it is in the spec file.
 fn describe_secret(value: &str) -> &str {
-    if value.starts_with("${keyring:") {
+    if matches!(split_references(value).first(), Some(Part::Reference(..))) {
         value
     } else {
         "in the spec file"

@@ -103,12 +103,13 @@ impl Choice {
         filled.spec.check()?;
         // Parts of the manifest that are harmless alone can form a reference to the keyring when
         // they are joined. Only the person may write such a reference.
-        let mut members = filled.spec.values_with_references();
         let given = self.given.iter().map(|(_, value)| value);
         let mut entered = plain.values().chain(secret.values()).chain(given);
-        if members.any(|value| begins_reference(value))
-            && !entered.any(|value| begins_reference(value))
-        {
+        let has_reference = filled
+            .spec
+            .values_with_references()
+            .any(|value| begins_reference(value));
+        if has_reference && !entered.any(|value| begins_reference(value)) {
             return Err(Problem::SecretReference.into());
         }
         Ok(filled)

@@ -125,13 +125,15 @@ fn a_folder_is_read_by_its_manifest() {
 }
 
 #[test]
-fn a_manifest_cannot_refer_to_the_keyring() {
+fn a_manifest_cannot_refer_to_a_secret() {
     for member in [
         r#""environmentVariables":[{"name":"A","value":"${keyring:github.TOKEN}"}]"#,
         r#""environmentVariables":[{"name":"A","default":"${keyring:github.TOKEN}"}]"#,
         r#""packageArguments":[{"type":"named","name":"--a","value":"${keyring:github.TOKEN}"}]"#,
         r#""environmentVariables":[{"name":"A","value":"{b}","variables":{"b":{"value":"${keyring:github.TOKEN}"}}}]"#,
         r#""environmentVariables":[{"name":"A","choices":["${keyring:github.TOKEN}"]}]"#,
+        r#""environmentVariables":[{"name":"A","value":"${env:AWS_SECRET_ACCESS_KEY}"}]"#,
+        r#""packageArguments":[{"type":"named","name":"--a","value":"${command:cat key}"}]"#,
     ] {
         let choice = package(&format!(
             r#""registryType":"npm","identifier":"x",{member}"#
@@ -145,20 +147,26 @@ fn a_manifest_cannot_refer_to_the_keyring() {
 }
 
 #[test]
-fn a_manifest_cannot_compose_a_keyring_reference() {
+fn a_manifest_cannot_compose_a_reference_to_a_secret() {
     for (value, default) in [
         ("${{b}", "keyring:github.TOKEN}"),
         ("{b}{keyring:github.TOKEN}", "$"),
+        ("${{b}", "command:cat key}"),
+        ("${{b}", "env:AWS_SECRET_ACCESS_KEY}"),
     ] {
-        let variables = format!(r#"{{"b":{{"default":"{default}"}}}}"#);
-        let env = format!(r#"[{{"name":"A","value":"{value}","variables":{variables}}}]"#);
-        let choice = package(&format!(
-            r#""registryType":"npm","identifier":"x","environmentVariables":{env}"#
-        ));
-        assert!(
-            matches!(fill_error(&choice, &[]), FillError::Problem(_)),
-            "{value}"
-        );
+        let input = format!(r#""value":"{value}","variables":{{"b":{{"default":"{default}"}}}}"#);
+        for member in [
+            format!(r#""environmentVariables":[{{"name":"A",{input}}}]"#),
+            format!(r#""packageArguments":[{{"type":"named","name":"--a",{input}}}]"#),
+        ] {
+            let choice = package(&format!(
+                r#""registryType":"npm","identifier":"x",{member}"#
+            ));
+            assert!(
+                matches!(fill_error(&choice, &[]), FillError::Problem(_)),
+                "{member}"
+            );
+        }
     }
     // Arguments may refer to secrets too.
     let choice = package(r#""registryType":"npm","identifier":"${keyring:github.TOKEN}""#);
