@@ -404,7 +404,7 @@ body: unknown, };
 /**
  * The kind of an entry of the audit.
  */
-export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_signed_out" | "browser_refused" | "token_refused" | "backup_restored" | "pruned";
+export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "secret_store_changed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_signed_out" | "browser_refused" | "token_refused" | "backup_restored" | "pruned";
 
 /**
  * A page of an export.
@@ -1926,7 +1926,10 @@ export type Isolation = "shared" | "per_client";
 
 export type JsonValue = number | string | boolean | Array<JsonValue> | { [key in string]: JsonValue } | null;
 
-export type KeyringStatus = "ready" | "locked" | "absent";
+/**
+ * The state of the place that stores the secrets.
+ */
+export type KeyringStatus = "ready" | "locked" | "absent" | "unusable";
 
 export type Level = "trace" | "debug" | "info" | "warn" | "error";
 
@@ -3037,6 +3040,49 @@ url: string,
 code: string, };
 
 /**
+ * The secrets that were moved.
+ */
+export type SecretStoreChange = { store: SecretStoreView, moved: Array<string>, 
+/**
+ * The secrets that something refers to and that were left behind, because no keyring runs.
+ */
+unread: Array<string>, 
+/**
+ * The secrets that were moved and could not be removed from the keyring.
+ */
+not_removed: Array<string>, 
+/**
+ * The spec files that cannot be read, so that their secrets are not known and were not moved.
+ */
+broken_files: Array<string>, };
+
+/**
+ * A place that stores secrets.
+ */
+export type SecretStoreKind = "keyring" | "file";
+
+/**
+ * Where secrets are stored.
+ */
+export type SecretStoreView = { kind: SecretStoreKind, status: KeyringStatus, 
+/**
+ * The path of the encrypted file, if it is in use.
+ */
+file: string | null, 
+/**
+ * Why no secret can be read; empty if they can.
+ */
+problem: string, 
+/**
+ * How to solve the problem; empty if there is none.
+ */
+remedy: string, 
+/**
+ * Whether the file waits for a passphrase that a person types.
+ */
+needs_passphrase: boolean, };
+
+/**
  * Values for the keyring, grouped by their destination: environment variables, headers, and the
  * OAuth client. In the spec each value is replaced by `${keyring:NAME}`. The values are never
  * logged and never written to a file.
@@ -3444,7 +3490,11 @@ url: string | null, keyring: KeyringStatus,
 /**
  * How to make the keyring ready; empty if it is ready.
  */
-keyring_remedy: string, };
+keyring_remedy: string, 
+/**
+ * Where secrets are stored. Its state is the one of `keyring`.
+ */
+secret_store: SecretStoreView, };
 
 /**
  * `servers.access_report`: what a local server used in its latest recorded run, and a sandbox that
@@ -3524,6 +3574,11 @@ days: number | null, };
  * `sampling.show`: the provider and its budget.
  */
 export type ShowSampling = Record<symbol, never>;
+
+/**
+ * `secrets.show_store`: where secrets are stored, and whether they can be read.
+ */
+export type ShowSecretStore = Record<symbol, never>;
 
 /**
  * `servers.show`: one server.
@@ -3856,6 +3911,11 @@ error: string | null, };
 export type UndoneView = { change: ClientChangeView, files: Array<UndoneFileView>, };
 
 /**
+ * `secrets.unlock`: unlocks the encrypted file with its passphrase, until the hub ends.
+ */
+export type UnlockSecrets = { passphrase: string, };
+
+/**
  * A file that could not be read.
  */
 export type UnreadableFileView = { file: string, reason: string, };
@@ -3873,6 +3933,24 @@ pending: boolean,
  * a person has granted to it before.
  */
 grant_secrets: Array<string>, };
+
+/**
+ * `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key. The paths
+ * are those of the hub's computer. If no key is given, the environment of the hub has to name one.
+ */
+export type UseSecretStore = { kind: SecretStoreKind, 
+/**
+ * An absolute path of an age identity, which is created if it does not exist.
+ */
+key_file?: string, 
+/**
+ * An absolute path of a file with a passphrase.
+ */
+passphrase_file?: string, 
+/**
+ * A passphrase that a person has to type again after each start of the hub.
+ */
+passphrase?: string, };
 
 /**
  * The name of a user, to whom clients belong.
@@ -4036,6 +4114,9 @@ export interface Verbs {
   "secrets.remove": { params: RemoveSecret; answer: Done };
   "secrets.rename": { params: RenameSecret; answer: Done };
   "secrets.set": { params: SetSecret; answer: Done };
+  "secrets.show_store": { params: ShowSecretStore; answer: SecretStoreView };
+  "secrets.unlock": { params: UnlockSecrets; answer: SecretStoreView };
+  "secrets.use_store": { params: UseSecretStore; answer: SecretStoreChange };
   "servers.accept": { params: AcceptServer; answer: ServerView };
   "servers.accept_definitions": { params: AcceptDefinitions; answer: ServerView };
   "servers.access_report": { params: ShowAccessReport; answer: AccessReportView };
