@@ -159,6 +159,9 @@ fn secrets_move_from_the_keyring_to_the_file_and_back() {
         .expect_json();
     assert_eq!(change["moved"], json!(["sealed.API_TOKEN"]), "{change}");
     assert!(!is_in_keyring(), "the secret is no longer in the keyring");
+    let entries = desktop.cli(&["audit", "list", "--kind", "secret_store_changed"]);
+    let entries = entries.expect_success().stdout();
+    assert!(entries.contains("sealed.API_TOKEN"), "{entries}");
     let client = hub.connect_client("desk");
     assert_eq!(
         read_variable(&client, "sealed", "API_TOKEN"),

@@ -513,7 +513,7 @@ async fn the_pairing_of_a_client_is_recorded() {
 }
 
 /// The verbs that need a server, its package, or a client. The integration tests run them.
-const NEED_A_PEER: [&str; 18] = [
+const NEED_A_PEER: [&str; 19] = [
     "approvals.decide",
     "approvals.allow_retry",
     "approvals.open_url",
@@ -526,6 +526,8 @@ const NEED_A_PEER: [&str; 18] = [
     // These need a browser: tests/integration/signing_in.rs.
     "browsers.sign_out",
     "browsers.sign_out_all",
+    // This needs a store that can be changed: tests/integration/secret_stores.rs.
+    "secrets.use_store",
     // These need files of clients: tests/integration/client_files.rs.
     "config.apply",
     "config.undo",
