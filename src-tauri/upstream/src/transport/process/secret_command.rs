@@ -52,6 +52,7 @@ impl SecretCommandRunner {
             env: inherited_variables(),
             cwd: None,
             sandbox: None,
+            recording: None,
             grace: Duration::ZERO,
         };
         let limits = RunLimits {
