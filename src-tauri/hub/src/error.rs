@@ -79,7 +79,7 @@ impl From<DataDirError> for ApiError {
     fn from(error: DataDirError) -> Self {
         let code = match error {
             DataDirError::InUse { .. } => ErrorCode::Conflict,
-            DataDirError::Io { .. } => ErrorCode::Unavailable,
+            DataDirError::Io { .. } | DataDirError::Replace { .. } => ErrorCode::Unavailable,
         };
         Self::new(code, error.to_string())
     }

@@ -22,7 +22,7 @@ use zip::{
 
 use crate::{
     JournalError, Store, StoreError, audit,
-    data_dir::{CLIENT_BACKUPS, DATABASE, DataDir, SERVERS},
+    data_dir::{CLIENT_BACKUPS, DATABASE, DataDir, ReplaceError, SERVERS},
 };
 
 const FORMAT: u32 = 1;
@@ -78,6 +78,8 @@ pub enum BackupError {
         "the backup was made by version {version} of Drawbridge, which this version cannot read; install that version or a later one"
     )]
     Newer { version: String },
+    #[error(transparent)]
+    Replace(#[from] ReplaceError),
     #[error("the backup cannot be used: {0}")]
     Store(#[from] StoreError),
     #[error("the audit of the backup cannot be written: {0}")]
@@ -269,8 +271,9 @@ fn manifest_of<R: Read + Seek>(zip: &mut ZipArchive<R>) -> Result<BackupManifest
 /// what was there before is moved into a folder of its own. The audit gets an entry about it.
 ///
 /// # Errors
-/// Returns an error if the backup is damaged or too new. Nothing is changed then. If the process
-/// ends while the files are replaced, the next one that opens the data folder completes that.
+/// Returns an error if the backup is damaged or too new, or if a file cannot be moved. Nothing is
+/// changed then. If the process ends while the files are replaced, the next one that opens the data
+/// folder completes that.
 pub async fn restore_backup(
     data_dir: &DataDir,
     archive: impl Read + Seek,
@@ -295,7 +298,7 @@ pub async fn restore_backup(
     };
     let previous = data_dir
         .replace_with_staged()
-        .map_err(io_error(data_dir.path()))?;
+        .inspect_err(|_| data_dir.discard_staged())?;
     Ok(RestoredBackup {
         manifest,
         previous,

@@ -8,6 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use replacement::ReplaceError;
+
 pub(crate) const DATABASE: &str = "drawbridge.db";
 pub(crate) const SERVERS: &str = "servers";
 /// The folder with the encrypted copies of clients' files.
@@ -24,6 +26,11 @@ pub enum DataDirError {
     Io {
         folder: String,
         source: std::io::Error,
+    },
+    #[error("in the data folder {folder}, {source}")]
+    Replace {
+        folder: String,
+        source: ReplaceError,
     },
 }
 
@@ -73,7 +80,10 @@ impl DataDir {
             .and_then(|()| lock.rewind())
             .and_then(|()| write!(lock, "{}", std::process::id()))
             .map_err(failed)?;
-        replacement::complete(&path).map_err(failed)?;
+        replacement::complete(&path).map_err(|source| DataDirError::Replace {
+            folder: path.display().to_string(),
+            source,
+        })?;
         Ok(Self { path, _lock: lock })
     }
 
@@ -96,8 +106,9 @@ impl DataDir {
     /// replaced. If the process ends meanwhile, the next [`DataDir::open`] completes it.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be moved. The next [`DataDir::open`] tries again.
-    pub(crate) fn replace_with_staged(&self) -> std::io::Result<Option<PathBuf>> {
+    /// Returns an error if a file cannot be moved. If none of the new contents are in place then, the
+    /// folder is as it was before.
+    pub(crate) fn replace_with_staged(&self) -> Result<Option<PathBuf>, ReplaceError> {
         replacement::commit(&self.path)?;
         replacement::complete(&self.path)
     }
@@ -132,6 +143,12 @@ impl DataDir {
     pub fn database_file(&self) -> PathBuf {
         self.path.join(DATABASE)
     }
+}
+
+/// Returns whether a replacement of the contents has begun and is not complete. The next
+/// [`DataDir::open`] completes it.
+pub(crate) fn is_replacement_incomplete(data_dir: &Path) -> bool {
+    replacement::is_incomplete(data_dir)
 }
 
 fn in_use_error(path: &Path, lock: &mut fs::File) -> DataDirError {

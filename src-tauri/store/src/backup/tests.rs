@@ -205,7 +205,10 @@ async fn a_backup_that_is_damaged_hostile_or_newer_changes_nothing() {
             Some("original"),
             "{case}"
         );
-        assert!(!folder.path().join("restore.tmp").exists(), "{case}");
+        assert!(
+            !folder.path().join(".drawbridge-restore.tmp").exists(),
+            "{case}"
+        );
     }
 }
 

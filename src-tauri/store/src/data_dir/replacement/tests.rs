@@ -32,12 +32,12 @@ fn write_contents(folder: &Path, text: &str, names: &[&str]) {
 /// Does the steps up to that one, as a process that was then killed.
 fn run_until(data_dir: &Path, end: End) {
     commit(data_dir).expect("commit");
-    let work = data_dir.join("restore");
+    let work = data_dir.join(COMMITTED);
     let (new, ready, old) = (work.join("new"), work.join("ready"), work.join("old"));
     if end == End::Committed {
         return;
     }
-    fs::create_dir(&old).expect("make a folder");
+    fs::create_dir_all(&old).expect("make a folder");
     if end == End::OneFileMovedAway {
         fs::rename(data_dir.join(DATABASE), old.join(DATABASE)).expect("move a file");
         return;
@@ -82,7 +82,7 @@ fn a_replacement_that_was_interrupted_is_completed_by_the_next_start() {
         assert_eq!(read("servers/new.json").as_deref(), Some("new"), "{end:?}");
         assert_eq!(read("servers/old.json"), None, "{end:?}");
         assert_eq!(read("drawbridge.log").as_deref(), Some("log"), "{end:?}");
-        assert!(!path.join("restore").exists(), "{end:?}");
+        assert!(!path.join(COMMITTED).exists(), "{end:?}");
         let kept: Vec<_> = fs::read_dir(&path)
             .expect("read the folder")
             .map(|entry| entry.expect("an entry").path())
@@ -114,4 +114,70 @@ fn contents_that_were_not_complete_are_not_used() {
 
     let text = fs::read_to_string(folder.path().join(DATABASE)).expect("read the file");
     assert_eq!(text, "old");
+}
+
+#[test]
+fn a_folder_of_the_user_in_the_data_folder_is_left_alone() {
+    let folder = tempfile::tempdir().expect("make a folder");
+    for name in ["restore", "restore.tmp"] {
+        let user = folder.path().join(name);
+        fs::create_dir_all(user.join("ready")).expect("make a folder");
+        fs::write(user.join("ready/photo"), "photo").expect("write a file");
+    }
+
+    let data_dir = DataDir::open(folder.path().to_owned()).expect("open the data folder");
+    let staging = data_dir
+        .create_staging_dir()
+        .expect("make the staging folder");
+    write_contents(&staging, "new", &[DATABASE]);
+    data_dir
+        .replace_with_staged()
+        .expect("replace the contents");
+
+    for name in ["restore", "restore.tmp"] {
+        assert!(
+            folder.path().join(name).join("ready/photo").exists(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn contents_that_cannot_be_moved_away_stay_in_use() {
+    for is_interrupted in [false, true] {
+        let folder = tempfile::tempdir().expect("make a folder");
+        let path = folder.path().canonicalize().expect("a path");
+        write_contents(&path, "old", &[DATABASE, "audit.head"]);
+        let data_dir = DataDir::open(path.clone()).expect("open the data folder");
+        let staging = data_dir
+            .create_staging_dir()
+            .expect("make the staging folder");
+        write_contents(&staging, "new", &[DATABASE, "audit.key"]);
+        // The folder cannot be moved over another one with a file.
+        let obstacle = path.join(STAGED).join("old").join(SERVERS);
+        fs::create_dir_all(&obstacle).expect("make a folder");
+        fs::write(obstacle.join("obstacle.json"), "{}").expect("write a file");
+
+        let refused = if is_interrupted {
+            run_until(&path, End::Committed);
+            drop(data_dir);
+            let opened = DataDir::open(path.clone()).map(drop);
+            opened.expect_err("the folder is opened").to_string()
+        } else {
+            let replaced = data_dir.replace_with_staged();
+            drop(data_dir);
+            replaced.expect_err("the contents are replaced").to_string()
+        };
+        assert!(refused.contains("servers cannot be moved"), "{refused}");
+        assert!(refused.contains("as it was before"), "{refused}");
+
+        drop(DataDir::open(path.clone()).expect("the next start opens the folder"));
+        for name in [DATABASE, "audit.head", "servers/old.json"] {
+            let text = fs::read_to_string(path.join(name)).expect("read a file");
+            assert_eq!(text, "old", "{name}");
+        }
+        for name in ["audit.key", "servers/new.json"] {
+            assert!(!path.join(name).exists(), "{name}");
+        }
+    }
 }
