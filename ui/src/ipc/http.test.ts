@@ -45,6 +45,18 @@ describe("the hub over HTTP", () => {
     await expect(ipc.call("clients.list", {})).rejects.toMatchObject({ code: "signed_out" });
   });
 
+  it("keeps a token that came after a refused request was sent", async () => {
+    const ipc = await httpIpc();
+    let refuse!: (response: Response) => void;
+    fetched.mockReturnValueOnce(new Promise((resolve) => (refuse = resolve)));
+    const refused = ipc.call("clients.list", {});
+    answers(200, { id: "b1", token: "new" });
+    await ipc.browser?.signIn("abc");
+    refuse(new Response("{}", { status: 401 }));
+    await expect(refused).rejects.toMatchObject({ code: "signed_out" });
+    expect(ipc.browser?.id).toBe("b1");
+  });
+
   it("reports a hub that cannot be reached", async () => {
     const ipc = await httpIpc();
     fetched.mockRejectedValueOnce(new TypeError("Failed to fetch"));

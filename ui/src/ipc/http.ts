@@ -69,11 +69,13 @@ async function call<V extends Verb>(
   verb: V,
   params: Verbs[V]["params"],
 ): Promise<Verbs[V]["answer"]> {
+  const sent = signedIn()?.token;
   const response = await post(`/api/verbs/${verb}`, params);
   const body: unknown = await response.json().catch(() => null);
   if (response.ok) return body as Verbs[V]["answer"];
   if (response.status === 401) {
-    localStorage.removeItem(STORAGE_KEY);
+    // The person may have signed in again meanwhile.
+    if (signedIn()?.token === sent) localStorage.removeItem(STORAGE_KEY);
     throw new IpcError("signed_out", t.signedOut);
   }
   throw failure(response, body);

@@ -149,7 +149,7 @@ export function feed(ipc: Ipc, connection: Connection, stores: () => Store[]): (
     (connected) => {
       connection.setConnected(connected);
       if (connected) readAll();
-      // Only a verb can tell the reason, because an event stream has no readable status.
+      // A verb tells the reason: the end of a stream has none.
       else
         ipc
           .call("approvals.list", {})
