@@ -22,13 +22,20 @@ use zip::{
 
 use crate::{
     JournalError, Store, StoreError, audit,
-    data_dir::{CLIENT_BACKUPS, DATABASE, DataDir, ReplaceError, SERVERS},
+    data_dir::{
+        self, CLIENT_BACKUPS, DATABASE, DataDir, ReplaceError, SERVERS, is_replacement_incomplete,
+    },
 };
 
 const FORMAT: u32 = 1;
 const MANIFEST: &str = "manifest.json";
-/// The largest manifest that is read, in bytes. A server or a copy takes about 150 bytes of it.
+/// The maximum length of a manifest, in bytes. A server or a copy takes about 150 bytes of it.
 const MAX_MANIFEST_BYTES: u64 = 4 * 1024 * 1024;
+/// The beginning of the names of the files that only exist while a backup is made. The data folder
+/// may be any folder, so the name must not be that of anything else.
+const TEMPORARY_PREFIX: &str = ".drawbridge-backup-";
+/// Held while a backup is made.
+const LOCK: &str = ".drawbridge-backup.lock";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The content of a backup, as the archive itself states it.
@@ -64,6 +71,12 @@ pub struct RestoredBackup {
 pub enum BackupError {
     #[error("there is nothing to back up: {} does not exist", .0.display())]
     NoDatabase(PathBuf),
+    #[error("a restore is not complete; start Drawbridge once, which completes it, and try again")]
+    RestoreIncomplete,
+    #[error(
+        "the data folder has too many servers and copies of clients' files: the list of {0} files is too long for a backup"
+    )]
+    TooManyFiles(usize),
     #[error("the database cannot be copied: {0}")]
     CopyDatabase(#[source] rusqlite::Error),
     #[error("cannot read or write {}: {source}", path.display())]
@@ -97,17 +110,22 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
 /// was committed when its database was copied.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read or the archive cannot be written. The archive is then
-/// incomplete.
+/// Returns an error if a restore is not complete, if a file cannot be read, or if the archive cannot
+/// be written. The archive is then incomplete.
 pub fn create_backup(
     data_dir: &Path,
     version: &str,
     archive: impl Write + Seek,
 ) -> Result<BackupManifest, BackupError> {
+    if is_replacement_incomplete(data_dir) {
+        return Err(BackupError::RestoreIncomplete);
+    }
     let database = data_dir.join(DATABASE);
     if !database.exists() {
         return Err(BackupError::NoDatabase(database));
     }
+    let _one_at_a_time = lock(data_dir)?;
+    remove_leftovers(data_dir)?;
     let mut zip = ZipWriter::new(archive);
     let mut manifest = BackupManifest {
         format: FORMAT,
@@ -127,10 +145,14 @@ pub fn create_backup(
             add_file(&mut zip, &mut manifest, &format!("{folder}/{name}"), &file)?;
         }
     }
+    let text = serde_json::to_vec_pretty(&manifest).expect("a manifest can be written as JSON");
+    if text.len() as u64 > MAX_MANIFEST_BYTES {
+        return Err(BackupError::TooManyFiles(manifest.files.len()));
+    }
     zip.start_file(MANIFEST, zip_options())
         .map_err(BackupError::WriteArchive)?;
-    serde_json::to_writer_pretty(&mut zip, &manifest)
-        .map_err(|e| BackupError::WriteArchive(ZipError::Io(e.into())))?;
+    zip.write_all(&text)
+        .map_err(|e| BackupError::WriteArchive(ZipError::Io(e)))?;
     let mut archive = zip.finish().map_err(BackupError::WriteArchive)?;
     archive
         .flush()
@@ -145,12 +167,32 @@ fn zip_options() -> SimpleFileOptions {
         .unix_permissions(0o600)
 }
 
+/// Waits until no other process makes a backup of the data folder.
+fn lock(data_dir: &Path) -> Result<File, BackupError> {
+    let path = data_dir.join(LOCK);
+    let lock = data_dir::open_lock(&path).map_err(io_error(&path))?;
+    lock.lock().map_err(io_error(&path))?;
+    Ok(lock)
+}
+
+/// Deletes the copies of the database that a process left behind when it was killed.
+fn remove_leftovers(data_dir: &Path) -> Result<(), BackupError> {
+    for entry in fs::read_dir(data_dir).map_err(io_error(data_dir))? {
+        let entry = entry.map_err(io_error(data_dir))?;
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with(TEMPORARY_PREFIX) {
+            fs::remove_file(entry.path()).map_err(io_error(&entry.path()))?;
+        }
+    }
+    Ok(())
+}
+
 /// Copies the database with everything that is committed, into a temporary file beside it.
 fn copy_database(database: &Path) -> Result<tempfile::NamedTempFile, BackupError> {
     let folder = database.parent().unwrap_or(Path::new("."));
     // SQLite accepts an empty file as the target. This one is for this user only.
     let copy = tempfile::Builder::new()
-        .prefix(".backup-")
+        .prefix(TEMPORARY_PREFIX)
         .tempfile_in(folder)
         .map_err(io_error(folder))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -186,8 +228,8 @@ fn add_file<W: Write + Seek>(
     Ok(())
 }
 
-/// Returns the names of the files in a folder, without hidden ones, sorted. A folder that does not
-/// exist has none.
+/// Returns the names of the files in a folder, without hidden ones, sorted. Follows symbolic links,
+/// as the registry does. A folder that does not exist has none.
 fn list_files(folder: &Path) -> Result<Vec<String>, BackupError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -197,7 +239,13 @@ fn list_files(folder: &Path) -> Result<Vec<String>, BackupError> {
     let mut names = Vec::new();
     for entry in entries {
         let entry = entry.map_err(io_error(folder))?;
-        let is_file = entry.file_type().map_err(io_error(folder))?.is_file();
+        let path = entry.path();
+        let is_file = match fs::metadata(&path) {
+            Ok(metadata) => metadata.is_file(),
+            // It was deleted meanwhile, or is a link to nothing.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(io_error(&path)(error)),
+        };
         let name = entry.file_name().into_string();
         names.extend(name.ok().filter(|name| is_file && is_file_name(name)));
     }
@@ -245,9 +293,13 @@ fn manifest_of<R: Read + Seek>(zip: &mut ZipArchive<R>) -> Result<BackupManifest
     let not_a_backup = |e: &dyn std::fmt::Display| BackupError::NotABackup(e.to_string());
     let file = zip.by_name(MANIFEST).map_err(|e| not_a_backup(&e))?;
     let mut text = String::new();
-    file.take(MAX_MANIFEST_BYTES)
+    // One more byte shows that the manifest is too long.
+    file.take(MAX_MANIFEST_BYTES + 1)
         .read_to_string(&mut text)
         .map_err(|e| not_a_backup(&e))?;
+    if text.len() as u64 > MAX_MANIFEST_BYTES {
+        return Err(not_a_backup(&"its manifest is too long"));
+    }
     let head: Head = serde_json::from_str(&text).map_err(|e| not_a_backup(&e))?;
     if head.format > FORMAT {
         return Err(BackupError::Newer {
@@ -378,7 +430,7 @@ async fn open_restored(
         .map(|fault| format!("from entry {} on: {}", fault.seq, fault.why)))
 }
 
-/// Hashes what it passes on.
+/// A writer that hashes the bytes that it passes on.
 struct HashWriter<W> {
     inner: W,
     hash: Sha256,

@@ -106,8 +106,8 @@ impl DataDir {
     /// replaced. If the process ends meanwhile, the next [`DataDir::open`] completes it.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be moved. If none of the new contents are in place then, the
-    /// folder is as it was before.
+    /// Returns an error if a file cannot be moved. If none of the new contents are in place then,
+    /// the folder is as it was before.
     pub(crate) fn replace_with_staged(&self) -> Result<Option<PathBuf>, ReplaceError> {
         replacement::commit(&self.path)?;
         replacement::complete(&self.path)
@@ -160,7 +160,7 @@ fn in_use_error(path: &Path, lock: &mut fs::File) -> DataDirError {
     }
 }
 
-fn open_lock(file: &Path) -> std::io::Result<fs::File> {
+pub(crate) fn open_lock(file: &Path) -> std::io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]

@@ -462,7 +462,11 @@ impl Secrets {
                 Reference::Env(name) => elsewhere::read_variable(name)?,
                 Reference::Command(command) => self.commands.run(command).await?,
             };
-            resolved.push_str(&encode(secret.expose()));
+            let encoded = encode(secret.expose());
+            resolved.push_str(&encoded);
+            if encoded != secret.expose() {
+                used.push(Secret::new(encoded));
+            }
             used.push(secret);
         }
         Ok(resolved)

@@ -69,7 +69,7 @@ async fn a_backup_of_a_hub_in_use_is_restored_elsewhere() {
     let leftovers: Vec<_> = fs::read_dir(folder.path())
         .expect("read the folder")
         .map(|entry| entry.expect("an entry").file_name())
-        .filter(|name| name.to_string_lossy().starts_with(".backup-"))
+        .filter(|name| name.to_string_lossy().starts_with(TEMPORARY_PREFIX))
         .collect();
     assert_eq!(leftovers, Vec::<std::ffi::OsString>::new());
 
@@ -220,4 +220,73 @@ fn an_empty_folder_cannot_be_backed_up() {
     };
     assert!(error.to_string().contains("nothing to back up"), "{error}");
     assert!(!folder.path().join(DATABASE).exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_spec_behind_a_symbolic_link_is_backed_up() {
+    let folder = make_data_dir().await;
+    let elsewhere = tempfile::tempdir().expect("make a folder");
+    let spec = elsewhere.path().join("linked.json");
+    fs::write(&spec, "{\"command\":\"x\"}").expect("write a spec");
+    let servers = folder.path().join(SERVERS);
+    for (target, name) in [
+        (spec.as_path(), "linked.json"),
+        (Path::new("/none"), "none.json"),
+    ] {
+        std::os::unix::fs::symlink(target, servers.join(name)).expect("make a link");
+    }
+
+    let target = tempfile::tempdir().expect("make a folder");
+    restore(target.path(), &back_up(folder.path()))
+        .await
+        .expect("restore");
+
+    let restored = target.path().join(SERVERS).join("linked.json");
+    assert_eq!(fs::read(&spec).ok(), fs::read(&restored).ok());
+    assert!(!target.path().join(SERVERS).join("none.json").exists());
+}
+
+#[tokio::test]
+async fn a_backup_is_not_made_while_a_restore_is_incomplete() {
+    let folder = make_data_dir().await;
+    fs::create_dir_all(folder.path().join(".drawbridge-restore/new")).expect("make a folder");
+    let Err(error) = create_backup(folder.path(), "1", Cursor::new(Vec::new())) else {
+        panic!("a backup was made");
+    };
+    assert!(
+        error.to_string().contains("start Drawbridge once"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn the_copy_of_a_backup_that_was_killed_is_deleted_by_the_next_one() {
+    let folder = make_data_dir().await;
+    let leftover = folder.path().join(".drawbridge-backup-abc123");
+    fs::write(&leftover, "calls").expect("write a file");
+    back_up(folder.path());
+    assert!(!leftover.exists());
+}
+
+#[test]
+fn a_manifest_that_is_too_long_is_named() {
+    let archive = pack(&[(DATABASE, b"")], |manifest| {
+        manifest.version = "9".repeat(usize::try_from(MAX_MANIFEST_BYTES).expect("a length"));
+    });
+    let error = read_manifest(Cursor::new(archive)).expect_err("it is read");
+    assert!(
+        error.to_string().contains("its manifest is too long"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_backup_whose_manifest_could_not_be_read_is_not_made() {
+    let folder = make_data_dir().await;
+    let version = "9".repeat(usize::try_from(MAX_MANIFEST_BYTES).expect("a length"));
+    let Err(error) = create_backup(folder.path(), &version, Cursor::new(Vec::new())) else {
+        panic!("a backup was made");
+    };
+    assert!(matches!(error, BackupError::TooManyFiles(4)), "{error}");
 }

@@ -10,8 +10,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::SecretError;
 
-/// The characters that end no part of a URL are not encoded: a parameter may be compared as it is
-/// written.
+/// Encodes every character that could end a part of a URL. Leaves others as they are, because a
+/// server may compare a parameter undecoded.
 const IN_URL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

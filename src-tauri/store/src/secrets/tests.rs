@@ -108,6 +108,19 @@ async fn a_missing_variable_is_an_error_and_drawbridges_own_are_never_given_away
     }
 }
 
+#[tokio::test]
+async fn a_secret_in_a_url_is_used_in_the_form_that_is_sent_too() {
+    let secrets = Secrets::new(InMemory::default());
+    let value = Secret::new("key=a/b".to_owned());
+    secrets.set("s.KEY", value).await.expect("set the secret");
+    let scope = SecretScope::new(ServerId::new("s"), BTreeSet::new());
+    let url = format!("https://h/?k={}", format_reference("s.KEY"));
+    let (url, used) = secrets.resolve_url(&url, &scope).await.expect("resolved");
+    assert_eq!(url, "https://h/?k=key=a%2Fb");
+    let used: Vec<_> = used.iter().map(Secret::expose).collect();
+    assert_eq!(used, ["key=a%2Fb", "key=a/b"]);
+}
+
 /// A keyring whose prompt nobody answers.
 struct UnresponsiveStore(Mutex<mpsc::Receiver<()>>);
 

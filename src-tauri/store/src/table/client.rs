@@ -64,7 +64,7 @@ impl Store {
     }
 
     /// Writes when and by what program the client was last used. If a program used the new token of
-    /// the client, the old one is forgotten.
+    /// the client, the old one is deleted.
     pub async fn put_client_use(&self, row: &ClientRow) -> Result<(), StoreError> {
         sqlx::query("UPDATE client SET last_seen_at = ?, software = ?, user_agent = ?, old_token_hmac = ?, old_token_until = ? WHERE name = ? AND token_hmac IS ?")
             .bind(row.last_seen_at.map(|t| t.0))
