@@ -428,7 +428,7 @@ impl FoundServer {
         self.secrets.clear();
         let id = names::server_id_from_name(&self.name)
             .expect("the name was chosen so that it has an id");
-        crate::literals::move_literals(id.as_str(), spec)
+        crate::literals::move_literals(id.as_str(), spec, BTreeSet::new())
     }
 
     /// Puts a value that the person gave in the place of `${input:ID}`, in the command, the

@@ -23,6 +23,8 @@ pub struct LiteralPart {
     pub secret_name: String,
     /// The part of the text in this place.
     range: Range<usize>,
+    /// The secret, as the spec has it.
+    raw: String,
     /// The secret, without the encoding of a URL.
     value: String,
 }
@@ -31,21 +33,31 @@ impl LiteralPart {
     pub fn value(&self) -> &str {
         &self.value
     }
+
+    /// Returns the secret as the spec has it, percent-encoded in a URL.
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
 }
 
 /// Returns the literal secrets of a spec: values of variables and headers, tokens, the values of
 /// arguments such as `--api-key`, and the password, the parameters and the path of a URL.
 pub fn find_literals(id: &str, spec: &ServerSpec) -> Vec<LiteralPart> {
+    find_and_name(id, spec, BTreeSet::new())
+}
+
+fn find_and_name(id: &str, spec: &ServerSpec, mut used: BTreeSet<String>) -> Vec<LiteralPart> {
+    let referenced = spec
+        .values_with_references()
+        .flat_map(|text| list_references(text))
+        .filter_map(|(reference, _)| match reference {
+            Reference::Keyring(name) => Some(name.to_owned()),
+            Reference::Env(_) | Reference::Command(_) => None,
+        });
+    used.extend(referenced);
     let mut finder = Finder {
         id,
-        used: spec
-            .values_with_references()
-            .flat_map(|text| list_references(text))
-            .filter_map(|(reference, _)| match reference {
-                Reference::Keyring(name) => Some(name.to_owned()),
-                Reference::Env(_) | Reference::Command(_) => None,
-            })
-            .collect(),
+        used,
         found: Vec::new(),
     };
     let members = spec
@@ -59,7 +71,7 @@ pub fn find_literals(id: &str, spec: &ServerSpec) -> Vec<LiteralPart> {
         );
     for (place, name, value) in members {
         if secrets::is_likely_secret(name, value) && !is_ordinary(name, value) {
-            finder.add(place, name, 0..value.len(), value.clone());
+            finder.add(place, name, value, 0..value.len());
         }
     }
     let client_secret = spec
@@ -75,7 +87,7 @@ pub fn find_literals(id: &str, spec: &ServerSpec) -> Vec<LiteralPart> {
         (Place::ClientSecret, "oauth_client", client_secret),
     ] {
         if let Some(value) = value.filter(|value| secrets::is_literal(value)) {
-            finder.add(place, name, 0..value.len(), value.clone());
+            finder.add(place, name, value, 0..value.len());
         }
     }
     for (index, argument) in spec.args.iter().enumerate() {
@@ -84,19 +96,21 @@ pub fn find_literals(id: &str, spec: &ServerSpec) -> Vec<LiteralPart> {
     }
     if let Some(url) = &spec.url {
         for (name, range) in find_in_url(url) {
-            // A value that is no text could not be put back.
-            if let Ok(value) = percent_decode_str(&url[range.clone()]).decode_utf8() {
-                finder.add(Place::Url, &name, range, value.into_owned());
-            }
+            finder.add(Place::Url, &name, url, range);
         }
     }
     finder.found
 }
 
 /// Moves the literal secrets out of the spec, and leaves references to the keyring. Returns the
-/// names and values to store there.
-pub fn move_literals(id: &str, spec: &mut ServerSpec) -> Vec<(String, String)> {
-    let mut literals = find_literals(id, spec);
+/// names and values to store there. None of the names is in `used`: those are names that something
+/// other than the spec refers to.
+pub fn move_literals(
+    id: &str,
+    spec: &mut ServerSpec,
+    used: BTreeSet<String>,
+) -> Vec<(String, String)> {
+    let mut literals = find_and_name(id, spec, used);
     // From the end, so that the ranges of earlier parts of the same text stay right.
     literals.reverse();
     for literal in &literals {
@@ -129,13 +143,22 @@ fn text_at<'a>(spec: &'a mut ServerSpec, place: &Place) -> &'a mut String {
 
 struct Finder<'a> {
     id: &'a str,
-    /// The names that have a secret: those to which the spec refers already, and those found here.
+    /// The names that have a secret: those to which something refers already, and those found here.
     used: BTreeSet<String>,
     found: Vec<LiteralPart>,
 }
 
 impl Finder<'_> {
-    fn add(&mut self, place: Place, name: &str, range: Range<usize>, value: String) {
+    fn add(&mut self, place: Place, name: &str, text: &str, range: Range<usize>) {
+        let raw = text[range.clone()].to_owned();
+        let value = match &place {
+            Place::Url => match percent_decode_str(&raw).decode_utf8() {
+                Ok(value) => value.into_owned(),
+                // A value that is no text could not be put back.
+                Err(_) => return,
+            },
+            _ => raw.clone(),
+        };
         let base = format!("{}.{}", self.id, to_key(name));
         let secret_name = (1..)
             .map(|number| match number {
@@ -148,6 +171,7 @@ impl Finder<'_> {
             place,
             secret_name,
             range,
+            raw,
             value,
         });
     }
@@ -165,8 +189,7 @@ impl Finder<'_> {
         if !in_url.is_empty() {
             for (name, range) in in_url {
                 let range = start + range.start..start + range.end;
-                let value = argument[range.clone()].to_owned();
-                self.add(place.clone(), &name, range, value);
+                self.add(place.clone(), &name, argument, range);
             }
             return;
         }
@@ -181,13 +204,13 @@ impl Finder<'_> {
                 .map_or_else(|| format!("argument_{}", index + 1), str::to_owned),
         };
         if !part.is_empty() && !is_ordinary(&name, part) {
-            self.add(place, &name, start..start + part.len(), part.to_owned());
+            self.add(place, &name, argument, start..start + part.len());
         }
     }
 }
 
-/// Returns the secrets in a URL, each with a name: the password or, without one, the user name; the
-/// values of parameters that have a telling name or format; and parts of the path that look like a
+/// Returns the secrets in a URL, each with a name: the password or, if it is missing or empty, the
+/// user name; the values of parameters that have a telling name or format; and parts of the path that look like a
 /// key.
 fn find_in_url(text: &str) -> Vec<(String, Range<usize>)> {
     let Ok(url) = Url::parse(text) else {
@@ -207,6 +230,7 @@ fn find_in_url(text: &str) -> Vec<(String, Range<usize>)> {
     if let Some(length) = text[authority.clone()].rfind('@') {
         let user_info = start..start + length;
         match text[user_info.clone()].find(':') {
+            Some(colon) if colon + 1 == length => found.push(("url_user", start..start + colon)),
             Some(colon) => {
                 found.push(("url_password", start + colon + 1..user_info.end));
             }
@@ -282,7 +306,7 @@ mod tests {
     /// Returns the spec without its literals, and what goes to the keyring.
     fn moved(spec: &Value) -> (Value, Vec<(String, String)>) {
         let mut spec: ServerSpec = serde_json::from_value(spec.clone()).expect("a spec");
-        let moved = move_literals("s", &mut spec);
+        let moved = move_literals("s", &mut spec, BTreeSet::new());
         (serde_json::to_value(&spec).expect("JSON"), moved)
     }
 
@@ -322,6 +346,27 @@ mod tests {
     }
 
     #[test]
+    fn a_literal_gets_no_name_to_which_something_else_refers() {
+        let spec = json!({"command": "x", "env": {"API_KEY": "ghp_0123456789abcdef0123"}});
+        let mut spec: ServerSpec = serde_json::from_value(spec).expect("a spec");
+        let used = BTreeSet::from(["s.API_KEY".to_owned()]);
+        let moved = move_literals("s", &mut spec, used);
+        assert_eq!(moved, [pair("s.API_KEY_2", "ghp_0123456789abcdef0123")]);
+    }
+
+    #[test]
+    fn a_literal_of_a_url_is_known_as_it_is_sent() {
+        let spec = json!({"url": "https://h.example/mcp?api_key=a%2Fbcdefgh"});
+        let spec: ServerSpec = serde_json::from_value(spec).expect("a spec");
+        let found = find_literals("s", &spec);
+        let forms: Vec<_> = found
+            .iter()
+            .map(|part| (part.raw(), part.value()))
+            .collect();
+        assert_eq!(forms, [("a%2Fbcdefgh", "a/bcdefgh")]);
+    }
+
+    #[test]
     fn literal_secrets_of_every_place_are_moved() {
         let key = "sk-abcdefghijklmnop1234";
         for (argument, left, name, value) in [
@@ -357,6 +402,21 @@ mod tests {
                 ],
                 "s.Authorization",
                 "abcdef0123456789",
+            ),
+            (
+                vec!["--header", "Authorization: Basic dXNlcjpwYXNzd29yZDE="],
+                vec![
+                    "--header",
+                    "Authorization: Basic ${keyring:s.Authorization}",
+                ],
+                "s.Authorization",
+                "dXNlcjpwYXNzd29yZDE=",
+            ),
+            (
+                vec!["https://sk_live_x:@h.example/"],
+                vec!["https://${keyring:s.url_user}:@h.example/"],
+                "s.url_user",
+                "sk_live_x",
             ),
             (
                 vec!["postgres://u:p%40ss@db/app"],

@@ -229,21 +229,24 @@ pub fn find_secret_part<'a>(argument: &'a str, previous: Option<&str>) -> Option
     if !is_secret_argument(argument, previous) {
         return None;
     }
+    let is_name = |name: &str| !name.contains(['/', ' ']);
     let named = if follows_secret_option(argument, previous) {
         None
     } else {
-        argument.split_once('=').or_else(|| {
-            argument
-                .split_once(':')
-                .filter(|_| !argument.contains("://"))
-        })
+        argument
+            .split_once('=')
+            // In `Authorization: Basic dXNlcjpwYXNz=` the sign is padding.
+            .filter(|(name, _)| is_name(name))
+            .or_else(|| {
+                argument
+                    .split_once(':')
+                    .filter(|(name, _)| is_name(name) && !argument.contains("://"))
+            })
     };
     // What follows the last letter of base64 is padding, and no value.
     let is_value = |value: &str| !value.trim_matches('=').trim().is_empty();
     Some(match named {
-        Some((name, value)) if !name.contains(['/', ' ']) && is_value(value) => {
-            split_scheme(value.trim()).1.trim()
-        }
+        Some((_, value)) if is_value(value) => split_scheme(value.trim()).1.trim(),
         Some(_) | None => split_scheme(argument).1.trim(),
     })
 }

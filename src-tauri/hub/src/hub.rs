@@ -73,7 +73,7 @@ use crate::{
     pairing::Pairings,
     pipeline::{ClientRequests, Pipeline},
     policy::{Drawbridge, Gate, PolicyEditor, Queue, Rules},
-    registry::{BrokenFile, Registry, RegistryError, Watch},
+    registry::{BrokenFile, Grant, Registry, RegistryError, Watch},
     roots::Roots,
     router::{Router, is_tool_error},
     sampling::Sampling,
@@ -541,8 +541,8 @@ impl Hub {
         }
     }
 
-    /// Writes a server's spec for a person, and records the change in the audit. If
-    /// `granted_secrets` is given, the spec is accepted with these secrets of other servers.
+    /// Writes a server's spec for a person, and records the change in the audit. If there is a `grant`,
+    /// the spec is accepted with it.
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Registry::write_accepted`].
@@ -550,9 +550,9 @@ impl Hub {
         &self,
         id: &ServerId,
         spec: &ServerSpec,
-        granted_secrets: Option<BTreeSet<String>>,
+        grant: Option<Grant>,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
-        self.write_spec_for(ChangedBy::Person, id, spec, granted_secrets)
+        self.write_spec_for(ChangedBy::Person, id, spec, grant)
             .await
     }
 
@@ -561,11 +561,11 @@ impl Hub {
         by: ChangedBy,
         id: &ServerId,
         spec: &ServerSpec,
-        granted_secrets: Option<BTreeSet<String>>,
+        grant: Option<Grant>,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
         let writer = self.spec_record.writer().await;
-        let server = match granted_secrets {
-            Some(granted) => self.registry.write_accepted(id, spec, granted).await?,
+        let server = match grant {
+            Some(grant) => self.registry.write_accepted(id, spec, grant).await?,
             None => self.registry.write(id, spec)?,
         };
         writer.record_change(id, &self.registry.specs(), by).await;

@@ -44,7 +44,7 @@ use drawbridge_upstream::{Acceptances, DirtySet, transport::process::program};
 use futures_util::future::BoxFuture;
 
 use crate::builtin;
-pub use accepted::foreign_secrets;
+pub use accepted::{Grant, foreign_secrets};
 pub use import::{
     EntryError, ImportError, ImportedServer, ImportedServers, literal_places, read_specs,
 };
@@ -346,10 +346,8 @@ impl Registry {
         self.write_file(id, spec, None)
     }
 
-    /// Writes a spec file atomically, and records that the user accepts it with these foreign
-    /// secrets, and with the program that it starts now. A spec that starts the same command as
-    /// before keeps the accepted program. The spec and its acceptance take effect together, so that
-    /// the server is not stopped in between.
+    /// Writes a spec file atomically, and records that the user accepts it. The spec and its
+    /// acceptance take effect together, so that the server is not stopped in between.
     ///
     /// # Errors
     /// Returns an error in the cases of [`Registry::write`] and [`Registry::accept`].
@@ -357,15 +355,20 @@ impl Registry {
         &self,
         id: &ServerId,
         spec: &ServerSpec,
-        granted_secrets: BTreeSet<String>,
+        grant: Grant,
     ) -> Result<Arc<RegisteredServer>, RegistryError> {
+        let Grant {
+            secrets: granted_secrets,
+            keeps_program,
+        } = grant;
         check_grants(id, spec, &granted_secrets)?;
         let offered = RegisteredServer::new(id.clone(), spec.clone(), self.spec_path(id));
         let _one_at_a_time = self.write_lock.lock().await;
         self.check_name(&offered)?;
         let since = self.first_accepted(id);
         let before = self.accepted().get(id).cloned();
-        let accepted = match before.as_ref().filter(|before| before.starts_same(spec)) {
+        let has_same_program = |before: &&Accepted| keeps_program || before.starts_same(spec);
+        let accepted = match before.as_ref().filter(has_same_program) {
             Some(before) => Accepted {
                 program_change: before.program_change.clone(),
                 ..Accepted::new(&offered, before.program.clone(), granted_secrets, since)

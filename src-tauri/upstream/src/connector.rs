@@ -363,8 +363,9 @@ impl Connector {
     ) -> Result<Transport, UpstreamError> {
         let (id, spec) = (&server.id, &server.spec);
         for literal in find_literals(id.as_str(), spec) {
-            self.logs
-                .add_secret(&Secret::new(literal.value().to_owned()));
+            for form in [literal.value(), literal.raw()] {
+                self.logs.add_secret(&Secret::new(form.to_owned()));
+            }
         }
         if let Some(built_in) = spec.builtin {
             let (built_ins, client) = (self.built_ins.clone(), client.cloned());

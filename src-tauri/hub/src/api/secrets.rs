@@ -2,7 +2,7 @@
 
 pub mod store;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use drawbridge_model::{acceptance::AcceptanceState, audit::AuditKind, ids::ServerId};
 use drawbridge_store::secrets::{self, Secret, SecretError};
@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ApiError, Done, Verb};
-use crate::{hub::Hub, registry};
+use crate::{
+    hub::Hub,
+    registry::{self, Grant},
+};
 use drawbridge_upstream::Acceptances;
 
 /// A secret that something refers to as `${keyring:NAME}`.
@@ -82,6 +85,17 @@ pub(super) fn list_uses(hub: &Hub) -> BTreeMap<String, SecretUses> {
         uses.entry(name).or_default().traces = true;
     }
     uses
+}
+
+/// Returns the names of the secrets that other servers, hooks or the headers for traces refer to.
+pub(super) fn list_names_of_others(hub: &Hub, id: &ServerId) -> BTreeSet<String> {
+    list_uses(hub)
+        .into_iter()
+        .filter(|(_, uses)| {
+            uses.traces || !uses.hooks.is_empty() || uses.servers.iter().any(|user| user != id)
+        })
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// `secrets.list`: the secrets that specs, hooks and the headers for traces refer to.
@@ -184,7 +198,13 @@ impl Verb for RenameSecret {
         check_not_reserved(&name)?;
         check_name(&new_name)?;
         let mut all_uses = list_uses(hub);
-        if all_uses.contains_key(&new_name) || hub.secrets.get(&new_name).await?.is_some() {
+        let value = hub.secrets.get(&name).await?;
+        let new_value = hub.secrets.get(&new_name).await?;
+        // A rename that failed halfway has stored the value under the new name.
+        let is_repeated = value.as_ref().map(Secret::expose)
+            == new_value.as_ref().map(Secret::expose)
+            && value.is_some();
+        if !is_repeated && (all_uses.contains_key(&new_name) || new_value.is_some()) {
             return Err(ApiError::conflict(format!(
                 "there is a secret '{new_name}' already; choose another name"
             )));
@@ -197,13 +217,12 @@ impl Verb for RenameSecret {
                 uses.describe()
             )));
         }
-        let value = hub.secrets.get(&name).await?;
         if value.is_none() && uses.servers.is_empty() {
             return Err(ApiError::not_found(format!(
                 "there is no secret '{name}', and nothing refers to one"
             )));
         }
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|_| !is_repeated) {
             store_secret(hub, &new_name, value).await?;
         }
         for id in &uses.servers {
@@ -235,8 +254,11 @@ async fn rename_in_spec(
         )
     });
     let is_accepted = hub.registry.acceptance(&server) == AcceptanceState::Accepted;
-    let granted = is_accepted.then(|| registry::foreign_secrets(id, &spec));
-    let server = hub.write_spec(id, &spec, granted).await?;
+    let grant = is_accepted.then(|| Grant {
+        secrets: registry::foreign_secrets(id, &spec),
+        keeps_program: true,
+    });
+    let server = hub.write_spec(id, &spec, grant).await?;
     hub.apply_spec_changes(&[id.clone()].into()).await;
     if is_accepted {
         hub.rules

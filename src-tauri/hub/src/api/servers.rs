@@ -46,7 +46,7 @@ use drawbridge_upstream::transport::process::program;
 use super::{ApiError, Done, Verb, tools::ToolView};
 use crate::{
     hub::Hub,
-    registry::{self, Registry},
+    registry::{self, Grant, Registry},
 };
 
 /// All servers, and the spec files that cannot be read.
@@ -365,8 +365,8 @@ impl Verb for AddServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         let id = hub.registry.new_id(&self.spec.name)?;
-        let granted = (!self.pending).then(|| self.grant_secrets.into_iter().collect());
-        let server = lifecycle::save(hub, &id, self.spec, self.secrets, granted).await?;
+        let grant = (!self.pending).then(|| Grant::from(BTreeSet::from_iter(self.grant_secrets)));
+        let server = lifecycle::save(hub, &id, self.spec, self.secrets, grant).await?;
         hub.registry.identify_programs().await;
         Ok(view::server_view(hub, &server))
     }
@@ -377,14 +377,14 @@ impl Verb for UpdateServer {
 
     async fn run(self, hub: &Hub) -> Result<ServerView, ApiError> {
         hub.registry.get(&self.id)?;
-        let granted = (!self.pending).then(|| {
+        let grant = (!self.pending).then(|| {
             let foreign = registry::foreign_secrets(&self.id, &self.spec);
             let mut granted = hub.registry.granted_secrets(&self.id);
             granted.retain(|name| foreign.contains(name));
             granted.extend(self.grant_secrets);
-            granted
+            Grant::from(granted)
         });
-        let server = lifecycle::save(hub, &self.id, self.spec, self.secrets, granted).await?;
+        let server = lifecycle::save(hub, &self.id, self.spec, self.secrets, grant).await?;
         hub.registry.identify_programs().await;
         Ok(view::server_view(hub, &server))
     }
@@ -415,9 +415,9 @@ impl Verb for EnableServer {
             ..server.spec.clone()
         };
         // Nothing but this field is accepted: other changes still wait for a person.
-        let granted = (hub.registry.acceptance(&server) == AcceptanceState::Accepted)
-            .then(|| hub.registry.granted_secrets(&self.id));
-        let server = hub.write_spec(&self.id, &spec, granted).await?;
+        let grant = (hub.registry.acceptance(&server) == AcceptanceState::Accepted)
+            .then(|| hub.registry.granted_secrets(&self.id).into());
+        let server = hub.write_spec(&self.id, &spec, grant).await?;
         hub.apply_spec_changes(&[self.id.clone()].into()).await;
         lifecycle::sync_in_background(hub, &server);
         Ok(view::server_view(hub, &server))
@@ -434,10 +434,13 @@ impl Verb for MoveLiterals {
             ..SecretValues::default()
         };
         // Nothing but the place of these values is accepted: other changes still wait for a person.
-        let granted = (hub.registry.acceptance(&server) == AcceptanceState::Accepted)
-            .then(|| hub.registry.granted_secrets(&self.id));
+        let grant =
+            (hub.registry.acceptance(&server) == AcceptanceState::Accepted).then(|| Grant {
+                secrets: hub.registry.granted_secrets(&self.id),
+                keeps_program: true,
+            });
         let spec = server.spec.clone();
-        let server = lifecycle::save(hub, &self.id, spec, secrets, granted).await?;
+        let server = lifecycle::save(hub, &self.id, spec, secrets, grant).await?;
         Ok(view::server_view(hub, &server))
     }
 }
@@ -554,7 +557,7 @@ pub(super) async fn add(
     secrets: SecretValues,
 ) -> Result<ServerId, ApiError> {
     let id = hub.registry.new_id(&spec.name)?;
-    lifecycle::save(hub, &id, spec, secrets, Some(BTreeSet::new())).await?;
+    lifecycle::save(hub, &id, spec, secrets, Some(Grant::default())).await?;
     Ok(id)
 }
 

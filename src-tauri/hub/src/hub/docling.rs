@@ -326,7 +326,8 @@ struct ToolFailure {
 async fn write(hub: &Hub, by: ChangedBy, spec: &ServerSpec) -> Result<(), RegistryError> {
     let id = docling_spec::id();
     let granted = hub.registry.granted_secrets(&id);
-    hub.write_spec_for(by, &id, spec, Some(granted)).await?;
+    hub.write_spec_for(by, &id, spec, Some(granted.into()))
+        .await?;
     Ok(())
 }
 

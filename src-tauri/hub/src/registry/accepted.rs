@@ -17,6 +17,26 @@ use drawbridge_store::{
 
 use super::import;
 
+/// What a person accepts together with a new spec of a server.
+#[derive(Debug, Clone, Default)]
+pub struct Grant {
+    /// The foreign secrets that the server may use.
+    pub secrets: BTreeSet<String>,
+    /// Whether the accepted program is kept, because the spec only refers to secrets in another way.
+    /// Otherwise a spec that does not start the same command as before is accepted with the program
+    /// that it starts now.
+    pub keeps_program: bool,
+}
+
+impl From<BTreeSet<String>> for Grant {
+    fn from(secrets: BTreeSet<String>) -> Self {
+        Self {
+            secrets,
+            keeps_program: false,
+        }
+    }
+}
+
 /// The accepted state of a server.
 #[derive(Debug, Clone)]
 pub(super) struct Accepted {

@@ -254,7 +254,7 @@ async fn a_file_does_not_enable_a_server_that_a_person_disabled() {
     let disabled = spec(r#"{"command":"x","enabled":false}"#);
     fixture
         .registry
-        .write_accepted(&id, &disabled, BTreeSet::new())
+        .write_accepted(&id, &disabled, Grant::default())
         .await
         .expect("written");
     let server = edit(&fixture, &json!({"command": "x"}));
@@ -381,7 +381,7 @@ async fn a_name_that_looks_like_another_servers_is_not_accepted() {
     };
     let write = |id: ServerId, spec: ServerSpec| {
         let registry = fixture.registry.clone();
-        async move { registry.write_accepted(&id, &spec, BTreeSet::new()).await }
+        async move { registry.write_accepted(&id, &spec, Grant::default()).await }
     };
     write(id("github"), named("My GitHub"))
         .await
@@ -453,7 +453,7 @@ async fn a_replaced_program_is_not_started_until_it_is_accepted() {
         ..server.spec.clone()
     };
     let server = registry
-        .write_accepted(&server.id, &renamed, BTreeSet::new())
+        .write_accepted(&server.id, &renamed, Grant::default())
         .await
         .expect("written");
     assert!(!registry.may_run(&server));
@@ -464,6 +464,51 @@ async fn a_replaced_program_is_not_started_until_it_is_accepted() {
         .expect("accepted");
     assert!(registry.may_run(&server));
     assert_eq!(registry.check_program(&server, now().await).await, Ok(()));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_program_that_was_replaced_is_not_accepted_with_another_place_of_a_secret() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let fixture = fixture().await;
+    let registry = &fixture.registry;
+    let file = fixture.temp.path().join("program");
+    let write = |text: &str| {
+        fs::write(&file, text).expect("write");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).expect("make executable");
+    };
+    write("accepted");
+    let server = edit(&fixture, &json!({"command": file, "args": ["--key", "k"]}));
+    let now = async || program::identify(&server.spec).await.expect("a program");
+    let accepted = now().await;
+    registry
+        .accept(&server, Some(accepted.clone()), BTreeSet::new())
+        .await
+        .expect("accepted");
+
+    // Nobody has noticed yet that the file is another one.
+    write("replaced");
+    let moved = ServerSpec {
+        args: vec!["--key".to_owned(), "${keyring:a.key}".to_owned()],
+        ..server.spec.clone()
+    };
+    let grant = Grant {
+        keeps_program: true,
+        ..Grant::default()
+    };
+    let server = registry
+        .write_accepted(&server.id, &moved, grant)
+        .await
+        .expect("written");
+
+    assert_eq!(registry.acceptance(&server), AcceptanceState::Accepted);
+    assert_eq!(registry.program(&server), Some(accepted));
+    let refused = registry.check_program(&server, now().await).await;
+    assert!(
+        matches!(refused, Err(ProgramChange::Replaced { .. })),
+        "{refused:?}"
+    );
 }
 
 #[tokio::test]
@@ -520,7 +565,7 @@ async fn no_file_and_no_person_replaces_a_built_in_server() {
     let mut claimed = spec(r#"{"command":"evil"}"#);
     let written = fixture
         .registry
-        .write_accepted(&memory, &claimed, BTreeSet::new())
+        .write_accepted(&memory, &claimed, Grant::default())
         .await;
     assert!(matches!(written, Err(RegistryError::BuiltIn(_))));
     assert!(matches!(
@@ -534,7 +579,7 @@ async fn no_file_and_no_person_replaces_a_built_in_server() {
     claimed.builtin = Some(BuiltIn::Memory);
     let written = fixture
         .registry
-        .write_accepted(&ServerId::new("x"), &claimed, BTreeSet::new())
+        .write_accepted(&ServerId::new("x"), &claimed, Grant::default())
         .await;
     assert!(matches!(
         written,
@@ -544,7 +589,7 @@ async fn no_file_and_no_person_replaces_a_built_in_server() {
     claimed.name = "Mem\u{43e}ry".into();
     let written = fixture
         .registry
-        .write_accepted(&ServerId::new("x"), &claimed, BTreeSet::new())
+        .write_accepted(&ServerId::new("x"), &claimed, Grant::default())
         .await;
     assert!(
         matches!(written, Err(RegistryError::LookAlike { .. })),

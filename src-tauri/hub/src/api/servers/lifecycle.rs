@@ -34,18 +34,18 @@ use super::{SecretValues, VerifiedView};
 use crate::{
     api::{
         ApiError,
-        secrets::{remove_secret, store_secret},
+        secrets::{list_names_of_others, remove_secret, store_secret},
         tools,
     },
     catalog::{MAX_CATALOG_BYTES, read_list},
     hub::Hub,
-    registry::{self, Registry, RegistryError},
+    registry::{self, Grant, Registry, RegistryError},
 };
 
 const VERIFY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Stores the secrets in the keyring and writes the spec that refers to them. If `granted_secrets`
-/// is given, the spec is accepted with these secrets of other servers. Returns the saved server.
+/// Stores the secrets in the keyring and writes the spec that refers to them. If `grant` is given,
+/// the spec is accepted with it. Returns the saved server.
 ///
 /// # Errors
 /// Returns an error if the spec is invalid, or if the keyring or the spec file cannot be written.
@@ -54,7 +54,7 @@ pub(super) async fn save(
     id: &ServerId,
     mut spec: ServerSpec,
     secrets: SecretValues,
-    granted_secrets: Option<BTreeSet<String>>,
+    grant: Option<Grant>,
 ) -> Result<Arc<RegisteredServer>, ApiError> {
     hub.registry.check_editable(id)?;
     let mut values = replace_with_references(id, &mut spec.env, secrets.env);
@@ -69,7 +69,7 @@ pub(super) async fn save(
         values.push((name, Secret::new(value)));
     }
     if secrets.move_literals {
-        let moved = move_literals(id.as_str(), &mut spec);
+        let moved = move_literals(id.as_str(), &mut spec, list_names_of_others(hub, id));
         values.extend(
             moved
                 .into_iter()
@@ -77,8 +77,8 @@ pub(super) async fn save(
         );
     }
     protocol::check_spec(&spec).map_err(|e| ApiError::invalid(e.to_string()))?;
-    if let Some(granted) = &granted_secrets {
-        registry::check_grants(id, &spec, granted)?;
+    if let Some(grant) = &grant {
+        registry::check_grants(id, &spec, &grant.secrets)?;
         let offered = RegisteredServer::new(id.clone(), spec.clone(), PathBuf::new());
         hub.registry.check_name(&offered)?;
     }
@@ -86,8 +86,8 @@ pub(super) async fn save(
         store_secret(hub, &name, value).await?;
     }
     let before = hub.registry.get(id).ok();
-    let is_accepted = granted_secrets.is_some();
-    let server = hub.write_spec(id, &spec, granted_secrets).await?;
+    let is_accepted = grant.is_some();
+    let server = hub.write_spec(id, &spec, grant).await?;
     if let Some(before) = before.filter(|before| !share_tokens(&before.spec, &spec)) {
         delete_tokens(hub, id, &before.spec).await?;
     }
@@ -189,8 +189,8 @@ pub(super) async fn pin(hub: &Hub, id: &ServerId) -> Result<Arc<RegisteredServer
         )));
     }
     let is_accepted = hub.registry.acceptance(&server) == AcceptanceState::Accepted;
-    let granted = is_accepted.then(|| hub.registry.granted_secrets(id));
-    save(hub, id, spec, SecretValues::default(), granted).await
+    let grant = is_accepted.then(|| hub.registry.granted_secrets(id).into());
+    save(hub, id, spec, SecretValues::default(), grant).await
 }
 
 fn unknown_version(package: &Package<'_>, error: &PackageVersionError) -> ApiError {
