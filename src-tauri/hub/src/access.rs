@@ -96,6 +96,26 @@ pub enum TokenLifetime {
     For(Duration),
 }
 
+/// A client that passed all checks. Until it is added or dropped, nobody else adds or changes a
+/// client.
+pub struct PreparedClient<'a> {
+    access: &'a Access,
+    _one_at_a_time: tokio::sync::MutexGuard<'a, ()>,
+    row: ClientRow,
+    token: String,
+}
+
+impl PreparedClient<'_> {
+    /// Adds the client, and returns its token.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    pub async fn add(self) -> Result<String, StoreError> {
+        self.access.add_client(self.row).await?;
+        Ok(self.token)
+    }
+}
+
 impl Access {
     /// Reads the clients from the store.
     ///
@@ -161,6 +181,7 @@ impl Access {
         user_agent: Option<&str>,
     ) -> Result<ClientName, TokenRefusal> {
         let hmac = self.key.hmac(token);
+        let user_agent = user_agent.map(plain_text);
         let now = clock::now();
         let mut clients = self.lock();
         let (row, use_) = find_owner(&clients, &hmac).ok_or(TokenRefusal::Unknown)?;
@@ -176,14 +197,14 @@ impl Access {
         let is_recent = row
             .last_seen_at
             .is_some_and(|seen| (seen.0..seen.0 + USE_INTERVAL_MS).contains(&now.0));
-        let is_other_program = user_agent.is_some() && row.user_agent.as_deref() != user_agent;
+        let is_other_program = user_agent.is_some() && row.user_agent != user_agent;
         if is_recent && !rotation_ends && !is_other_program {
             return Ok(name);
         }
         if let Some(row) = clients.get_mut(&name) {
             row.last_seen_at = Some(now);
-            if let Some(user_agent) = user_agent {
-                row.user_agent = Some(plain_text(user_agent));
+            if user_agent.is_some() {
+                row.user_agent = user_agent;
             }
             if rotation_ends {
                 (row.old_token_hmac, row.old_token_until) = (None, None);
@@ -224,7 +245,9 @@ impl Access {
         address: ScreenAddress,
         user_agent: Option<&str>,
     ) -> Option<BrowserToken> {
-        let token = self.browsers.redeem_code(code, address, user_agent)?;
+        self.remove_ended_browsers();
+        let (token, evicted) = self.browsers.redeem_code(code, address, user_agent)?;
+        self.record_signed_out(evicted.as_slice(), "too many browsers");
         let note = json!({
             "browser": token.browser.id,
             "address": token.browser.address.url(),
@@ -331,9 +354,7 @@ impl Access {
         Ok(())
     }
 
-    /// Adds a client, and returns its token. Without a `user`, the client belongs to the user to
-    /// whom a revoked client of this name belonged, or to the default user. It also keeps the limit
-    /// of that client. Without a `lifetime`, the token does not expire.
+    /// Adds a client, and returns its token. See [`Self::prepare_client`].
     ///
     /// # Errors
     /// Returns an error if a name is invalid or taken, if the token is too short or taken, or if
@@ -345,8 +366,25 @@ impl Access {
         user: Option<UserName>,
         lifetime: Option<Duration>,
     ) -> Result<String, AccessError> {
+        let client = self.prepare_client(name, token, user, lifetime).await?;
+        Ok(client.add().await?)
+    }
+
+    /// Checks a client that is going to be added. Without a `user`, the client belongs to the user to
+    /// whom a revoked client of this name belonged, or to the default user. Without a `lifetime`,
+    /// the token does not expire.
+    ///
+    /// # Errors
+    /// Returns an error if a name is invalid or taken, or if the token is too short or taken.
+    pub async fn prepare_client(
+        &self,
+        name: &ClientName,
+        token: Option<String>,
+        user: Option<UserName>,
+        lifetime: Option<Duration>,
+    ) -> Result<PreparedClient<'_>, AccessError> {
         user.as_ref().map_or(Ok(()), check_user)?;
-        let _one_at_a_time = self.write_lock.lock().await;
+        let one_at_a_time = self.write_lock.lock().await;
         let token = token.unwrap_or_else(new_token);
         self.check_free(name)?;
         self.check_token(name, &token)?;
@@ -356,8 +394,12 @@ impl Access {
             calls_per_minute: self.find_call_limit(name),
             ..new_client(name, Some(self.key.hmac(&token)), user)
         };
-        self.add_client(row).await?;
-        Ok(token)
+        Ok(PreparedClient {
+            access: self,
+            _one_at_a_time: one_at_a_time,
+            row,
+            token,
+        })
     }
 
     /// Checks that a token can become that of a client.
@@ -375,9 +417,8 @@ impl Access {
         Ok(())
     }
 
-    /// Gives a client a new token, and returns it. The old one stays valid until the new one is used,
-    /// at most for [`ROTATION_GRACE`]. Without a `lifetime`, the new token lives as long as the old
-    /// one did.
+    /// Gives a client a new token, and returns it. The old one stays valid until the new one is
+    /// used, at most for [`ROTATION_GRACE`].
     ///
     /// # Errors
     /// Returns an error if the client does not exist, was revoked or has no token, or if the store
@@ -483,8 +524,8 @@ impl Access {
         }
     }
 
-    /// Writes when and by what program clients were last used. What cannot be written is written the
-    /// next time.
+    /// Writes when and by what program clients were last used. Uses that cannot be written are
+    /// written by the next call.
     ///
     /// # Errors
     /// Returns an error if the store cannot be written.
@@ -507,6 +548,16 @@ impl Access {
         self.unsaved_uses
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the clients that had a token which ended in this time.
+    pub fn list_expired(&self, after: Timestamp, until: Timestamp) -> Vec<ClientName> {
+        let ended = |end: Option<Timestamp>| end.is_some_and(|end| end > after && end <= until);
+        self.lock()
+            .values()
+            .filter(|row| ended(row.token_expires_at) || ended(row.old_token_until))
+            .map(|row| row.name.clone())
+            .collect()
     }
 
     /// Revokes a client: its token becomes invalid at once.
@@ -616,23 +667,25 @@ impl Access {
 
     async fn put_client(&self, row: ClientRow) -> Result<(), StoreError> {
         self.store.put_client(&row).await?;
+        let mut row = row;
         let mut clients = self.lock();
-        let used_meanwhile = clients
+        let in_memory = clients
             .get(&row.name)
-            .filter(|old| old.created_at == row.created_at && old.last_seen_at > row.last_seen_at)
-            .cloned();
-        let row = match used_meanwhile {
-            Some(used) => ClientRow {
-                last_seen_at: used.last_seen_at,
-                software: used.software,
-                user_agent: used.user_agent,
-                ..row
-            },
-            None => row,
-        };
-        self.call_limits.set(&row.name, row.calls_per_minute);
-        clients.insert(row.name.clone(), row);
+            .filter(|old| old.created_at == row.created_at);
+        // The client may have been used meanwhile, which changes only the row in memory.
+        if let Some(used) = in_memory {
+            row.last_seen_at = used.last_seen_at;
+            row.software.clone_from(&used.software);
+            row.user_agent.clone_from(&used.user_agent);
+            if used.token_hmac == row.token_hmac && used.old_token_hmac.is_none() {
+                (row.old_token_hmac, row.old_token_until) = (None, None);
+            }
+        }
+        let name = row.name.clone();
+        self.call_limits.set(&name, row.calls_per_minute);
+        clients.insert(name.clone(), row);
         drop(clients);
+        self.note_unsaved_use(&name);
         self.events.publish(Event::ClientsChanged);
         Ok(())
     }

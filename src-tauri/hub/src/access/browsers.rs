@@ -23,9 +23,10 @@ pub const CODE_TTL: Duration = Duration::from_secs(5 * 60);
 const IDLE_TTL: Duration = Duration::from_secs(12 * 60 * 60);
 /// How long a browser stays signed in at most.
 const MAX_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// The most codes that wait; the oldest one makes room.
+/// The maximum number of unused codes. A new code replaces the oldest.
 const MAX_CODES: usize = 32;
-/// The most browsers that are signed in; the one that was not used for the longest time makes room.
+/// The maximum number of signed-in browsers. A new browser replaces the one that was not used for the
+/// longest time.
 const MAX_BROWSERS: usize = 64;
 
 /// Codes and tokens of browsers, as digests.
@@ -124,13 +125,14 @@ impl Browsers {
         code
     }
 
-    /// Exchanges a code for a token. A person may have typed the code, with spaces or hyphens.
+    /// Exchanges a code for a token. A person may have typed the code, with spaces or hyphens. Also
+    /// returns the browser that is signed out to make room.
     pub(super) fn redeem_code(
         &self,
         code: &str,
         address: ScreenAddress,
         user_agent: Option<&str>,
-    ) -> Option<BrowserToken> {
+    ) -> Option<(BrowserToken, Option<SignedInBrowser>)> {
         let mut inner = self.lock();
         let Inner { codes, sessions } = &mut *inner;
         let code = codes.get_mut(&digest_of_code(code))?;
@@ -150,17 +152,19 @@ impl Browsers {
         let token = random::token();
         let browser = session.describe();
         code.redeemed_by = Some(browser.clone());
-        if sessions.len() >= MAX_BROWSERS {
-            let unused = sessions
-                .iter()
-                .min_by_key(|(_, session)| session.last_use().instant)
-                .map(|(digest, _)| digest.clone());
-            if let Some(session) = unused.and_then(|digest| sessions.remove(&digest)) {
+        let unused = sessions
+            .iter()
+            .filter(|_| sessions.len() >= MAX_BROWSERS)
+            .min_by_key(|(_, session)| session.last_use().instant)
+            .map(|(digest, _)| digest.clone());
+        let evicted = unused
+            .and_then(|digest| sessions.remove(&digest))
+            .map(|session| {
                 session.0.ended.cancel();
-            }
-        }
+                session.describe()
+            });
         sessions.insert(digest::sha256(token.as_bytes()), session);
-        Some(BrowserToken { browser, token })
+        Some((BrowserToken { browser, token }, evicted))
     }
 
     pub(super) fn use_of_code(&self, code: &str) -> CodeUse {
@@ -335,7 +339,7 @@ mod tests {
     fn sign_in(browsers: &Browsers) -> BrowserToken {
         let code = browsers.issue_code();
         let token = browsers.redeem_code(&code, screens(), Some("Fire\u{7}fox"));
-        token.expect("signed in")
+        token.expect("signed in").0
     }
 
     #[tokio::test(start_paused = true)]
@@ -345,7 +349,7 @@ mod tests {
         assert_eq!(browsers.use_of_code(&code), CodeUse::Waiting);
         let typed = format!(" {}-{} ", &code[..5].to_uppercase(), &code[5..]);
         let token = browsers.redeem_code(&typed, screens(), Some("Fire\u{7}fox"));
-        let browser = token.expect("a token").browser;
+        let browser = token.expect("a token").0.browser;
         assert_eq!(browser.user_agent.as_deref(), Some("Firefox"));
         assert_eq!(browsers.use_of_code(&code), CodeUse::Redeemed(browser));
         assert!(browsers.redeem_code(&code, screens(), None).is_none());
@@ -392,6 +396,25 @@ mod tests {
         assert!(browsers.use_token(&token, &screens()).is_none(), "idle");
         assert_eq!(browsers.remove_ended().len(), 2);
         assert!(browsers.list().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_browser_too_many_signs_out_the_one_that_was_not_used_for_the_longest_time() {
+        let browsers = Browsers::default();
+        let first = sign_in(&browsers);
+        let session = browsers.use_token(&first.token, &screens()).expect("first");
+        for _ in 1..MAX_BROWSERS {
+            tokio::time::advance(Duration::from_secs(1)).await;
+            sign_in(&browsers);
+        }
+        let code = browsers.issue_code();
+        let (_, evicted) = browsers
+            .redeem_code(&code, screens(), None)
+            .expect("signed in");
+        let evicted = evicted.expect("one browser makes room");
+        assert_eq!(evicted.id, first.browser.id);
+        session.ended().await;
+        assert_eq!(browsers.list().len(), MAX_BROWSERS);
     }
 
     #[tokio::test]

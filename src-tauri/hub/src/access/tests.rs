@@ -168,3 +168,77 @@ async fn a_connection_is_noted_without_the_database() {
     );
     assert_eq!(access.clients()[0].software.as_deref(), Some("app 1"));
 }
+
+#[tokio::test]
+async fn a_token_that_was_rotated_out_stays_invalid_while_another_change_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = ClientName::new("c");
+    let old = {
+        let access = access(folder.path()).await;
+        let old = access.add(&name, None, None, None).await.expect("added");
+        let new = access.rotate(&name, None, TokenLifetime::Same).await;
+        let new = new.expect("rotated");
+        let [row] = &access.clients()[..] else {
+            panic!("one client")
+        };
+        // The new token is used between reading and writing the row.
+        assert_eq!(access.authenticate(&new, None), Ok(name.clone()));
+        access.store_uses().await.expect("stored");
+        access.put_client(row.clone()).await.expect("written");
+        assert_eq!(access.authenticate(&old, None), Err(TokenRefusal::Unknown));
+        access.store_uses().await.expect("stored");
+        old
+    };
+    let access = access(folder.path()).await;
+    assert_eq!(access.authenticate(&old, None), Err(TokenRefusal::Unknown));
+}
+
+#[tokio::test]
+async fn a_long_user_agent_is_not_noted_with_each_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let access = access(folder.path()).await;
+    let name = ClientName::new("c");
+    let token = access.add(&name, None, None, None).await.expect("added");
+    let user_agent = "a".repeat(1000);
+    assert_eq!(
+        access.authenticate(&token, Some(&user_agent)),
+        Ok(name.clone())
+    );
+    access.store_uses().await.expect("stored");
+    // The second request comes at once, however long the database took.
+    access
+        .lock()
+        .get_mut(&name)
+        .expect("the client")
+        .last_seen_at = Some(clock::now());
+    assert_eq!(access.authenticate(&token, Some(&user_agent)), Ok(name));
+    assert!(access.unsaved().is_empty());
+}
+
+#[tokio::test]
+async fn a_browser_that_makes_room_for_another_is_recorded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let access = access(folder.path()).await;
+    let journal = access.store.journal();
+    journal.recover().await.expect("recover the journal");
+    let screens = ScreenAddress {
+        host: "127.0.0.1:8765".to_owned(),
+        origin: None,
+    };
+    for _ in 0..65 {
+        let code = access.issue_browser_code();
+        let token = access.redeem_browser_code(&code, screens.clone(), None);
+        token.expect("a token");
+    }
+    journal.close().await;
+    let kinds = rusqlite::Connection::open(folder.path().join("test.db"))
+        .and_then(|connection| {
+            connection.query_row(
+                "SELECT count(*) FROM audit WHERE kind = 'browser_signed_out'",
+                [],
+                |row| row.get::<_, u32>(0),
+            )
+        })
+        .expect("read the audit");
+    assert_eq!(kinds, 1);
+}

@@ -91,11 +91,11 @@ pub struct AddClient {
     /// of this name, or else `default`.
     #[serde(default)]
     pub user: Option<UserName>,
-    /// How long the token is valid, in seconds; without end if absent.
+    /// How long the token is valid, in seconds, at least 1; without end if absent.
     #[serde(default)]
     pub lifetime_s: Option<u32>,
     /// The profile that limits what the client sees from the beginning. If it is absent, the client
-    /// sees everything.
+    /// keeps the profile that it has, or sees everything.
     #[serde(default)]
     pub profile: Option<String>,
 }
@@ -219,22 +219,32 @@ impl Verb for AddClient {
 
     async fn run(self, hub: &Hub) -> Result<ClientAdded, ApiError> {
         hub.check_clients_can_connect()?;
-        hub.access.check_free(&self.name)?;
-        // A client that brings its token must not see more than its profile, not even for a moment.
-        let before = hub.catalog.profiles().client_profile(&self.name);
+        if self.lifetime_s == Some(0) {
+            return Err(ApiError::invalid(
+                "a token must be valid for at least one second; leave `lifetime_s` out for a token \
+                 without an end",
+            ));
+        }
+        let profiles = hub.catalog.profiles();
         if let Some(profile) = &self.profile {
-            hub.catalog.profiles().check_known(profile)?;
-            profiles::assign_profile(hub, &self.name, Some(profile)).await?;
+            profiles.check_known(profile)?;
         }
         let lifetime = self.lifetime_s.map(|s| Duration::from_secs(s.into()));
-        let added = hub
+        let client = hub
             .access
-            .add(&self.name, self.token, self.user, lifetime)
-            .await;
-        let token = match added {
+            .prepare_client(&self.name, self.token, self.user, lifetime)
+            .await?;
+        let before = profiles.client_profile(&self.name);
+        let was_removed = profiles.has_removed_profile(&self.name);
+        // A client that brings its token must not see more than its profile, not even for a moment.
+        if let Some(profile) = &self.profile {
+            profiles::assign_profile(hub, &self.name, Some(profile)).await?;
+        }
+        let token = match client.add().await {
             Ok(token) => token,
             Err(error) => {
-                if self.profile.is_some() {
+                // Without a profile, a client whose profile was removed would see everything.
+                if self.profile.is_some() && !was_removed {
                     let before = before.as_ref().map(|profile| profile.name.as_str());
                     profiles::assign_profile(hub, &self.name, before).await?;
                 }
@@ -267,7 +277,8 @@ impl Verb for RotateClient {
         };
         let token = hub.access.rotate(&self.name, self.token, lifetime).await?;
         hub.logs.add_secret(&Secret::new(token.clone()));
-        // The old token is still valid: what fails now, a person can repeat by hand.
+        // The old token is still valid, so a person can update by hand the files that could not be
+        // written.
         let written = hub.write_client_token(&self.name, &token).await;
         let connection = hub.manual_connection(&self.name, Some(&token));
         Ok(ClientRotated {

@@ -1,8 +1,9 @@
 //! Stores regularly when and by what program each client was last used, so that no request of a
-//! client waits for the database.
+//! client waits for the database. Ends the sessions of clients whose token has expired.
 
 use std::{sync::Weak, time::Duration};
 
+use drawbridge_model::{clock, ids::Timestamp};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Hub;
@@ -14,10 +15,22 @@ const INTERVAL: Duration = Duration::from_secs(5);
 pub(super) async fn store_regularly(hub: Weak<Hub>) {
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut checked = clock::now();
     loop {
         ticks.tick().await;
         let Some(hub) = hub.upgrade() else { return };
+        let now = clock::now();
+        close_expired(&hub, checked, now);
+        checked = now;
         store_now(&hub.access).await;
+    }
+}
+
+/// Ends the sessions of clients that had a token which ended in this time. A session of the client
+/// that needs no token can be opened again.
+pub(super) fn close_expired(hub: &Hub, after: Timestamp, until: Timestamp) {
+    for name in hub.access.list_expired(after, until) {
+        hub.sessions.close_client(&name);
     }
 }
 

@@ -9,13 +9,13 @@ use drawbridge_model::{
     server::ServerState,
     spec::ServerSpec,
 };
-use drawbridge_store::secrets::InMemory;
+use drawbridge_store::secrets::{InMemory, Secret};
 use drawbridge_upstream::ServerRequest;
 
 use super::*;
 use crate::api::{
-    ErrorCode, Verb, audit::*, clients::*, drawbridge, policy::*, secrets::*, servers::*,
-    settings::*, tools::ExportTools,
+    ErrorCode, Verb, audit::*, clients::*, drawbridge, policy::*, profiles::*, secrets::*,
+    servers::*, settings::*, tools::ExportTools,
 };
 
 pub(super) struct TestHub {
@@ -207,6 +207,18 @@ async fn literal_secrets_are_moved_to_the_keyring_and_the_server_stays_accepted(
 }
 
 #[tokio::test]
+async fn a_moved_secret_gets_no_name_that_another_server_uses() {
+    let test_hub = test_hub().await;
+    let other = r#"{"name":"b","command":"x","env":{"KEY":"${keyring:a.api-key}"}}"#;
+    test_hub.add(other, SecretValues::default(), true).await;
+    let spec = r#"{"name":"a","command":"x","args":["--api-key","canary-0123456789"]}"#;
+    let server = test_hub.add(spec, SecretValues::default(), false).await;
+    let id = server.id.clone();
+    let server = test_hub.run(MoveLiterals { id }).await.expect("moved");
+    assert_eq!(server.spec.args, ["--api-key", "${keyring:a.api-key_2}"]);
+}
+
+#[tokio::test]
 async fn a_renamed_secret_keeps_its_value_and_its_servers_stay_accepted() {
     let test_hub = test_hub().await;
     let secrets = SecretValues {
@@ -236,6 +248,20 @@ async fn a_renamed_secret_keeps_its_value_and_its_servers_stay_accepted() {
         .expect("stored");
     assert_eq!(moved.expose(), "top-secret");
     assert!(secrets.get("a.KEY").await.expect("read").is_none());
+
+    // As if the rename had failed before the server and the old name.
+    let value = || Secret::new("top-secret".to_owned());
+    secrets.set("a.KEY", value()).await.expect("set");
+    test_hub
+        .run(rename("a.KEY", "shared.KEY"))
+        .await
+        .expect("renamed again");
+    assert!(secrets.get("a.KEY").await.expect("read").is_none());
+    let other = Secret::new("other".to_owned());
+    secrets.set("a.KEY", other).await.expect("set");
+    let taken = message(test_hub.run(rename("a.KEY", "shared.KEY")).await);
+    assert!(taken.contains("already"), "{taken}");
+    secrets.remove("a.KEY").await.expect("removed");
     let missing = message(test_hub.run(rename("a.KEY", "b.KEY")).await);
     assert!(missing.contains("there is no secret 'a.KEY'"), "{missing}");
 }
@@ -491,6 +517,106 @@ async fn revoking_a_client_ends_its_sessions_and_its_rules() {
         })
         .await
         .expect("added again");
+}
+
+#[tokio::test]
+async fn the_sessions_of_a_client_end_with_its_token() {
+    let test_hub = test_hub().await;
+    let hub = &test_hub.hub;
+    let add = |name: &str, lifetime_s| AddClient {
+        lifetime_s,
+        ..new_client(name, None)
+    };
+    for (name, lifetime) in [("ends", Some(60)), ("stays", None)] {
+        test_hub.run(add(name, lifetime)).await.expect("added");
+    }
+    let open = |name: &str| {
+        let name = ClientName::new(name);
+        hub.sessions.open(name, client_info(), ClientScope::ALL)
+    };
+    let (ends, stays) = (open("ends"), open("stays"));
+    let after = |seconds: i64| Timestamp(clock::now().0 + seconds * 1000);
+    client_uses::close_expired(hub, after(0), after(30));
+    assert!(!ends.ended.is_cancelled());
+    client_uses::close_expired(hub, after(30), after(90));
+    assert!(ends.ended.is_cancelled());
+    assert!(!stays.ended.is_cancelled());
+    let refused = message(test_hub.run(add("zero", Some(0))).await);
+    assert!(refused.contains("at least one second"), "{refused}");
+}
+
+fn new_client(name: &str, profile: Option<&str>) -> AddClient {
+    AddClient {
+        name: ClientName::new(name),
+        token: None,
+        user: None,
+        lifetime_s: None,
+        profile: profile.map(str::to_owned),
+    }
+}
+
+async fn put_profile(test_hub: &TestHub, name: &str) {
+    let profile = serde_json::from_value(serde_json::json!({ "name": name, "servers": {} }));
+    let profile = profile.expect("a profile");
+    test_hub.run(PutProfile { profile }).await.expect("saved");
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_be_added_keeps_its_removed_profile() {
+    let test_hub = test_hub().await;
+    let client = ClientName::new("c");
+    test_hub
+        .hub
+        .access
+        .admit_local(&client)
+        .await
+        .expect("admitted");
+    for name in ["old", "new"] {
+        put_profile(&test_hub, name).await;
+    }
+    let assign = AssignProfile {
+        client: client.clone(),
+        profile: Some("old".to_owned()),
+    };
+    test_hub.run(assign).await.expect("assigned");
+    let remove = RemoveProfile {
+        name: "old".to_owned(),
+    };
+    test_hub.run(remove).await.expect("removed");
+    for add in [
+        AddClient {
+            token: Some("short".to_owned()),
+            ..new_client("c", Some("new"))
+        },
+        AddClient {
+            user: Some(drawbridge_model::ids::UserName::new("")),
+            ..new_client("c", Some("new"))
+        },
+    ] {
+        test_hub.run(add).await.err().expect("rejected");
+        let profiles = test_hub.hub.catalog.profiles();
+        assert!(profiles.has_removed_profile(&client), "it sees nothing");
+    }
+}
+
+#[tokio::test]
+async fn the_second_of_two_clients_of_one_name_does_not_change_the_profile_of_the_first() {
+    let test_hub = test_hub().await;
+    for name in ["one", "two"] {
+        put_profile(&test_hub, name).await;
+    }
+    let (one, two) = tokio::join!(
+        test_hub.run(new_client("c", Some("one"))),
+        test_hub.run(new_client("c", Some("two"))),
+    );
+    let added = match (one.is_ok(), two.is_ok()) {
+        (true, false) => "one",
+        (false, true) => "two",
+        both => panic!("{both:?}"),
+    };
+    let profile = test_hub.hub.catalog.profiles();
+    let profile = profile.client_profile(&ClientName::new("c"));
+    assert_eq!(profile.expect("a profile").name, added);
 }
 
 #[tokio::test]
