@@ -1,6 +1,6 @@
 //! Authentication. Over TCP, a request to a path that is not open to anyone has a bearer token:
 //! that of a client, the admin token, or that of a signed-in browser, which is valid only at the
-//! address at which the browser signed in. Cookies count for nothing, because browsers send them to
+//! address at which the browser signed in. Cookies are ignored, because browsers send them to
 //! every port of a host. Only this user can open the local socket, so every request is authorized
 //! there, and a client names itself.
 

@@ -281,7 +281,7 @@ fn format_rotated(client: &ClientRotated) -> String {
 
 /// Returns the whole seconds. The longest duration that a person may give, a hundred years, fits.
 fn seconds(duration: Duration) -> u32 {
-    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
+    u32::try_from(duration.as_secs()).expect("parse_duration allows at most a century")
 }
 
 /// Returns the end of a token, with a warning if it has expired or soon will.

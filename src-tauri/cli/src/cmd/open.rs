@@ -2,7 +2,7 @@
 
 mod link_page;
 
-use std::{path::Path, time::Duration};
+use std::{ffi::OsStr, time::Duration};
 
 use drawbridge_endpoint::ApiClient;
 use drawbridge_hub::api::screens::{CheckCode, CodeState, OpenScreen, ScreenLink};
@@ -55,8 +55,14 @@ impl Open {
 async fn open_and_wait(hub: &ApiClient, link: &ScreenLink) -> Result<(), Failure> {
     let stop = wait_for_stop_signal()?;
     let page = LinkPage::write(&link.url)?;
-    open_page(page.path())?;
-    print_stderr("waiting for the browser to sign in; press Ctrl+C to stop waiting");
+    open(page.path())?;
+    let screens = link.url.split('#').next().unwrap_or_default();
+    // A browser in a sandbox may not be allowed to read the page.
+    print_stderr(&format!(
+        "waiting for the browser to sign in; press Ctrl+C to stop waiting. If the browser shows no \
+         page, open {screens} and enter the code {}",
+        grouped(&link.code)
+    ));
     let state = tokio::select! {
         state = wait_for_use(hub, &link.code) => state?,
         () = stop => return Ok(()),
@@ -90,14 +96,10 @@ async fn wait_for_use(hub: &ApiClient, code: &str) -> Result<CodeState, Failure>
     }
 }
 
-/// Opens a URL with the system's launcher, without a shell, and waits for the launcher. Other users
-/// can read the launcher's arguments, so the URL must not contain a secret.
-pub(super) fn open(url: &str) -> Result<(), Failure> {
-    open::that(url).map_err(|source| Failure::OpenBrowser { source })
-}
-
-fn open_page(page: &Path) -> Result<(), Failure> {
-    open::that(page).map_err(|source| Failure::OpenBrowser { source })
+/// Opens a URL or a file with the system's launcher, without a shell, and waits for the launcher.
+/// Other users can read the launcher's arguments, so a URL must not contain a secret.
+pub(super) fn open(target: impl AsRef<OsStr>) -> Result<(), Failure> {
+    open::that(target).map_err(|source| Failure::OpenBrowser { source })
 }
 
 /// Returns a code as a person types it.
