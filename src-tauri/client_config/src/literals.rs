@@ -151,13 +151,14 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn add(&mut self, place: Place, name: &str, text: &str, range: Range<usize>) {
         let raw = text[range.clone()].to_owned();
-        let value = match &place {
-            Place::Url => match percent_decode_str(&raw).decode_utf8() {
-                Ok(value) => value.into_owned(),
-                // A value that is no text could not be put back.
-                Err(_) => return,
-            },
-            _ => raw.clone(),
+        let value = if place == Place::Url {
+            // A value that is no text could not be put back.
+            let Ok(value) = percent_decode_str(&raw).decode_utf8() else {
+                return;
+            };
+            value.into_owned()
+        } else {
+            raw.clone()
         };
         let base = format!("{}.{}", self.id, to_key(name));
         let secret_name = (1..)
@@ -210,8 +211,8 @@ impl Finder<'_> {
 }
 
 /// Returns the secrets in a URL, each with a name: the password or, if it is missing or empty, the
-/// user name; the values of parameters that have a telling name or format; and parts of the path that look like a
-/// key.
+/// user name; the values of parameters that have a telling name or format; and parts of the path
+/// that look like a key.
 fn find_in_url(text: &str) -> Vec<(String, Range<usize>)> {
     let Ok(url) = Url::parse(text) else {
         return Vec::new();

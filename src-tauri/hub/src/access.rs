@@ -370,9 +370,9 @@ impl Access {
         Ok(client.add().await?)
     }
 
-    /// Checks a client that is going to be added. Without a `user`, the client belongs to the user to
-    /// whom a revoked client of this name belonged, or to the default user. Without a `lifetime`,
-    /// the token does not expire.
+    /// Checks a client that is going to be added. Without a `user`, the client belongs to the user
+    /// to whom a revoked client of this name belonged, or to the default user. Without a
+    /// `lifetime`, the token does not expire.
     ///
     /// # Errors
     /// Returns an error if a name is invalid or taken, or if the token is too short or taken.

@@ -541,8 +541,8 @@ impl Hub {
         }
     }
 
-    /// Writes a server's spec for a person, and records the change in the audit. If there is a `grant`,
-    /// the spec is accepted with it.
+    /// Writes a server's spec for a person, and records the change in the audit. If there is a
+    /// `grant`, the spec is accepted with it.
     ///
     /// # Errors
     /// Returns an error in the same cases as [`Registry::write_accepted`].

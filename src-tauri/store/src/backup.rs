@@ -110,8 +110,8 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
 /// was committed when its database was copied.
 ///
 /// # Errors
-/// Returns an error if a restore is not complete, if a file cannot be read, or if the archive cannot
-/// be written. The archive is then incomplete.
+/// Returns an error if a restore is not complete, if a file cannot be read, or if the archive
+/// cannot be written. The archive is then incomplete.
 pub fn create_backup(
     data_dir: &Path,
     version: &str,

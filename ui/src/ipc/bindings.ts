@@ -118,12 +118,12 @@ token: string | null,
  */
 user: UserName | null, 
 /**
- * How long the token is valid, in seconds; without end if absent.
+ * How long the token is valid, in seconds, at least 1; without end if absent.
  */
 lifetime_s: number | null, 
 /**
  * The profile that limits what the client sees from the beginning. If it is absent, the client
- * sees everything.
+ * keeps the profile that it has, or sees everything.
  */
 profile: string | null, };
 

@@ -25,8 +25,8 @@ const IDLE_TTL: Duration = Duration::from_secs(12 * 60 * 60);
 const MAX_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The maximum number of unused codes. A new code replaces the oldest.
 const MAX_CODES: usize = 32;
-/// The maximum number of signed-in browsers. A new browser replaces the one that was not used for the
-/// longest time.
+/// The maximum number of signed-in browsers. A new browser replaces the one that was not used for
+/// the longest time.
 const MAX_BROWSERS: usize = 64;
 
 /// Codes and tokens of browsers, as digests.

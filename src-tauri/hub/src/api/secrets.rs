@@ -61,8 +61,8 @@ impl SecretUses {
     }
 }
 
-/// Returns the secrets that something refers to, by their names. The key of the sampling provider is
-/// not among them, because it is not stored by reference.
+/// Returns the secrets that something refers to, by their names. The key of the sampling provider
+/// is not among them, because it is not stored by reference.
 pub(super) fn list_uses(hub: &Hub) -> BTreeMap<String, SecretUses> {
     let mut uses: BTreeMap<String, SecretUses> = BTreeMap::new();
     for server in hub.registry.specs().servers.values() {

@@ -22,9 +22,9 @@ use super::import;
 pub struct Grant {
     /// The foreign secrets that the server may use.
     pub secrets: BTreeSet<String>,
-    /// Whether the accepted program is kept, because the spec only refers to secrets in another way.
-    /// Otherwise a spec that does not start the same command as before is accepted with the program
-    /// that it starts now.
+    /// Whether the accepted program is kept, because the spec only refers to secrets in another
+    /// way. Otherwise a spec that does not start the same command as before is accepted with the
+    /// program that it starts now.
     pub keeps_program: bool,
 }
 

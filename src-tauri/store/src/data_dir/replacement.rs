@@ -1,5 +1,5 @@
-//! Replaces the contents of the data folder in steps, of which any process can do those that another
-//! one left undone.
+//! Replaces the contents of the data folder in steps, of which any process can do those that
+//! another one left undone.
 //!
 //! 1. The new contents are prepared in `new` in the folder [`STAGED`]. Until they are complete,
 //!    nothing else happens.
