@@ -1,8 +1,10 @@
 //! References in the values of a spec: `${keyring:NAME}`, `${env:NAME}` and
 //! `${command:PROGRAM ARGS…}`. Each stands for a secret, which replaces it when the server starts.
 
-/// The beginnings of references, and what each makes of the text up to the closing brace.
-const KINDS: [(&str, fn(&str) -> Reference<'_>); 3] = [
+/// How a reference begins, and what it makes of the text up to the closing brace.
+type Kind = (&'static str, fn(&str) -> Reference<'_>);
+
+const KINDS: [Kind; 3] = [
     ("${keyring:", |text| Reference::Keyring(text)),
     ("${env:", |text| Reference::Env(text)),
     ("${command:", |text| Reference::Command(text)),

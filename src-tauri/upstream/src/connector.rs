@@ -41,8 +41,7 @@ use crate::{
         StdioTransport, Transport, TransportEvent,
         process::{
             Launch, guard::Guard, program, recording::RecordingSink, sandbox::LaunchSandbox,
-            secret_command,
-            usage::UsageMeter,
+            secret_command, usage::UsageMeter,
         },
     },
 };

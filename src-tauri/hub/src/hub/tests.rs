@@ -532,7 +532,8 @@ async fn the_sessions_of_a_client_end_with_its_token() {
     }
     let open = |name: &str| {
         let name = ClientName::new(name);
-        hub.sessions.open(name, client_info(), ClientScope::ALL)
+        let session = hub.sessions.open(name, client_info(), ClientScope::ALL);
+        session.expect("opened")
     };
     let (ends, stays) = (open("ends"), open("stays"));
     let after = |seconds: i64| Timestamp(clock::now().0 + seconds * 1000);
@@ -589,7 +590,7 @@ async fn a_client_that_cannot_be_added_keeps_its_removed_profile() {
             ..new_client("c", Some("new"))
         },
         AddClient {
-            user: Some(drawbridge_model::ids::UserName::new("")),
+            user: Some(UserName::new("")),
             ..new_client("c", Some("new"))
         },
     ] {

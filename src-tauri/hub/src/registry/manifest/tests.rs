@@ -172,7 +172,7 @@ fn a_manifest_cannot_compose_a_reference_to_a_secret() {
     let choice = package(r#""registryType":"npm","identifier":"${keyring:github.TOKEN}""#);
     assert!(matches!(
         fill_error(&choice, &[]),
-        FillError::Problem(Problem::KeyringReference)
+        FillError::Problem(Problem::SecretReference)
     ));
     let choice =
         package(r#""registryType":"npm","identifier":"x","environmentVariables":[{"name":"A"}]"#);

@@ -51,11 +51,14 @@ impl KeySource {
     /// # Errors
     /// Returns `FileLocked` if the source cannot be read, and another error if it does not fit.
     pub(super) fn unlock(&self, sealed: &SealedFile, path: &Path) -> Result<Identity, SecretError> {
-        let text = self.read().map_err(|error| match error {
-            FileError::Io { .. } => SecretError::FileLocked {
-                reason: Some(Cause::new(error)),
-            },
-            other => other.into(),
+        let text = self.read().map_err(|error| {
+            if matches!(error, FileError::Io { .. }) {
+                SecretError::FileLocked {
+                    reason: Some(Cause::new(error)),
+                }
+            } else {
+                error.into()
+            }
         })?;
         match self {
             Self::PassphraseFile(_) => sealed.unlock_with_passphrase(&text, path),

@@ -271,7 +271,9 @@ async fn secrets_move_to_a_new_key_and_a_failed_move_changes_nothing() {
     let inside = folders.data.path().join("key").display().to_string();
     let inside = NewKey::Source(KeySource::KeyFile(inside));
     let before = fs::read(folders.path()).expect("read");
-    let refused = secrets.use_file(Some(inside), &[name.clone()]).await;
+    let refused = secrets
+        .use_file(Some(inside), std::slice::from_ref(&name))
+        .await;
     assert!(matches!(refused, Err(MoveError::Store(_))), "{refused:?}");
     assert_eq!(fs::read(folders.path()).expect("read"), before);
     let key = NewKey::Source(folders.key_file("new"));

@@ -11,6 +11,7 @@ fn launch() -> Launch {
         env: BTreeMap::new(),
         cwd: None,
         sandbox: None,
+        recording: None,
         grace: Duration::from_secs(1),
     }
 }
