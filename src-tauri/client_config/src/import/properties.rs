@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
+use serde_json::Value;
+
 use super::Importer;
 use crate::machine::{Machine, Os};
 
@@ -39,15 +41,30 @@ pub(crate) fn a_text_is_read_or_rejected(text: &str) {
                 name: String::new(),
                 ..spec.clone()
             };
-            let text = serde_json::to_string(&unnamed).expect("a spec can be written");
-            // A reference that is not closed before the next one begins is plain text.
-            let left = text
-                .split("${input:")
-                .skip(1)
-                .filter(|rest| rest.split("${").next().is_some_and(|own| own.contains('}')));
-            assert_eq!(left.count(), 0, "{text}");
+            let unnamed = serde_json::to_value(&unnamed).expect("a spec can be written");
+            for text in list_texts(&unnamed) {
+                // A reference that is not closed before the next one begins is plain text.
+                let left = text
+                    .split("${input:")
+                    .skip(1)
+                    .filter(|rest| rest.split("${").next().is_some_and(|own| own.contains('}')));
+                assert_eq!(left.count(), 0, "{text}");
+            }
             drawbridge_model::protocol::check_spec(spec).expect("a valid spec");
         }
+    }
+}
+
+/// Returns all strings in a JSON value, the names of members included.
+fn list_texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(list_texts).collect(),
+        Value::Object(members) => members
+            .iter()
+            .flat_map(|(name, value)| [vec![name.as_str()], list_texts(value)].concat())
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
 }
 

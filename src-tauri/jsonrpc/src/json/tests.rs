@@ -95,7 +95,7 @@ proptest! {
 
 #[test]
 fn an_escaped_key_may_be_the_one_that_is_looked_for() {
-    let mentions = |text: &str| super::mentions(&super::raw(text.to_owned()), "result");
+    let mentions = |text: &str| mentions(&raw(text.to_owned()), "result");
     assert!(mentions(r#"{"result":1}"#));
     assert!(mentions(r#"{"re\u0073ult":1}"#));
     assert!(!mentions(r#"{"other":"\n"}"#));

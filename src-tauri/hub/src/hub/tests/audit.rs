@@ -513,13 +513,14 @@ async fn the_pairing_of_a_client_is_recorded() {
 }
 
 /// The verbs that need a server, its package, or a client. The integration tests run them.
-const NEED_A_PEER: [&str; 19] = [
+const NEED_A_PEER: [&str; 20] = [
     "approvals.decide",
     "approvals.allow_retry",
     "approvals.open_url",
     "servers.pin",
     "servers.sync",
     "servers.restart",
+    "servers.record",
     "servers.accept_definitions",
     "servers.sign_in",
     "servers.sign_out",
