@@ -142,6 +142,15 @@ pub enum Validate {
     Off,
 }
 
+/// Returns whether the host or the port of a URL refers to a secret. Such a URL cannot be parsed.
+fn has_reference_in_host(url: &str) -> bool {
+    url.split_once("://").is_some_and(|(_, rest)| {
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+        let host = authority.rsplit('@').next().unwrap_or(authority);
+        host.contains("${")
+    })
+}
+
 /// Returns whether a value is the default of its type, and is therefore not written to the file.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -152,8 +161,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// this URL on this machine.
 ///
 /// The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the user,
-/// password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved when the server is started, and is never written
-/// anywhere.
+/// password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved when the
+/// server is started, and is never written anywhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ServerSpec {
@@ -312,7 +321,7 @@ pub enum SpecError {
     #[error("'env' contains '{0}', which is not a valid name of a variable")]
     BadVariable(String),
     #[error(
-        "'url' must not refer to a secret before its path; use 'headers', or a password in the URL"
+        "'url' must not refer to a secret in its host or port; use 'headers', or a password in the URL"
     )]
     SecretInHost,
     #[error("'command' must not refer to a secret; use 'env'")]
@@ -513,14 +522,14 @@ impl ServerSpec {
                 return Err(SpecError::OauthWithToken);
             }
         }
+        if has_reference_in_host(url) {
+            return Err(SpecError::SecretInHost);
+        }
         let parsed = url::Url::parse(url).map_err(|source| SpecError::InvalidUrl {
             url: DisplayUrl::new(url),
             source,
         })?;
         let fits = matches!(parsed.scheme(), "http" | "https") && parsed.has_host();
-        if parsed.host_str().is_some_and(|host| host.contains('$')) {
-            return Err(SpecError::SecretInHost);
-        }
         fits.then_some(())
             .ok_or_else(|| SpecError::BadUrl(DisplayUrl::from(&parsed)))
     }

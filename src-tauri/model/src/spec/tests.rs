@@ -42,6 +42,14 @@ fn contradicting_fields_are_reported() {
             SpecError::BadUrl(DisplayUrl::new("file:///etc")),
         ),
         (
+            r#"{"url":"https://${keyring:s.H}.test/mcp"}"#,
+            SpecError::SecretInHost,
+        ),
+        (
+            r#"{"url":"https://${keyring:s.U}:${keyring:s.P}@a.test:${keyring:s.N}/mcp"}"#,
+            SpecError::SecretInHost,
+        ),
+        (
             r#"{"command":"${keyring:s.T}","args":["a"]}"#,
             SpecError::SecretInCommand,
         ),
