@@ -65,7 +65,9 @@ impl Folder {
             let resolved = || Some(resolve_links(path)?.starts_with(resolve_links(&folder)?));
             normalize(path).starts_with(&folder) && resolved().unwrap_or(false)
         };
-        is_inside(&path) && literal_path_of_url(text).is_none_or(|path| is_inside(&path))
+        is_inside(&path)
+            && literal_path_of_url(text)
+                .is_none_or(|path| join_to(folders.cwd, &path).is_some_and(|path| is_inside(&path)))
     }
 
     /// Returns whether the path is inside the folder lexically or on disk at this moment. Also
@@ -88,7 +90,10 @@ impl Folder {
                     )
                 })
         };
-        may_be_inside(&path) || literal_path_of_url(text).is_some_and(|path| may_be_inside(&path))
+        may_be_inside(&path)
+            || literal_path_of_url(text).is_some_and(|path| {
+                join_to(folders.cwd, &path).is_none_or(|path| may_be_inside(&path))
+            })
     }
 }
 
@@ -102,7 +107,8 @@ fn expand_home(text: &str) -> Option<PathBuf> {
 }
 
 /// Returns the path that a server uses if it removes `file://` from a URL and decodes nothing:
-/// `file:///a/?/../b` is `/a/` for a parser of URLs, and `/b` for such a server.
+/// `file:///a/?/../b` is `/a/` for a parser of URLs, and `/b` for such a server. The path of
+/// `file:a` is relative.
 fn literal_path_of_url(text: &str) -> Option<PathBuf> {
     let rest = text
         .get(..5)
@@ -121,7 +127,12 @@ fn to_absolute(text: &str, cwd: Option<&Path>) -> Option<PathBuf> {
     {
         return Url::parse(text).ok()?.to_file_path().ok();
     }
-    let path = Path::new(text);
+    join_to(cwd, Path::new(text))
+}
+
+/// Returns an absolute path as it is, and a relative one below the working folder. Returns `None` if
+/// that folder is not known.
+fn join_to(cwd: Option<&Path>, path: &Path) -> Option<PathBuf> {
     if path.is_absolute() {
         Some(path.to_owned())
     } else {

@@ -311,6 +311,23 @@ fn a_list_in_a_string_is_not_allowed_as_a_relative_path() {
 }
 
 #[test]
+fn a_relative_path_in_a_url_is_below_the_working_folder_of_the_server() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = temp.path().canonicalize().expect("a folder");
+    std::fs::create_dir_all(root.join("secret")).expect("make a folder");
+    let is = Predicate::PathWithin(root.join("secret").display().to_string());
+    let conditions = Conditions::compile(&[condition("/path", is)]).expect("a condition");
+    let may_match = |cwd: Option<&Path>| {
+        let arguments = json::raw(r#"{"path":"file:secret/x"}"#.into());
+        let folders = Folders { cwd, project: None };
+        conditions.all_hold(&arguments, folders, MatchMode::May)
+    };
+    assert!(may_match(Some(&root)));
+    assert!(!may_match(Some(&root.join("other"))));
+    assert!(may_match(None), "the folder of the server is not known");
+}
+
+#[test]
 fn the_project_folder_is_that_of_the_client() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path().canonicalize().expect("a folder");
