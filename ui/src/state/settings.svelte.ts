@@ -55,6 +55,19 @@ export class Settings {
     });
   }
 
+  /**
+   * Changes the port. If the page comes from the endpoint, it moves along: returns its new address,
+   * with a code that signs the browser in there, because its token belongs to the old origin.
+   */
+  async changePort(port: number, page: Location): Promise<string | null> {
+    const from = this.view?.url;
+    const moves = from !== undefined && from !== null && page.origin === new URL(from).origin;
+    const link = moves ? await this.ipc.call("screens.open", {}) : null;
+    await this.change({ port });
+    if (link === null) return null;
+    return `${page.protocol}//${page.hostname}:${port}/#login=${encodeURIComponent(link.code)}`;
+  }
+
   /** Stores the value of a header for traces in the keyring, and adds the header. */
   async addTraceHeader(name: string, value: string): Promise<void> {
     const secret = `otlp.${name.toLowerCase().replace(/[^a-z0-9]+/g, "_")}`;
