@@ -90,8 +90,8 @@ audit_kinds! {
     BrowserSignedOut = "browser_signed_out",
     /// A browser sent a code that was used, expired or never issued, or sent too many codes.
     BrowserRefused = "browser_refused",
-    /// A token was refused: a client's at an address for administrators, one that was revoked, or
-    /// one that is unknown.
+    /// A token was refused: a client's at an address for administrators, one that was revoked or
+    /// has expired, or one that is unknown.
     TokenRefused = "token_refused",
     /// The database was restored from a backup. The entries after the backup are not in this chain.
     BackupRestored = "backup_restored",

@@ -280,8 +280,8 @@ fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Removes the files to which nothing was written for the longest time. Their names do not say that:
-/// a clock that was ahead for a while left files of later days.
+/// Removes the files to which nothing was written for the longest time. Their names do not say
+/// that: a clock that was ahead for a while left files of later days.
 fn remove_oldest(folder: &Path) {
     let mut files = list_hub_files(folder);
     let tomorrow = UNIX_EPOCH + Duration::from_millis((clock::now().0 + DAY_MS).unsigned_abs());

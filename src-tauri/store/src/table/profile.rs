@@ -45,7 +45,8 @@ impl Store {
         .context("cannot write a profile")
     }
 
-    /// Removes a profile. Its clients then have none, and see nothing. Returns whether there was one.
+    /// Removes a profile. Its clients then have none, and see nothing. Returns whether there was
+    /// one.
     pub async fn remove_profile(&self, name: &str) -> Result<bool, StoreError> {
         let removed = sqlx::query("DELETE FROM profile WHERE name = ?")
             .bind(name)
