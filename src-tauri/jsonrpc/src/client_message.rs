@@ -90,7 +90,8 @@ pub fn batch_unsupported<'a>() -> ParseError<'a> {
     ParseError::new(code::INVALID_REQUEST, message)
 }
 
-/// Returns the error for text that cannot be read as an envelope. `error` is that of the attempt.
+/// Returns the error for text that cannot be read as an envelope. `error` is the error of that
+/// attempt.
 fn envelope_error<'a>(bytes: &[u8], error: &serde_json::Error) -> ParseError<'a> {
     match serde_json::from_slice::<&RawValue>(bytes).map(RawValue::get) {
         Err(error) => ParseError::new(

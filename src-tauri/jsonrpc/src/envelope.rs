@@ -12,12 +12,14 @@ use crate::json::fold_key;
 
 const KEYS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-/// Which keys are rejected. A known key that occurs twice always is.
+/// Which keys are rejected, besides a known key that occurs twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyCheck {
-    /// Keys that occur twice or differ only in case: another reader could take another value.
+    /// Any key that occurs twice, and keys that differ from another key or from a known key only in
+    /// case, because another reader could take another value.
     Strict,
-    /// No others: a server's message that is understood otherwise has no effect on a decision.
+    /// No further keys. No decision depends on how another reader understands a message of a
+    /// server.
     Tolerant,
 }
 
