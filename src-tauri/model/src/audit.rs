@@ -86,7 +86,7 @@ audit_kinds! {
     SignedOut = "signed_out",
     /// A browser exchanged a one-time code for a token that gives access to the screens.
     BrowserSignedIn = "browser_signed_in",
-    /// A person signed a browser out, or its time was over.
+    /// A person signed a browser out, or the sign-in expired.
     BrowserSignedOut = "browser_signed_out",
     /// A browser sent a code that was used, expired or never issued, or sent too many codes.
     BrowserRefused = "browser_refused",

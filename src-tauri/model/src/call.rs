@@ -134,7 +134,7 @@ pub enum Decision {
     /// All calls were paused.
     #[serde(alias = "raised")]
     Paused,
-    /// Too many calls of the client waited already, or its last ones were not answered.
+    /// Too many calls of the client waited already, or nobody decided its last ones.
     QueueFull,
     /// The client disconnected while the call waited; the call was not sent.
     Abandoned,

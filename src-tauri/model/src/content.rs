@@ -24,23 +24,23 @@ pub enum ContentDefence {
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum FlagKind {
-    /// It tells the model to ignore its instructions, or gives it new ones.
+    /// The text tells the model to ignore its instructions, or gives it new ones.
     Instructions,
-    /// It tells the model to hide something from the user.
+    /// The text tells the model to hide something from the user.
     Concealment,
-    /// It contains a tag or a token with which the texts of a conversation are told apart.
+    /// The text contains a tag or a token with which the texts of a conversation are told apart.
     RoleTag,
-    /// It asks for private files, such as SSH keys.
+    /// The text asks for private files, such as SSH keys.
     PrivateFile,
-    /// It orders the model to call tools.
+    /// The text orders the model to call tools.
     ToolCall,
-    /// It asks to send data away, or has an image whose URL would carry data away.
+    /// The text asks to send data away, or has an image whose URL would carry data away.
     Exfiltration,
-    /// It contains characters that a person does not see, or that change the order of others.
+    /// The text contains characters that a person does not see, or that change the order of others.
     HiddenCharacters,
     /// The name of a tool looks like that of another server's tool.
     LookAlike,
-    /// It is too long to be checked as a whole.
+    /// The text is too long to be checked as a whole.
     Unchecked,
 }
 

@@ -45,13 +45,14 @@ pub enum ProgramChange {
 
 impl ProgramChange {
     /// Compares the program that is about to start with the accepted one. A program that is missing
-    /// now differs from none, because it cannot start.
+    /// now does not count as changed, because it cannot start.
     pub fn find(accepted: &Program, now: &Program) -> Option<Self> {
         let path = now.path.as_ref()?;
         let Some(accepted_path) = &accepted.path else {
             return Some(Self::Appeared { path: path.clone() });
         };
-        // Version managers change one of the two: the folder of the links, or their targets.
+        // Version managers change either the folder of the links or their targets, so one of the
+        // two may differ.
         if accepted_path != path && accepted.real_path() != now.real_path() {
             return Some(Self::Moved {
                 accepted: accepted_path.clone(),

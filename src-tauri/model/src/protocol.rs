@@ -64,8 +64,8 @@ pub fn check_spec(spec: &ServerSpec) -> Result<(), SpecError> {
     })
 }
 
-/// Returns whether clients of a revision may send JSON-RPC batches. The next revision removed them
-/// again.
+/// Returns whether clients of a revision may send JSON-RPC batches. Revision 2025-03-26 introduced
+/// them, and 2025-06-18 removed them.
 pub fn supports_batches(revision: &str) -> bool {
     revision == "2025-03-26"
 }

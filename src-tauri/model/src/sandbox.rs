@@ -63,7 +63,7 @@ pub enum SandboxError {
     #[error("'sandbox.{0}' lists files, but 'sandbox.files' allows all; remove one of them")]
     ListedAndAll(&'static str),
     #[error(
-        "'sandbox.{0}' lists ports, but 'sandbox.network' is not listed; set it, or remove the ports"
+        "'sandbox.{0}' lists ports, but 'sandbox.network' is not set to listed; set it, or remove the ports"
     )]
     PortsWithoutList(&'static str),
     #[error(

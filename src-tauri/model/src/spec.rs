@@ -160,9 +160,9 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// `url`. A spec with both and a `transport` is a program that Drawbridge starts, and that serves
 /// this URL on this machine.
 ///
-/// The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the user,
-/// password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved when the
-/// server is started, and is never written anywhere.
+/// The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
+/// user, password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved
+/// when the server is started, and is never written anywhere.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct ServerSpec {
@@ -217,8 +217,8 @@ pub struct ServerSpec {
     pub isolation: Isolation,
     #[serde(default, skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
-    /// The number of starts after the first one that failed, with growing pauses. After them the
-    /// server is not started again until the next call.
+    /// How often a failed start is tried again, with growing pauses. After the last failure, the
+    /// server is not started until the next call.
     #[serde(default = "retries", skip_serializing_if = "is_retries")]
     pub retries: u32,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -250,8 +250,8 @@ pub struct ServerSpec {
     /// answered from the cache, in milliseconds; 0 for not at all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_results_ms: u32,
-    /// The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere
-    /// else that has it is invalid.
+    /// The built-in server that the spec describes. Only Drawbridge sets this field. A spec from
+    /// anywhere else is invalid if it has the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builtin: Option<BuiltIn>,
     /// All other members of the file, which are preserved when Drawbridge writes it.

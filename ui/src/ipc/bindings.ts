@@ -3148,9 +3148,9 @@ expires_at: Timestamp | null, };
  * `url`. A spec with both and a `transport` is a program that Drawbridge starts, and that serves
  * this URL on this machine.
  *
- * The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the user,
- * password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved when the server is started, and is never written
- * anywhere.
+ * The values of `env`, `headers` and `args`, `bearer_token`, the OAuth client secret, and the
+ * user, password, path and query of `url` may contain `${keyring:NAME}`. The secret is resolved
+ * when the server is started, and is never written anywhere.
  */
 export type ServerSpec = { 
 /**
@@ -3197,8 +3197,8 @@ program_changes?: boolean,
  */
 sandbox?: Sandbox | null, enabled?: boolean, lifecycle?: Lifecycle, isolation?: Isolation, timeouts?: Timeouts, 
 /**
- * The number of starts after the first one that failed, with growing pauses. After them the
- * server is not started again until the next call.
+ * How often a failed start is tried again, with growing pauses. After the last failure, the
+ * server is not started until the next call.
  */
 retries?: number, visibility?: Visibility, definitions?: DefinitionPolicy, validate?: Validate, 
 /**
@@ -3231,8 +3231,8 @@ cache_ttl_ms?: number | null,
  */
 cache_results_ms?: number, 
 /**
- * The server of Drawbridge's own that this is. Only Drawbridge sets it: a spec from anywhere
- * else that has it is invalid.
+ * The built-in server that the spec describes. Only Drawbridge sets this field. A spec from
+ * anywhere else is invalid if it has the field.
  */
 builtin?: BuiltIn | null, };
 

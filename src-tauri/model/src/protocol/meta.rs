@@ -75,9 +75,9 @@ pub fn named_revision(params: Option<&RawValue>) -> Option<String> {
 /// Takes the client's introduction out of the params. Returns it with the remaining params.
 ///
 /// # Errors
-/// Returns an error (`-32602`) if a required member is missing or a member has the wrong type, or if
-/// the introduction is longer than 64 KiB.
-/// Returns an error (`-32022`) if the request names another revision than the modern one.
+/// Returns an error (`-32602`) if a required member is missing or a member has the wrong type, or
+/// if the introduction is longer than 64 KiB. Returns an error (`-32022`) if the request names
+/// another revision than the modern one.
 pub fn take_request_meta(
     params: Option<&RawValue>,
 ) -> Result<(RequestMeta, Box<RawValue>), RpcError> {
