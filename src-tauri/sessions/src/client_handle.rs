@@ -32,7 +32,7 @@ use super::{
     message_queue::{Lifetime, MessageQueue, MessageReader, MessageSender, Undelivered},
 };
 
-/// Requests to one client that may wait for answers.
+/// The most requests to one client that may wait for answers.
 const MAX_PENDING: usize = 64;
 
 /// Messages for a client that belong to none of its requests.

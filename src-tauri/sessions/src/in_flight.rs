@@ -30,7 +30,7 @@ pub enum NotBegun {
     #[error("a request with this id is still in flight; use another id")]
     IdInUse,
     #[error(
-        "this session has {MAX_IN_FLIGHT} requests in flight, which is the limit; wait for an answer, then send it again"
+        "this session has {MAX_IN_FLIGHT} requests in flight, which is the limit; wait for an answer, then send the request again"
     )]
     TooMany,
 }

@@ -40,10 +40,10 @@ use super::{ClientHandle, ClientSession, MessageSender, PendingQuestion, Request
 
 /// How long a request waits for its client.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(300);
-/// Requests of one client that may wait.
+/// The most requests of one client that may wait.
 const MAX_PER_CLIENT: usize = 64;
-/// Bytes of replies that are kept for one client. If there are more, the oldest replies are dropped
-/// with their requests.
+/// The most bytes of replies that are kept for one client. If there are more, the oldest replies
+/// are dropped with their requests.
 const MAX_REPLY_BYTES: usize = 32 * 1024 * 1024;
 /// The prefix of the states that Drawbridge issues. Other states belong to the servers.
 const STATE_PREFIX: &str = "drawbridge:";

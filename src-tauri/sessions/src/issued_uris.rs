@@ -13,11 +13,11 @@ use serde::de::IgnoredAny;
 
 use super::ClientSession;
 
-/// URIs that a session remembers, and their total size in bytes. If there are more, the oldest are
-/// dropped.
+/// The most URIs that a session remembers, and their total size in bytes. If there are more, the
+/// oldest are dropped.
 const MAX_URIS: usize = 1_000;
 const MAX_BYTES: usize = 128 * 1024;
-/// A longer URI is not remembered, in bytes of its JSON string.
+/// The longest URI that is remembered, in bytes of its JSON string.
 const MAX_LENGTH: usize = 8 * 1024;
 
 const URI_KEY: &str = "\"uri\"";

@@ -42,7 +42,7 @@ pub use scope::{ClientScope, ServerScope};
 pub use subscription::Subscription;
 pub use token_bucket::{TokenBucket, wait_seconds};
 
-/// Sessions that a client may have open. If a client opens more, its oldest session ends.
+/// The most sessions that a client may have open. If a client opens more, its oldest session ends.
 const MAX_PER_CLIENT: usize = 1_000;
 /// A modern client without a request for this long counts as disconnected.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -50,8 +50,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// A client that has not read its changed tools for this long does not react to `list_changed`.
 const LIST_CHANGE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A live connection of a client. A modern client has one too, as long as it introduces itself in
-/// the same way: a decision "for this session" applies to it.
+/// A live connection of a client. The protocol gives a modern client no session. The client gets
+/// one here for as long as it introduces itself in the same way, so that a decision "for this
+/// session" can apply to it.
 #[derive(Debug)]
 pub struct ClientSession {
     pub id: SessionId,

@@ -16,9 +16,9 @@ use tokio::sync::Notify;
 pub const MAX_WAITING_BYTES: usize = 64 * 1024;
 /// The most bytes of answers that wait on a stream that all requests of a session share.
 pub(super) const MAX_WAITING_ANSWER_BYTES: usize = 32 * 1024 * 1024;
-/// A reader that has missed this many messages, and this many bytes, since it last took a message
-/// does not read: its stream ends. Between two turns of a reader that does, the rate limit of a
-/// server lets less than that through.
+/// If a reader misses more than this many messages, and more than this many bytes, after it last
+/// took a message, its stream ends. A reader that still reads does not miss so many, because a
+/// server's rate limit lets less through between two of its turns.
 const MAX_MISSED: usize = 64;
 const MAX_MISSED_BYTES: usize = 256 * 1024;
 
@@ -110,8 +110,8 @@ impl MessageSender {
 }
 
 impl MessageReader {
-    /// Returns the next message, or `None` if the stream has ended because it was read too slowly or
-    /// because another reader has taken over.
+    /// Returns the next message, or `None` if the stream has ended because it was read too slowly
+    /// or because another reader has taken over.
     pub async fn next(&mut self) -> Option<Bytes> {
         loop {
             let changed = self.queue.changed.notified();
@@ -177,7 +177,8 @@ impl MessageQueue {
         }
     }
 
-    /// See [`MessageSender::send`]. If nobody reads a session's queue, the oldest messages make room.
+    /// See [`MessageSender::send`]. If nobody reads a session's queue, the oldest messages are
+    /// dropped to make room.
     pub(super) fn push(&self, message: Bytes) -> Result<(), Undelivered> {
         let mut state = self.lock();
         if state.has_ended {

@@ -13,7 +13,8 @@ use crate::token_bucket::{TokenBucket, wait_seconds};
 
 /// The sessions that a client may open at once, and in each minute. A session costs as much as some
 /// calls, a line in the log, and a new list of clients on each screen. Even a client that opens a
-/// session for each call opens a few in a second; only one that reconnects in a loop opens 100.
+/// session for each call opens a few in a second; only a client that reconnects in a loop opens
+/// 100.
 const SESSIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(6_000).expect("not zero");
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -39,7 +40,7 @@ impl OpeningLimit {
     pub(crate) fn count(&self, client: &ClientName) -> Result<(), TooManyOpened> {
         let mut clients = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !clients.contains_key(client) {
-            // Clients that have opened no session for a while.
+            // Remove the clients that have opened no session for a while.
             clients.retain(|_, bucket| !bucket.is_full());
         }
         let new = || TokenBucket::new(SESSIONS_PER_MINUTE, MINUTE);

@@ -9,9 +9,9 @@ use std::{
 use drawbridge_model::ids::ClientName;
 
 const MIB: usize = 1024 * 1024;
-/// The most bytes of one client's requests, and of the requests of all clients. A request takes up to
-/// four times its bytes, because its params exist as they were received, as they are decided and as
-/// they are sent.
+/// The most bytes of one client's requests, and of the requests of all clients. A request takes up
+/// to four times its bytes, because its params exist as they were received, as they are decided and
+/// as they are sent.
 const MAX_CLIENT_BYTES: usize = 32 * MIB;
 const MAX_TOTAL_BYTES: usize = 128 * MIB;
 /// The most requests of one client, in all its sessions.
@@ -45,16 +45,16 @@ pub struct RequestPermit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetExceeded {
     #[error(
-        "this client has {MAX_CLIENT_REQUESTS} requests in flight, which is the limit; wait for an answer, then send it again"
+        "this client has {MAX_CLIENT_REQUESTS} requests in flight, which is the limit; wait for an answer, then send the request again"
     )]
     ClientRequests,
     #[error(
-        "this client's requests in flight take more than {} MiB, which is the limit; wait for an answer, then send it again",
+        "this client's requests in flight take more than {} MiB, which is the limit; wait for an answer, then send the request again",
         MAX_CLIENT_BYTES / MIB
     )]
     ClientBytes,
     #[error(
-        "the requests of all clients take more than {} MiB, which is the limit; send it again in a moment",
+        "the requests of all clients take more than {} MiB, which is the limit; send the request again in a moment",
         MAX_TOTAL_BYTES / MIB
     )]
     TotalBytes,
