@@ -57,7 +57,7 @@ pub(crate) enum Grant {
     ToolNames,
 }
 
-/// A list in another JSON file that has the tools which the client does not ask about.
+/// A list of the tools about which the client does not ask, in another JSON file.
 #[derive(Clone, Copy)]
 pub(crate) struct GrantList {
     /// The place of the file for people.
@@ -86,13 +86,14 @@ pub struct Client {
     pub(crate) programs: &'static [&'static str],
     /// The templates with a variable that moves the global file, in order of precedence.
     pub(crate) overrides: &'static [&'static str],
-    /// The places of the global file. The first one with content counts, or else the first one.
+    /// The places of the global file. The first file with content counts, or else the first file
+    /// that exists, or else the first place.
     pub(crate) files: &'static [(On, &'static str)],
     /// Templates for the files of further profiles.
     pub(crate) profiles: &'static [&'static str],
     /// The places of a project's file, below its folder.
     pub(crate) project: &'static [&'static str],
-    /// Whether several of the places may not have a file, because they hide each other.
+    /// Whether only one of the places may have a file, because the client reads only one of them.
     pub(crate) is_exclusive: bool,
     /// The text of a file that Drawbridge creates, before the entry is added.
     pub(crate) new_file: &'static str,

@@ -1,4 +1,4 @@
-//! How a client reaches Drawbridge, and which entries of a file do.
+//! How a client reaches Drawbridge, and which entries of a file lead to Drawbridge.
 
 use std::{fmt, path::Path};
 

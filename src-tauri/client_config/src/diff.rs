@@ -148,7 +148,8 @@ fn push_hidden(shown: &mut String, value: &str) {
     }
 }
 
-/// Hides secrets in comments: words that look like one, and what follows a suspicious name.
+/// Hides secrets in comments: words that look like one, and the text after a name that suggests a
+/// secret.
 fn hide_in_line(line: &str) -> String {
     let trimmed = line.trim_start();
     let is_comment = ["//", "#", "/*", "*"]
@@ -167,7 +168,7 @@ fn hide_in_line(line: &str) -> String {
     shown
 }
 
-/// Returns the byte behind `NAME:` or `NAME=` if the name suggests a secret.
+/// Returns the position after `NAME:` or `NAME=` if the name suggests a secret.
 fn find_secret_value(line: &str) -> Option<usize> {
     line.match_indices([':', '='])
         .map(|(offset, _)| offset)

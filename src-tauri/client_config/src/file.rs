@@ -74,7 +74,7 @@ pub(crate) fn follow_links(path: &Path) -> Result<PathBuf, FileError> {
     Err(FileError::NotAFile(path.to_owned()))
 }
 
-/// Rejects a file that its owner protected. A rename would replace it all the same.
+/// Rejects a file that its owner protected. A rename would replace it even so.
 pub(crate) fn check_writable(target: &Path) -> Result<(), FileError> {
     match fs::metadata(target) {
         Ok(metadata) if metadata.permissions().readonly() => {
@@ -112,7 +112,7 @@ pub(crate) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Returns the file that is written first, beside the one that it replaces.
+/// Returns the path of the temporary file, beside the file that it will replace.
 pub(crate) fn temporary_file(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.drawbridge-new"))
@@ -168,7 +168,7 @@ fn write_beside(target: &Path, temporary: &Path, bytes: &[u8]) -> Result<(), Fil
     Ok(())
 }
 
-/// Writes a new file that only its owner can read, down to the disk.
+/// Writes a new file that only its owner can read, and syncs it to the disk.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     use io::Write as _;
     let mut options = fs::OpenOptions::new();

@@ -1,4 +1,4 @@
-//! Plans: the changes of the files of clients, as a person sees them before, and as they are undone
+//! Plans: changes of clients' files, which a person sees before they are made and can undo
 //! afterwards.
 
 mod receipt;
@@ -38,7 +38,7 @@ struct PlannedFile {
     /// `None` if there is no file yet.
     before: Option<Vec<u8>>,
     after: Vec<u8>,
-    /// The changes that take our own members away again.
+    /// The changes that remove our own members again.
     reverse: Vec<Edit>,
 }
 
@@ -126,8 +126,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Plans to take Drawbridge out of a client's files: its entry, and what told the client to
-    /// leave approval to Drawbridge.
+    /// Plans to take Drawbridge out of a client's files: its entry, and the settings that tell the
+    /// client to leave approval to Drawbridge.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or changed, or if it has no entry of Drawbridge.
@@ -258,7 +258,7 @@ impl Plan {
         Ok(receipt)
     }
 
-    /// Adds the change of a file, if it is one.
+    /// Adds the change of a file, unless the edits change nothing.
     fn add(
         &mut self,
         source: PlannedSource,
@@ -305,8 +305,8 @@ enum GrantChange {
     Remove,
 }
 
-/// The changes of one file, in the order in which they are made, and for each the change that takes
-/// it back.
+/// The changes of one file, in the order in which they are made, and for each the change that
+/// undoes it.
 #[derive(Default)]
 struct Edits {
     edits: Vec<Edit>,
@@ -390,7 +390,7 @@ struct PlannedSource {
 }
 
 impl PlannedSource {
-    /// Reads a file. One that does not exist has the text `new_file`.
+    /// Reads a file. A file that does not exist counts as having the text `new_file`.
     fn read(path: &Path, format: Format, new_file: &str) -> Result<Self, PlanError> {
         let target = file::follow_links(path)?;
         let bytes = file::read(&target)?;

@@ -243,7 +243,7 @@ pub fn find_secret_part<'a>(argument: &'a str, previous: Option<&str>) -> Option
                     .filter(|(name, _)| is_name(name) && !argument.contains("://"))
             })
     };
-    // What follows the last letter of base64 is padding, and no value.
+    // A `=` at the end of Base64 is padding, and no value.
     let is_value = |value: &str| !value.trim_matches('=').trim().is_empty();
     Some(match named {
         Some((_, value)) if is_value(value) => split_scheme(value.trim()).1.trim(),

@@ -1,4 +1,4 @@
-//! YAML. No parser preserves the layout of a file, so that an edit adds, replaces or removes whole
+//! YAML. No parser preserves the layout of a file, so an edit adds, replaces or removes whole
 //! lines: those of one entry of a block map or list. [`Format::edit`](super::Format::edit) compares
 //! the result with the intended one, and refuses the edit if they differ.
 
@@ -192,7 +192,7 @@ fn edit_servers(
     let key_line = servers.key.span.start.line() - 1;
     let unsure = || EditError::Unsure(container.path.join("."));
     let places = list_entries(lines, servers, container)?;
-    // The parser may count lines otherwise in a file that is hardly valid.
+    // In a file that is hardly valid, the parser may count other lines than `lines` has.
     let is_in_text = |place: &Place| place.first < place.end && place.end <= lines.len();
     if key_line >= lines.len() || !places.iter().all(|(_, place)| is_in_text(place)) {
         return Err(unsure());
@@ -326,8 +326,9 @@ fn entry_lines(container: &Container, name: &str, entry: &Entry, indent: usize) 
     lines
 }
 
-/// Returns the number of the last line of a node, counted from 1. The end of a block is only known
-/// as the start of what follows it, behind comments and blank lines.
+/// Returns the number of the last line of a node, counted from 1. The parser ends a block only
+/// where the next node begins, after comments and blank lines, so the last member of a block
+/// counts.
 fn last_line(lines: &[String], node: &MarkedYaml<'_>) -> usize {
     let (start, end) = (node.span.start, node.span.end);
     let is_block = || {

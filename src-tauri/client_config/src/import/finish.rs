@@ -1,4 +1,4 @@
-//! Finds the values of a spec that belong into the keyring: literal secrets, and inputs.
+//! Finds the values of a spec that belong in the keyring: literal secrets, and inputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 

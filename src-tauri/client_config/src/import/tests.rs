@@ -803,7 +803,7 @@ fn the_servers_of_a_project_start_in_its_folder() {
     assert_eq!(spec(1).args, [format!("{folder}/x")]);
 }
 
-/// Whatever a client is given to write, the import reads again.
+/// The import reads every entry that Drawbridge gives a client to write.
 #[test]
 fn the_entry_that_each_client_writes_is_read() {
     use crate::connection::{Connection, Transport};

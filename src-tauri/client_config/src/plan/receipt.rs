@@ -53,7 +53,7 @@ pub struct ChangedFile {
     pub written: String,
     /// The folders that the plan created, outermost first.
     pub created_folders: Vec<PathBuf>,
-    /// The changes that take our own members away again, if the file has changed since.
+    /// The changes that remove our own members again, if the file has changed since.
     pub(crate) reverse: Vec<Edit>,
 }
 
