@@ -7,12 +7,11 @@
 //!    └─ the call's immutable columns   └─ outcome, error, duration
 //! ```
 //!
-//! If a program can write the database but does not have the [`AuditKey`], none of its changes
-//! stays unnoticed: neither to a column of a call, nor to an entry, to the order of entries, or to
-//! the end of the chain. [`head_file`] keeps the end also outside the database, so that an older
-//! copy of the database is detected. A program that has the key, for instance another program of
-//! this user, can rewrite everything. Among the calls from before the audit existed, only additions
-//! are detected.
+//! If a program can write the database but does not have the [`AuditKey`], these changes are
+//! detected: of a column of a call, of an entry, of the order of the entries, and of the end of the
+//! chain. [`head_file`] keeps the end also outside the database, so that an older copy of the
+//! database is detected. A program that has the key, for instance another program of this user, can
+//! rewrite everything. Among the calls from before the audit existed, only additions are detected.
 //!
 //! The journal appends entries in the same transaction that writes the call: [`Chain`]. [`verify`]
 //! recomputes the whole chain. [`prune`] deletes old entries and leaves an anchor, an entry that
@@ -172,7 +171,7 @@ impl OutcomeColumns<'_> {
         if let Some(hooks) = self.result_hooks {
             parts.bytes(hooks);
         }
-        // A name keeps them apart from the hooks, which may be absent.
+        // The text `flags` keeps them apart from the hooks, which may be absent.
         if let Some(flags) = self.flags {
             parts.bytes(b"flags").maybe_bytes(Some(flags));
         }

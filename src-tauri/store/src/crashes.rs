@@ -34,7 +34,7 @@ const REDACTION_TIMEOUT: Duration = Duration::from_secs(1);
 
 const REDACTING_THREAD: &str = "crash-report";
 
-/// Where reports are written, and what knows the secrets.
+/// Where reports are written, and the logs that know the secrets.
 struct Destination {
     folder: PathBuf,
     logs: Logs,

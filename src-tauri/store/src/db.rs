@@ -175,16 +175,16 @@ async fn try_open(file: &Path) -> Result<SqlitePool, StoreError> {
 /// Returns whether a connection that is no longer used has no open transaction.
 ///
 /// On a full disk, SQLite itself rolls a transaction back. sqlx then cannot do so, still counts the
-/// transaction, and turns the next one into a savepoint. If that one is not committed, it stays open
-/// and blocks every other writer.
+/// transaction, and turns the next one into a savepoint. If that one is not committed, it stays
+/// open and blocks every other writer.
 async fn is_reusable(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
-    // The answer comes after a rollback that the drop of a transaction has begun.
+    // If a transaction was dropped, the ping is answered after its rollback.
     connection.ping().await?;
     Ok(!connection.is_in_transaction())
 }
 
-/// Reads everything that a running hub reads. If the file is corrupt, the error appears now, while
-/// the database can be replaced, and not while a caller waits.
+/// Reads most of the tables that a running hub reads. If the file is corrupt, the error appears
+/// now, while the database can be replaced, and not while a caller waits.
 async fn check_readable(pool: &SqlitePool) -> Result<(), sqlx::Error> {
     const TABLES: [&str; 14] = [
         "setting",

@@ -2,15 +2,13 @@
 //!
 //! The journal is a thread with its own connection. Decisions that arrive during a commit are
 //! gathered and committed together afterwards, so that many concurrent calls need few commits and
-//! wake each thread once. A single automatic decision is committed in place: the commit only writes
+//! wake each thread once. A few automatic decisions are committed in place: the commit only writes
 //! to the page cache, which takes less time than two threads waking each other.
 //!
-//! Outcomes are written in the background, with the next decisions or a moment later. So are the
-//! decisions of requests that are not calls of tools, such as allowed reads of resources. If a
-//! crash loses the outcome of a call, the next start closes the call as unknown. A batch that
-//! contains a person's decision is synced to the disk (`synchronous = FULL`), so that it survives a
-//! power cut. Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few
-//! (`NORMAL`).
+//! Outcomes are written in the background, with the next decisions or a moment later. If a crash
+//! loses the outcome of a call, the next start closes the call as unknown. A batch that contains a
+//! person's decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
+//! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 //!
 //! A second thread saves the end of the audit outside the database, soon after a commit: first it
 //! syncs the write-ahead log, so that the file never names an entry that a power cut can lose.
@@ -48,15 +46,15 @@ const MAX_IN_PLACE: usize = 4;
 /// The values of `synchronous`: `FULL` syncs the disk, for batches with a person's decision.
 const FULL: &str = "FULL";
 const NORMAL: &str = "NORMAL";
-/// Commits between two checkpoints. A checkpoint syncs the disk, so only the journal's thread runs
-/// one.
+/// The number of commits between two checkpoints. A checkpoint syncs the disk, so only the
+/// journal's thread runs one.
 const CHECKPOINT_INTERVAL: u32 = 500;
 /// How long outcomes wait for the next decisions, to be committed together with them.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
 /// How long the end of the audit may be missing in the head file after a commit.
 const HEAD_DELAY: Duration = Duration::from_secs(2);
-/// Outcomes, and notes, that are kept while the database cannot be written. If an outcome is lost,
-/// its call stays `running` until a restart.
+/// The most outcomes, and the most notes, that are kept while the database cannot be written. If an
+/// outcome is lost, its call stays `running` until a restart.
 const MAX_PENDING: usize = 10_000;
 /// The pause between two portions of a pruning.
 const PRUNE_PAUSE: Duration = Duration::from_millis(20);

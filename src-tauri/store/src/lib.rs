@@ -9,13 +9,18 @@
 //! | `setting` | the user's settings |
 //! | `client` | clients, with the HMACs of their tokens |
 //! | `server`, `capability` | the accepted identity of each server, and the catalog's copy of it |
-//! | `definition` | the versions of everything that a server says about itself, and when they were accepted |
+//! | `client_copy` | the lists that a server declared private, for each client |
+//! | `definition` | the versions of each server's definitions, and when they were accepted |
 //! | `profile`, `client_profile` | which servers and tools a client sees |
 //! | `rule` | the rules of the policy |
 //! | `call` | every call with its decision and outcome; written by the [`journal`] |
 //! | `access_report` | what the processes of each server used in the latest recorded run |
 //! | `token_usage` | about how many tokens the calls of each tool cost, for the charts |
-//! | `audit`, `audit_head` | a tamper-evident chain of entries: [`audit`]; also written by the journal |
+//! | `audit`, `audit_head` | the entries of the [`audit`]; also written by the journal |
+//! | `client_file`, `client_change` | Drawbridge's entries in clients' files; changes to undo |
+//! | `hook` | the hooks |
+//! | `memory`, `memory_index` | what clients stored for a user, with a full-text index |
+//! | `sampling_usage` | the requests to the sampling provider and their tokens, per day |
 
 pub mod audit;
 pub mod backup;

@@ -46,9 +46,9 @@ const SERVER_READ_BACK: u64 = 256 * 1024;
 const MAX_SERVERS: usize = 1_000;
 /// Longer lines are cut.
 const MAX_CHARS: usize = 4_000;
-/// Lines per second that one server may add. Further lines are counted and dropped.
+/// The most lines per second that one server may add. Further lines are counted and dropped.
 const MAX_PER_SECOND: u32 = 200;
-/// Bytes per second that one server may add.
+/// The most bytes per second that one server may add.
 const MAX_BYTES_PER_SECOND: usize = 256 * 1024;
 /// The maximum length of a server's words in a reason or an error.
 const MAX_REASON_CHARS: usize = 500;
@@ -107,8 +107,9 @@ pub struct LogError {
 
 impl Logs {
     /// Opens the log in `folder`, for this user only, and reads the last lines of each source back.
-    /// The hub has one file a day, `drawbridge.<day>.log`, of which seven are kept; each server has
-    /// a file of its own, `servers/<id>.log`, of at most 2 MiB, with one older file.
+    /// The hub has a file for each day, `drawbridge.<day>.log`, and further ones if a file reaches
+    /// 10 MiB; the newest seven files are kept. Each server has a file of its own,
+    /// `servers/<id>.log`, of at most 2 MiB, and one older file.
     ///
     /// # Errors
     /// Returns an error if the folder cannot be used.
@@ -156,7 +157,7 @@ impl Logs {
     }
 
     /// Deletes the files of servers that no longer have a spec and have written nothing for a week.
-    /// A person who removes a spec by hand keeps its log that long.
+    /// If a person removes a spec by hand, the log of its server is kept that long.
     pub fn remove_stale_servers(&self, has_spec: impl Fn(&ServerId) -> bool) {
         files::remove_stale_servers(&self.folder, has_spec);
     }
@@ -197,8 +198,8 @@ impl Logs {
         self.add(level, None, area, text);
     }
 
-    /// Adds a line that a server wrote. If the server writes too many lines or bytes per second, the
-    /// lines are dropped and counted.
+    /// Adds a line that a server wrote. If the server writes too many lines or bytes per second,
+    /// the lines are dropped and counted.
     pub fn add_server_line(&self, server: &ServerId, level: Level, area: &str, text: &str) {
         let dropped = match self.inner().admit_line(server, text.len()) {
             Admission::Dropped => return,
@@ -220,7 +221,8 @@ impl Logs {
         let (folder, limit) = (Arc::clone(&self.folder), filter.limit);
         let read = move || read_folder(&folder, &filter);
         let written = tokio::task::spawn_blocking(read).await.unwrap_or_default();
-        // The newest lines may not be written yet, and most others are in both.
+        // The newest lines may not be in the files yet, and most others are in the files and in
+        // memory.
         let by_number: BTreeMap<u32, LogLine> = written
             .into_iter()
             .chain(lines)
@@ -271,7 +273,9 @@ impl Logs {
     }
 
     fn add_dropped(&self, server: &ServerId, dropped: u32) {
-        let text = format!("dropped {dropped} lines because there were too many per second");
+        let text = format!(
+            "dropped {dropped} lines because there were too many lines or bytes per second"
+        );
         self.add(Level::Warn, Some(server), "hub", &text);
     }
 

@@ -16,7 +16,8 @@ impl Store {
     pub async fn records_exceed(&self, max_bytes: u64) -> Result<bool, StoreError> {
         const USED: &str = "SELECT (page_count - freelist_count) * page_size \
              FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
-        // Measuring the other tables reads all of them.
+        // This query reads all pages of the other tables, so it runs only if the whole is too
+        // large.
         const OTHERS: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE aggregate = TRUE \
              AND name IN (SELECT name FROM sqlite_master WHERE tbl_name NOT IN ('call', 'audit'))";
         let max_bytes = i64::try_from(max_bytes).unwrap_or(i64::MAX);

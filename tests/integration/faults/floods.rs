@@ -98,7 +98,7 @@ fn a_stderr_flood_bounds_memory_and_log_and_delays_no_other_server() {
         .cli(&["logs", "--server", "faulty", "--text", "dropped", "--json"])
         .stdout();
     assert!(
-        omitted_log.contains("lines because there were too many per second"),
+        omitted_log.contains("lines because there were too many lines or bytes per second"),
         "the log counts the omitted lines: {omitted_log}"
     );
 }

@@ -16,8 +16,8 @@ use super::Hash;
 
 pub(crate) const FILE_NAME: &str = "audit.key";
 
-/// The key. A new key has a temporary name until the first entry is written with it. An established
-/// key without any entries therefore means that they were deleted.
+/// The key. A new key has a temporary name until the first entry is written with it. If the key has
+/// its final name and the audit has no entries, the entries were therefore deleted.
 pub(crate) struct AuditKey {
     mac: Hmac<Sha256>,
     folder: PathBuf,

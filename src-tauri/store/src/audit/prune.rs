@@ -11,7 +11,7 @@ use serde_json::json;
 use super::rows;
 use super::{Chain, Sealed};
 
-/// Entries that are deleted at once; bounded so that no call waits long.
+/// The most entries that are deleted at once, so that no call waits long.
 const MAX_ENTRIES: usize = 500;
 
 /// The first stored entries and calls, all of them old.

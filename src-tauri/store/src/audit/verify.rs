@@ -37,7 +37,8 @@ struct Broken {
     why: String,
 }
 
-/// Verifies the whole audit, in one read transaction. `head_file` must be read before.
+/// Verifies the whole audit, in one read transaction. `head_file` must be read before this call, or
+/// else it may name an entry that the transaction does not see.
 pub(crate) fn verify(
     connection: &mut Connection,
     key: &AuditKey,

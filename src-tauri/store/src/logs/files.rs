@@ -1,5 +1,5 @@
-//! The log files: one for each day of the hub, and one for each server, which only this user can
-//! read. Each line is a [`LogLine`] as JSON, so that it can be read back exactly.
+//! The log files, which only this user can read: at least one for each day of the hub, and up to
+//! two for each server. Each line is a [`LogLine`] as JSON, so that it can be read back exactly.
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ use drawbridge_model::{
 
 /// How many files of the hub are kept.
 const HUB_FILES_KEPT: usize = 7;
-/// The largest file of a day. Further lines of the day go to another file.
+/// The largest file of the hub. Further lines of the day go to another file.
 const MAX_HUB_BYTES: u64 = 10 * 1024 * 1024;
 /// The largest file of a server. It is then kept as `.1.log` until the next one is full.
 const MAX_SERVER_BYTES: u64 = 2 * 1024 * 1024;
@@ -280,8 +280,8 @@ fn list_hub_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Removes the files to which nothing was written for the longest time. Their names do not say
-/// that: a clock that was ahead for a while left files of later days.
+/// Removes the files to which nothing was written for the longest time. The names do not show that,
+/// because a clock that was ahead for a while left files of later days.
 fn remove_oldest(folder: &Path) {
     let mut files = list_hub_files(folder);
     let tomorrow = UNIX_EPOCH + Duration::from_millis((clock::now().0 + DAY_MS).unsigned_abs());

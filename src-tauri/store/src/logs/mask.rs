@@ -26,7 +26,8 @@ const FORMER_VALUE_TIME: Duration = Duration::from_secs(3600);
 /// The most former values of one name, however often it is replaced.
 const MAX_FORMER_VALUES: usize = 8;
 
-/// The characters that RFC 3986 never encodes, and those that `encodeURIComponent` leaves too.
+/// The characters that are encoded: all but the unreserved ones of RFC 3986 (`UNRESERVED`), or all
+/// but those that `encodeURIComponent` leaves (`COMPONENT`).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

@@ -14,7 +14,8 @@ use super::files::LogFiles;
 /// How many lines may wait for the disk. Further lines are only in memory.
 const MAX_WAITING: usize = 16_384;
 
-/// The files' thread. It ends after the last message if this value is dropped.
+/// The thread that writes the files. The thread ends after the last message if this value is
+/// dropped.
 pub(super) struct LogWriter {
     messages: SyncSender<Message>,
     thread: JoinHandle<()>,

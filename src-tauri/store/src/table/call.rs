@@ -115,7 +115,7 @@ pub struct CallRow {
     pub arguments: Option<String>,
     /// The params besides the name and the arguments, in the same form.
     pub extra: Option<String>,
-    /// The client's arguments if a person changed them, in the same form.
+    /// The client's arguments if a person or a hook changed them, in the same form.
     pub original_arguments: Option<String>,
     /// The rule that the decision makes. It is written together with the decision.
     pub new_rule: Option<Box<NewRule>>,

@@ -4,7 +4,7 @@ use sqlx::Row;
 
 use crate::{Store, StoreContext, StoreError};
 
-/// Days that are kept.
+/// The number of days that are kept.
 const KEPT_DAYS: i64 = 31;
 
 /// The use of the sampling provider in a day.

@@ -1,5 +1,5 @@
-//! The schemas of all versions of Drawbridge that a user may have: their migrations never change, and
-//! the rows of each are kept.
+//! The schemas of all versions of Drawbridge that a user may have: their migrations never change,
+//! and the rows of each are kept.
 
 use std::{num::NonZeroU32, path::Path};
 
@@ -18,8 +18,8 @@ use crate::{
     table::{call::CallFilter, memory::MemoryFilter},
 };
 
-/// The SHA-256 of each migration that somebody may have run, in hex. Add a line for a new migration;
-/// never change one.
+/// The SHA-256 of each migration that somebody may have run, in hex. Add a line for a new
+/// migration; never change one.
 const LANDED: &[(i64, &str)] = &[
     (
         1,
