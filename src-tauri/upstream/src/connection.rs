@@ -76,12 +76,13 @@ pub struct Connection {
     ids: RequestIds,
     /// The level from which on the server was asked to log, if it was.
     log_level: Mutex<Option<LogLevel>>,
-    /// Whether the server has answered a request other than for a list.
+    /// Whether a server of the modern era has answered a call, or a request for a prompt or a
+    /// resource, with a result.
     has_answered: AtomicBool,
     /// Whether a client has sent a request other than for a list. The server may keep state for it.
     has_client: AtomicBool,
     extensions: DeclaredExtensions,
-    /// Cancelled when the session gives the connection up. What watches over it then ends.
+    /// Cancelled when the session gives the connection up. The tasks that watch it then end.
     pub(super) released: CancellationToken,
 }
 
@@ -104,7 +105,7 @@ impl Connection {
         }
     }
 
-    /// Records that the server has answered a request with a result.
+    /// Records that the server has answered a request of this method with a result.
     pub(super) fn record_success(&self, method: &str) {
         if self.era().is_modern()
             && matches!(method, "tools/call" | "prompts/get" | "resources/read")
@@ -114,7 +115,7 @@ impl Connection {
     }
 
     /// Returns whether a refusal can mean that the server offers the stateless revision without
-    /// serving it. Some servers list their tools in it, but refuse every call.
+    /// serving it. Some servers list their tools in that revision, but refuse every call.
     pub(super) fn may_need_initialize(&self) -> bool {
         self.era().is_modern() && !self.has_answered.load(Ordering::Relaxed)
     }

@@ -120,7 +120,8 @@ pub struct Connected {
 }
 
 impl Connector {
-    /// Creates a connector. A server that runs in a sandbox has a folder of its own in `own_folders`.
+    /// Creates a connector. A server that runs in a sandbox has a folder of its own in
+    /// `own_folders`.
     pub fn new(
         acceptances: Arc<dyn Acceptances>,
         built_ins: Arc<dyn BuiltIns>,

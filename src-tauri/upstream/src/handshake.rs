@@ -38,7 +38,8 @@ const PACKAGES_NEEDING_INITIALIZE: [&str; 1] = ["uvx chroma-mcp"];
 /// How a connection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Negotiation {
-    /// `server/discover`, then `initialize` if that does not help.
+    /// `server/discover`, then `initialize` if that does not help and the spec does not name the
+    /// modern revision.
     Discover,
     /// `initialize` first; if the server refuses it, `server/discover`.
     Initialize,

@@ -60,7 +60,7 @@ impl History {
             .collect()
     }
 
-    /// Deletes the transitions of a server that was removed.
+    /// Deletes the transitions and the counts of a server that was removed.
     pub fn remove(&self, id: &ServerId) {
         self.0
             .lock()

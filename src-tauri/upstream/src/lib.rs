@@ -75,7 +75,7 @@ pub struct SessionEvents {
     connection_changes: mpsc::Sender<ConnectionChange>,
 }
 
-/// The receivers of what sessions pass on.
+/// The receivers of the events that sessions pass on.
 pub struct SessionEventReceivers {
     pub notifications: mpsc::Receiver<ServerNotification>,
     pub connection_changes: mpsc::Receiver<ConnectionChange>,
@@ -271,7 +271,7 @@ impl Pool {
             .any(|(key, session)| key.server == *id && session.is_active())
     }
 
-    /// Returns the latest steps of the servers' sessions.
+    /// Returns the latest transitions of the servers' sessions.
     pub fn history(&self) -> &History {
         &self.session_events.history
     }

@@ -131,8 +131,8 @@ impl LineChannel {
         answer.unwrap_or_else(|_| Err(TransportError::Lost(LostReason::Ended(EndReason::Stopped))))
     }
 
-    /// Waits for the place of a message with at most this many bytes. The message is made afterwards,
-    /// so that only messages with a place take memory.
+    /// Waits for the place of a message with at most this many bytes. The message is made
+    /// afterwards, so that only messages with a place take memory.
     async fn reserve(&self, bytes: usize) -> Result<Place, TransportError> {
         let ended = || {
             TransportError::NotSent(NotSentReason::Ended(

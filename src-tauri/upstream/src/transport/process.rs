@@ -354,8 +354,8 @@ fn find_program(command: &str, path: &str, folder: &Path) -> Option<PathBuf> {
     which::which_in(command, Some(path), folder).ok()
 }
 
-/// Runs work on a separate thread, which all such work shares, so that a server that writes without
-/// end takes no time from calls.
+/// Runs work on the one thread for the output of servers, so that a server that writes without end
+/// takes no time from calls.
 pub fn spawn_on_log_thread<F: Future<Output: Send + 'static> + Send + 'static>(
     work: F,
 ) -> JoinHandle<F::Output> {

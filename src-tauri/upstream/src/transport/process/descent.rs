@@ -8,8 +8,8 @@ use nix::{
     unistd::Pid,
 };
 
-/// Sends a signal to every descendant of a process except for those in `except`, and returns how many
-/// there were. Zombies do not count: they only wait to be reaped.
+/// Sends a signal to every descendant of a process except for those in `except`, and returns how
+/// many there were. Zombies do not count: they only wait to be reaped.
 pub(super) fn signal_descendants(root: Pid, signal: Signal, except: &[Pid]) -> usize {
     let found = find_descendants(root, except);
     for pid in &found {

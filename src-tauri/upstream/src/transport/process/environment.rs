@@ -1,11 +1,12 @@
 //! The environment of a server: a few variables of the hub, and those of the server's spec. A
-//! server does not see the other variables, because they may hold the keys of others.
+//! server does not see the other variables, because they may hold the keys of other programs.
 
 use std::collections::BTreeMap;
 
 use super::login_path::login_path;
 
-/// Marks the processes of a hub's run, so that the guard finds those that are not below it any more.
+/// Marks the processes of a hub's run, so that the guard finds those that are not below it any
+/// more.
 pub(super) const RUN_ID_VARIABLE: &str = "DRAWBRIDGE_RUN";
 
 const PASSED_VARIABLES: &[&str] = &[

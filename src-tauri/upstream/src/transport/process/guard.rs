@@ -1,10 +1,10 @@
 //! The guard: a second process of Drawbridge that waits for the hub to end, however it ends, and
 //! then ends every server process that is left.
 //!
-//! The hub holds one end of the guard's stdin, which even `kill -9` closes. On Linux, the guard also
-//! makes the [`supervisor`](super::supervisor) of each server, and is the child subreaper above
-//! them. On other systems, the hub reports the process groups that run. On Windows, Job Objects end
-//! the processes, and there is no guard.
+//! The hub holds one end of the guard's stdin, which even `kill -9` closes. On Linux, the guard
+//! also makes the [`supervisor`](super::supervisor) of each server, and is the child subreaper
+//! above them. On other systems, the hub reports the process groups that run. On Windows, Job
+//! Objects end the processes, and there is no guard.
 
 use std::{
     io,
@@ -63,8 +63,8 @@ pub struct Guard {
 
 /// The guard's process.
 enum GuardProcess {
-    /// No process has been started yet that needs a guard.
-    NotNeeded,
+    /// No guard runs. The next process that needs one starts it.
+    NotStarted,
     Running(Child, GuardLink),
     Gone,
 }
@@ -76,7 +76,7 @@ impl Guard {
     pub fn new() -> Self {
         Self {
             run_id: random::id().into(),
-            process: Arc::new(Mutex::new(GuardProcess::NotNeeded)),
+            process: Arc::new(Mutex::new(GuardProcess::NotStarted)),
         }
     }
 
@@ -101,7 +101,7 @@ impl Guard {
                     tracing::error!("The guard process has ended ({error}). It is started again");
                     let _ = guard.kill();
                     let _ = guard.wait();
-                    *process = GuardProcess::NotNeeded;
+                    *process = GuardProcess::NotStarted;
                 }
             }
         }
@@ -145,7 +145,7 @@ impl Default for Guard {
 
 impl GuardProcess {
     fn start_if_needed(&mut self, run: &str) {
-        if matches!(self, Self::NotNeeded) && CAN_GUARD.load(Ordering::Relaxed) {
+        if matches!(self, Self::NotStarted) && CAN_GUARD.load(Ordering::Relaxed) {
             *self = match try_spawn(run) {
                 Ok((child, link)) => Self::Running(child, link),
                 Err(error) => {

@@ -10,7 +10,7 @@ use super::ProcessExit;
 
 pub(super) fn in_own_tree(command: Command) -> CommandWrap {
     let mut wrap = CommandWrap::from(command);
-    // Without it, the job would not end its processes.
+    // Without `KillOnDrop`, the job would not end its processes.
     wrap.wrap(KillOnDrop);
     wrap.wrap(JobObject);
     wrap

@@ -1,4 +1,5 @@
-//! The guard on Linux: it makes a supervisor for each server, and ends what a killed supervisor left.
+//! The guard on Linux: it makes a supervisor for each server, and ends the processes that a killed
+//! supervisor left.
 
 use std::{
     fs::File,
@@ -90,8 +91,8 @@ fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
     prctl::set_child_subreaper(true)?;
     supervisor::child_signals().thread_block()?;
     let signals = supervisor::open_child_signals()?;
-    // The copy has close-on-exec. Only the guard may hold the socket, or else the hub would not notice
-    // the guard's end.
+    // The copy has close-on-exec. Only the guard may hold the socket, or else the hub would not
+    // notice the guard's end.
     let link = io::stdin().as_fd().try_clone_to_owned()?;
     dup2_stdin(File::open("/dev/null")?)?;
     loop {
@@ -109,7 +110,8 @@ fn make_supervisors(supervisors: &mut Vec<Pid>) -> io::Result<()> {
             signals.read_signal()?;
         }
         if reap(supervisors) {
-            // Whatever is below the guard, but below no supervisor, has lost its own.
+            // A process below the guard, but below none of these supervisors, has lost its own
+            // supervisor.
             descent::signal_descendants(Pid::this(), Signal::SIGKILL, supervisors);
         }
         if hub_speaks {
@@ -177,7 +179,7 @@ fn fork_supervisor(descriptors: Descriptors, link: &OwnedFd) -> io::Result<Pid> 
     match unsafe { fork() }? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {
-            // Nothing closes it again: the copy never leaves this branch.
+            // The descriptor is not closed twice, because the copy never leaves this branch.
             let _ = close(link.as_raw_fd());
             let outcome = supervisor::run(descriptors);
             // SAFETY: ends the process. The functions that the program has registered for its exit
@@ -187,8 +189,8 @@ fn fork_supervisor(descriptors: Descriptors, link: &OwnedFd) -> io::Result<Pid> 
     }
 }
 
-/// Reaps what has ended, and returns whether a supervisor may have left something: one that
-/// succeeded has left nothing.
+/// Reaps the children that have ended, and returns whether processes may be left. A supervisor that
+/// succeeded has left none.
 fn reap(supervisors: &mut Vec<Pid>) -> bool {
     let mut may_be_left = false;
     loop {
@@ -211,8 +213,8 @@ fn reap(supervisors: &mut Vec<Pid>) -> bool {
     }
 }
 
-/// Ends all server processes that are left. Each supervisor ends its own; the guard ends what a
-/// supervisor does not, and the marked processes that are not below it any more.
+/// Ends all server processes that are left. Each supervisor ends its own. The guard ends those that
+/// a supervisor does not, and the marked processes that are no longer below the guard.
 fn end_processes(mut supervisors: Vec<Pid>, run: &str) {
     let begin = Instant::now();
     loop {
