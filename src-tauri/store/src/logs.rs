@@ -342,7 +342,7 @@ pub struct Redactor {
 
 impl Redactor {
     /// Masks known secrets, and values whose name or format is typical of a secret. A text that is
-    /// not JSON is searched for the formats only.
+    /// not JSON is searched for known secrets and formats, but not for names.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         redact::redact_json(text, &|text| self.masks.apply_if_found(text))
     }
