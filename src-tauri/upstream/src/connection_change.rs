@@ -75,8 +75,8 @@ impl ReportedConnection {
         ConnectionChange::new(server, transport, kind)
     }
 
-    /// Returns the change to report when the session is no longer connected, or connecting. Returns
-    /// `None` if it was neither.
+    /// Returns the change to report when the session is neither connected nor connecting any more.
+    /// Returns `None` if it was neither before.
     pub(super) fn end(
         &mut self,
         server: &ServerId,
