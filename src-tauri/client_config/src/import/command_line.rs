@@ -269,7 +269,7 @@ const MEMBERS: [(&str, &str); 12] = [
     ("--tools", "tools"),
 ];
 
-/// The words after `mcp add`, sorted.
+/// The words after `mcp add`, by their meaning.
 #[derive(Default)]
 struct Add {
     /// Whether all words after the name and a command belong to the command.
