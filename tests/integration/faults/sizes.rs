@@ -82,7 +82,7 @@ fn a_body_with_too_large_a_content_length_is_rejected_before_it_is_read() {
     let memory = MemoryGrowth::new(hub.pid());
     let token = hub.add_client("desk");
     assert_eq!(
-        read_status(send_head(&hub, &token, Some(MAX_MESSAGE))),
+        read_status(send_head(&hub, &token, Some(MAX_MESSAGE + 1))),
         "413"
     );
     assert!(
