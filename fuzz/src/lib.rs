@@ -24,6 +24,7 @@ pub type Target = fn(&[u8]);
 pub const TARGETS: &[(&str, Target)] = &[
     ("client_file", client_file),
     ("client_message", client_message),
+    ("content", content),
     ("display", display),
     ("import", import),
     ("manifest", manifest),
@@ -50,6 +51,20 @@ fn client_file(input: &[u8]) {
 fn client_message(input: &[u8]) {
     jsonrpc::client_message(input);
     jsonrpc::client_message(Choices::new(input).message().as_bytes());
+}
+
+/// JSON of a server with texts that a model reads: the input itself, JSON generated from it, and
+/// the input as the text of a tool's result.
+fn content(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    hub::content(&text);
+    let mut choices = Choices::new(input);
+    hub::content(&choices.value());
+    let text = serde_json::Value::from(text);
+    hub::content(&format!(
+        r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{}}}"#,
+        choices.value()
+    ));
 }
 
 /// Foreign text, as terminals and notifications show it.

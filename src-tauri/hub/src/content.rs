@@ -5,6 +5,8 @@
 mod frame;
 mod hidden;
 mod patterns;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod properties;
 mod scan;
 
 use std::collections::HashMap;

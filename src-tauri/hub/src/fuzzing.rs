@@ -1,6 +1,12 @@
 //! Properties that hold for any input, for the targets in `fuzz/`. Not part of a product.
 
-use crate::{catalog, policy, registry};
+use crate::{catalog, content, policy, registry};
+
+/// Checks JSON of a server with texts that a model reads.
+pub fn content(json: &str) {
+    content::properties::flags_do_not_depend_on_spelling(json);
+    content::properties::a_notice_changes_nothing_else(json);
+}
 
 /// Checks a manifest of a server.
 pub fn manifest(text: &str) {

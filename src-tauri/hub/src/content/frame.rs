@@ -52,7 +52,7 @@ fn notice(server: &RegisteredServer, flags: &[ContentFlag]) -> String {
 /// of a prompt, to the contents of a resource, and to the result within the answer about a task. The
 /// server chooses which of these are present, and a client reads only one. Returns `None` if none is
 /// present.
-fn add_notice(
+pub(super) fn add_notice(
     mut object: RawObject<'_>,
     text: &str,
     may_nest: bool,

@@ -1,6 +1,6 @@
 //! Walks over the texts in JSON, in one pass.
 
-use std::{fmt, ops::Range};
+use std::{borrow::Cow, fmt, ops::Range};
 
 use drawbridge_model::content::{ContentFlag, FlagKind};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -17,14 +17,50 @@ pub(super) fn scan(json: &str, limit: usize) -> Vec<ContentFlag> {
         flags: Vec::new(),
         left: limit,
     };
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    // JSON of a server is checked where it is read. Only its depth can stop the walk, and then the
-    // rest is unchecked.
-    let is_complete = Node(&mut walk).deserialize(&mut deserializer).is_ok();
-    if !is_complete && walk.left > 0 {
-        walk.report_unchecked(format!("nested too deeply, {} bytes", json.len()));
+    let json = replace_lone_surrogates(json);
+    let mut deserializer = serde_json::Deserializer::from_str(&json);
+    // JSON of a server is checked where it is read, but may be too deep for this walk or have a
+    // number that is too large. Then the rest is unchecked.
+    if let Err(error) = Node(&mut walk).deserialize(&mut deserializer)
+        && walk.left > 0
+    {
+        walk.report_unchecked(format!("{error} of {} bytes", json.len()));
     }
     walk.flags
+}
+
+/// Replaces each escape of half a character, which programs write that cut a text between the two
+/// halves, with one of U+FFFD. The walk would end at it.
+fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
+    let mut replaced = Cow::Borrowed(json);
+    let mut at = 0;
+    while let Some(length) = json[at..].find('\\') {
+        at += length;
+        let unit = utf16_escape(&json[at..]);
+        let is_pair = || {
+            matches!(unit, Some(0xd800..=0xdbff))
+                && matches!(utf16_escape(&json[at + 6..]), Some(0xdc00..=0xdfff))
+        };
+        match unit {
+            Some(0xd800..=0xdfff) if is_pair() => at += 12,
+            Some(0xd800..=0xdfff) => {
+                replaced.to_mut().replace_range(at..at + 6, "\\ufffd");
+                at += 6;
+            }
+            Some(_) => at += 6,
+            None => {
+                let escaped = json[at + 1..].chars().next();
+                at += 1 + escaped.map_or(0, char::len_utf8);
+            }
+        }
+    }
+    replaced
+}
+
+/// Returns the unit of UTF-16 whose escape the text starts with.
+fn utf16_escape(text: &str) -> Option<u16> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    u16::from_str_radix(digits, 16).ok()
 }
 
 /// A step to a text.

@@ -1,0 +1,109 @@
+//! Properties of the content defence that hold for any JSON of a server.
+
+use std::collections::BTreeSet;
+
+use drawbridge_jsonrpc::json::{Json, RawObject};
+use drawbridge_model::{
+    content::{ContentFlag, FlagKind},
+    invisible_chars::is_hidden,
+};
+use serde_json::{Value, value::RawValue};
+
+use super::{MAX_CHECKED, MAX_EXCERPT, MAX_FLAGS, frame, scan};
+
+/// A scan has few, short and visible flags, and it does not depend on what surrounds the JSON or on
+/// how its characters are written.
+pub(crate) fn flags_do_not_depend_on_spelling(json: &str) {
+    if serde_json::from_str::<&RawValue>(json).is_err() {
+        return;
+    }
+    let flags = scan::scan(json, MAX_CHECKED);
+    assert!(flags.len() <= MAX_FLAGS, "{json}: {flags:?}");
+    for flag in &flags {
+        let length = flag.excerpt.chars().count();
+        assert!(length <= MAX_EXCERPT + 1, "{json}: {flag:?}");
+        assert!(!flag.excerpt.chars().any(is_hidden), "{json}: {flag:?}");
+        assert!(!flag.place.chars().any(is_hidden), "{json}: {flag:?}");
+    }
+    let Ok(value) = serde_json::from_str::<Value>(json) else {
+        return;
+    };
+    let is_complete = |flags: &[ContentFlag]| {
+        flags.len() < MAX_FLAGS && flags.iter().all(|flag| flag.kind != FlagKind::Unchecked)
+    };
+    let kinds = |flags: &[ContentFlag]| -> BTreeSet<FlagKind> {
+        flags.iter().map(|flag| flag.kind).collect()
+    };
+    let wrapped = scan::scan(&format!(r#"{{"content":[{json}]}}"#), MAX_CHECKED);
+    if is_complete(&flags) && is_complete(&wrapped) {
+        assert_eq!(kinds(&flags), kinds(&wrapped), "{json}");
+    }
+    // Parsing to a value loses all but the last of members with equal keys.
+    let plain = value.to_string();
+    let escaped = scan::scan(&escape_non_ascii(&plain), MAX_CHECKED);
+    assert_eq!(scan::scan(&plain, MAX_CHECKED), escaped, "{json}");
+}
+
+/// A notice is added to a result, and everything else stays.
+pub(crate) fn a_notice_changes_nothing_else(result: &str) {
+    const TEXT: &str = "the notice of this test";
+    let Ok(raw) = serde_json::from_str::<Box<RawValue>>(result) else {
+        return;
+    };
+    let json = Json::from(raw);
+    let Ok(object) = RawObject::parse(&json) else {
+        return;
+    };
+    let Ok(Some(framed)) = frame::add_notice(object, TEXT, true) else {
+        return;
+    };
+    // Some JSON has no value, such as half a character.
+    let Ok(before) = serde_json::from_str::<Value>(json.get()) else {
+        return;
+    };
+    let mut after: Value = serde_json::from_str(framed.get()).expect("the result is JSON");
+    assert!(framed.get().contains(TEXT), "{framed:?}");
+    remove_notice(&mut after, &before, TEXT);
+    if let (Some(after), Some(before)) = (after.get_mut("result"), before.get("result")) {
+        remove_notice(after, before, TEXT);
+    }
+    assert_eq!(before, after);
+}
+
+/// Removes the notice from the members that have it, and members that consist of it.
+fn remove_notice(framed: &mut Value, original: &Value, text: &str) {
+    let Some(framed) = framed.as_object_mut() else {
+        return;
+    };
+    for member in ["content", "messages", "contents"] {
+        let Some(Value::Array(items)) = framed.get_mut(member) else {
+            continue;
+        };
+        let notice = if member == "contents" {
+            items.len().checked_sub(1)
+        } else {
+            Some(0)
+        };
+        if let Some(at) = notice.filter(|at| items[*at].to_string().contains(text)) {
+            items.remove(at);
+        }
+        if items.is_empty() && original.get(member).is_none() {
+            framed.remove(member);
+        }
+    }
+}
+
+/// Writes JSON with escapes for all characters outside ASCII.
+fn escape_non_ascii(json: &str) -> String {
+    let mut escaped = String::new();
+    for c in json.chars() {
+        if c.is_ascii() {
+            escaped.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    escaped
+}
