@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use drawbridge_tests::{Home, Hub, MemoryGrowth, paths, strangers::SlowStrangers};
+use drawbridge_tests::{Home, Hub, MemoryGrowth, paths, slow_connections::SlowConnections};
 
 use faulty_servers::FaultyServers;
 use session::Session;
@@ -32,9 +32,9 @@ const SESSIONS: usize = 5;
 const CALL_INTERVAL: Duration = Duration::from_millis(20);
 const ROUND_LENGTH: Duration = Duration::from_secs(4);
 const ROUNDS: usize = 9;
-const STRANGERS: usize = 1_500;
-/// The pause between two bytes of a stranger.
-const STRANGER_PAUSE: Duration = Duration::from_secs(1);
+const SLOW_CONNECTIONS: usize = 1_500;
+/// The pause between two bytes of a slow connection.
+const BYTE_PAUSE: Duration = Duration::from_secs(1);
 
 /// The results of the calls of a round.
 #[derive(Default)]
@@ -76,19 +76,19 @@ fn main() {
         "\nMeanwhile {here}; the hub grew by at most {} MiB. Behind the other hub {elsewhere}.",
         memory.peak_growth_mib()
     );
-    measure_strangers(&hub, &mut sessions);
+    measure_slow_connections(&hub, &mut sessions);
 }
 
-/// Compares rounds with and without slow strangers.
-fn measure_strangers(hub: &Hub<'_>, sessions: &mut [Session]) {
+/// Compares rounds with and without slow connections.
+fn measure_slow_connections(hub: &Hub<'_>, sessions: &mut [Session]) {
     let memory = MemoryGrowth::new(hub.pid());
     let rounds: Vec<[Round; 2]> = (0..ROUNDS)
         .map(|_| {
             let alone = run_round(sessions);
-            [alone, run_beside_strangers(hub, sessions)]
+            [alone, run_beside_slow_connections(hub, sessions)]
         })
         .collect();
-    println!("\n| calls | alone | beside {STRANGERS} slow strangers | ratio |");
+    println!("\n| calls | alone | beside {SLOW_CONNECTIONS} slow connections | ratio |");
     println!("|---|---|---|---|");
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
         let took: Vec<_> = rounds
@@ -111,14 +111,14 @@ fn measure_strangers(hub: &Hub<'_>, sessions: &mut [Session]) {
     );
 }
 
-fn run_beside_strangers(hub: &Hub<'_>, sessions: &mut [Session]) -> Round {
+fn run_beside_slow_connections(hub: &Hub<'_>, sessions: &mut [Session]) -> Round {
     let is_over = AtomicBool::new(false);
-    let mut strangers = SlowStrangers::open(hub, STRANGERS);
+    let mut connections = SlowConnections::open(hub, SLOW_CONNECTIONS);
     thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                strangers.go_on();
-                thread::sleep(STRANGER_PAUSE);
+                connections.go_on();
+                thread::sleep(BYTE_PAUSE);
             }
         });
         let round = run_round(sessions);

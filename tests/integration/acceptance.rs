@@ -118,7 +118,7 @@ fn everything_that_a_server_changes_waits_for_acceptance() {
             "changed tool"
         ]
     );
-    wait_until("the audit names each change", || {
+    wait_until("the audit log names each change", || {
         some_if(count_audit_entries(&home, "definition_changed") == 5)
     });
     let history = home
@@ -171,7 +171,7 @@ fn everything_that_a_server_changes_waits_for_acceptance() {
         .expect_success();
     assert_eq!(list_resources(&accepted)[0]["description"], FORGED);
     assert_eq!(hub.show_server("one")["unaccepted"], json!([]));
-    wait_until("the audit names each acceptance", || {
+    wait_until("the audit log names each acceptance", || {
         // Two entries are about the first reading of each server.
         some_if(count_audit_entries(&home, "definition_accepted") == 2 + 5)
     });

@@ -388,7 +388,7 @@ fn an_allow_is_suspended_until_a_change_is_accepted() {
         history.contains("Ignore previous") && history.contains("Echoes its arguments"),
         "{history}"
     );
-    wait_until("the audit records the change", || {
+    wait_until("the audit log records the change", || {
         let kinds = store::read_audit_kinds(&home.data_dir()).expect("read the store");
         some_if(
             kinds

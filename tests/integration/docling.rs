@@ -299,11 +299,14 @@ fn an_older_version_is_raised_at_the_start_and_a_persons_command_is_not() {
     assert_eq!(shown["spec"]["args"], pinned);
     assert_eq!(shown["spec"]["env"]["DOCLING_MCP_DO_OCR"], "false");
     assert_eq!(shown["acceptance"], "accepted");
-    wait_until("the audit says that Drawbridge changed the spec", || {
-        let list = ["audit", "list", "--kind", "server_changed", "--json"];
-        let listed = home.cli(&list).expect_json().to_string();
-        some_if(listed.contains(r#""by":"drawbridge""#))
-    });
+    wait_until(
+        "the audit log says that Drawbridge changed the spec",
+        || {
+            let list = ["audit", "list", "--kind", "server_changed", "--json"];
+            let listed = home.cli(&list).expect_json().to_string();
+            some_if(listed.contains(r#""by":"drawbridge""#))
+        },
+    );
 
     let own = json!([
         "--from",

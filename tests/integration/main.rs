@@ -57,6 +57,6 @@ mod signing_in;
 mod starts;
 mod stateful_model;
 mod storage;
-mod strangers;
 mod streams;
+mod unauthenticated;
 mod unlisted_resources;

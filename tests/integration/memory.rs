@@ -29,11 +29,11 @@ fn sorted_tools(client: &McpClient) -> Vec<String> {
     tools
 }
 
-/// Waits until the audit has this number of entries of a kind. Entries about changes are written in
-/// the background.
+/// Waits until the audit log has this number of entries of a kind. Entries about changes are
+/// written in the background.
 #[track_caller]
 fn wait_for_audit(home: &Home, kind: &str, count: usize) {
-    wait_until(format!("the audit has {count} entries {kind}"), || {
+    wait_until(format!("the audit log has {count} entries {kind}"), || {
         let kinds = store::read_audit_kinds(&home.data_dir()).ok()?;
         some_if(kinds.iter().filter(|one| *one == kind).count() == count)
     });

@@ -30,7 +30,7 @@ fn read_sign_in_url(process: &mut Process) -> String {
     process.read_line()
 }
 
-/// Returns the details of the audit's entries of that kind, newest first.
+/// Returns the details of the audit log's entries of that kind, newest first.
 fn list_entries(home: &Home, kind: &str) -> Vec<Value> {
     let page = home
         .cli(&["audit", "list", "--kind", kind, "--json"])
@@ -508,7 +508,7 @@ fn a_failed_refresh_requires_a_new_sign_in() {
         "useless tokens are deleted"
     );
     let [signed_out] = &list_entries(&desktop, "signed_out")[..] else {
-        panic!("the audit has one sign-out")
+        panic!("the audit log has one sign-out")
     };
     assert_eq!(
         signed_out["reason"],

@@ -292,7 +292,7 @@ fn only_an_administrator_reads_metrics_and_progress() {
 }
 
 #[test]
-fn health_covers_each_part_and_tells_strangers_no_path() {
+fn health_covers_each_part_and_tells_programs_without_a_token_no_path() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     home.cli(&["servers", "enable", "memory"]).expect_success();

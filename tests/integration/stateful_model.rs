@@ -401,7 +401,8 @@ impl<'a> Harness<'a> {
         );
     }
 
-    /// Checks that each received call has its own matching decision, and that the audit is intact.
+    /// Checks that each received call has its own matching decision, and that the audit log is
+    /// intact.
     fn assert_recorded(&self) {
         let rows = store::read_calls(&self.home.data_dir()).expect("read the store");
         let mut decided: BTreeMap<(String, String), usize> = BTreeMap::new();

@@ -362,8 +362,8 @@ fn only_its_own_session_resumes_a_call() {
     let mut stream = begin_long_call(&client);
     let id = stream.next().expect("progress").id;
     drop(stream);
-    let stranger = hub.connect_client("other");
-    assert_eq!(stranger.resume_status(&id), 400);
+    let other_client = hub.connect_client("other");
+    assert_eq!(other_client.resume_status(&id), 400);
     client.end_session();
     wait_until("the end of the session cancels the call", || {
         let calls = home.cli(&["calls", "list", "--json"]).expect_json();

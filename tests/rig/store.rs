@@ -109,7 +109,7 @@ pub fn find_root_page(data_dir: &Path, table: &str) -> Result<(u64, usize), sqlx
     })
 }
 
-/// Returns the kinds of the audit entries, oldest first. Opens the file read-only.
+/// Returns the kinds of the audit log's entries, oldest first. Opens the file read-only.
 ///
 /// # Errors
 ///

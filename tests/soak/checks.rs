@@ -90,7 +90,10 @@ pub(crate) fn find_violations_after_stop(home: &Home) -> Vec<String> {
     }
     let verified = home.cli(&["audit", "verify"]);
     if verified.exit_code() != 0 {
-        violations.push(format!("the audit is not intact: {}", verified.stderr()));
+        violations.push(format!(
+            "the audit log is not intact: {}",
+            verified.stderr()
+        ));
     }
     violations
 }

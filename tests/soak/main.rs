@@ -5,7 +5,7 @@
 //!
 //! - each call has had exactly one answer,
 //! - each call that reached a server has a record of its decision, and reached it once,
-//! - each record has an outcome, and the audit and the database are intact,
+//! - each record has an outcome, and the audit log and the database are intact,
 //! - memory and descriptors of the hub have not grown in the second half.
 //!
 //! Prints a line a minute, and exits with 1 if one of these does not hold.

@@ -176,7 +176,7 @@ impl Client {
 
     /// Returns the seconds that the client waits for an answer with "ask once", or nothing if its
     /// files cannot say so.
-    pub fn raised_wait(&self) -> Option<u64> {
+    pub fn ask_once_wait(&self) -> Option<u64> {
         self.grants.iter().find_map(|(_, grant)| match grant {
             Grant::Milliseconds => Some(WAIT_SECONDS),
             Grant::Seconds(limit) => Some(WAIT_SECONDS.min(*limit)),

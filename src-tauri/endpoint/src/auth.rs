@@ -24,7 +24,7 @@ use crate::{
     headers::header_text,
     pairing::{self, Peer},
     state::{ListenerKind, ListenerState},
-    strangers::Stranger,
+    unauthenticated::UnauthenticatedConnection,
 };
 
 /// The header in which a client on the local socket sends its name.
@@ -102,8 +102,8 @@ pub(crate) async fn require_administrator(
 
 /// Notes that the connection of a request is that of a known client.
 fn introduce(extensions: &Extensions) {
-    if let Some(stranger) = extensions.get::<Arc<Stranger>>() {
-        stranger.introduce();
+    if let Some(connection) = extensions.get::<Arc<UnauthenticatedConnection>>() {
+        connection.mark_authenticated();
     }
 }
 

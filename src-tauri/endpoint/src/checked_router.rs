@@ -17,7 +17,7 @@ use crate::{
     body::{BoundedBody, MAX_BODY_BYTES},
     error_response::{self, Refusal},
     headers,
-    origin::{self, NamedHost, OwnHosts},
+    origin::{self, ListenerHosts, NamedHost},
     pairing::Peer,
 };
 
@@ -25,11 +25,11 @@ use crate::{
 pub(crate) struct CheckedRouter {
     routes: Router,
     /// The hosts that a request may name. `None` for the local socket, which browsers cannot reach.
-    hosts: Option<Arc<OwnHosts>>,
+    hosts: Option<Arc<ListenerHosts>>,
 }
 
 impl CheckedRouter {
-    pub(crate) fn new(routes: Router, hosts: Option<Arc<OwnHosts>>) -> Self {
+    pub(crate) fn new(routes: Router, hosts: Option<Arc<ListenerHosts>>) -> Self {
         Self { routes, hosts }
     }
 

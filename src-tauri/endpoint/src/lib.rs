@@ -22,8 +22,8 @@ mod rest;
 mod routes;
 mod server;
 mod state;
-mod strangers;
 mod tcp;
+mod unauthenticated;
 mod write_timeout;
 
 pub use client::{ApiClient, HubHandle};

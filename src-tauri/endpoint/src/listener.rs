@@ -19,7 +19,7 @@ use crate::{
     activity::Activity,
     checked_router::CheckedRouter,
     pairing::Peer,
-    strangers::{Stranger, Strangers},
+    unauthenticated::{UnauthenticatedConnection, UnauthenticatedConnections},
     write_timeout::WriteTimeout,
 };
 
@@ -62,7 +62,7 @@ pub(crate) enum BindError {
 /// The limits of the connections over TCP. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct ConnectionLimits {
-    strangers: Strangers,
+    unauthenticated: UnauthenticatedConnections,
     places: Arc<Semaphore>,
 }
 
@@ -71,7 +71,7 @@ impl ConnectionLimits {
     /// accepted while as many are open.
     pub(crate) fn new(max_connections: usize) -> Self {
         Self {
-            strangers: Strangers::default(),
+            unauthenticated: UnauthenticatedConnections::default(),
             places: Arc::new(Semaphore::new(max_connections)),
         }
     }
@@ -133,17 +133,17 @@ pub(crate) async fn serve_connections<L: Listener>(
         };
         let router = Arc::clone(&router);
         let peer = peer(address);
-        let stranger = limits
+        let unauthenticated = limits
             .as_ref()
-            .map(|limits| Arc::new(limits.strangers.admit()));
-        let introduced = stranger.clone();
+            .map(|limits| Arc::new(limits.unauthenticated.admit()));
+        let of_requests = unauthenticated.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
             let router = Arc::clone(&router);
             if let Some(peer) = peer {
                 request.extensions_mut().insert(peer);
             }
-            if let Some(stranger) = &introduced {
-                request.extensions_mut().insert(Arc::clone(stranger));
+            if let Some(connection) = &of_requests {
+                request.extensions_mut().insert(Arc::clone(connection));
             }
             async move { Ok::<_, Infallible>(router.answer(request).await) }
         });
@@ -158,7 +158,7 @@ pub(crate) async fn serve_connections<L: Listener>(
             let mut connection = pin!(connection);
             tokio::select! {
                 ended = connection.as_mut() => ended,
-                () = wait_until_closed(stranger) => Ok(()),
+                () = wait_until_closed(unauthenticated) => Ok(()),
                 () = stopping.cancelled() => {
                     connection.as_mut().graceful_shutdown();
                     connection.await
@@ -174,10 +174,10 @@ pub(crate) async fn serve_connections<L: Listener>(
     connections.shutdown().await;
 }
 
-/// Resolves when a stranger has to make room for another one.
-async fn wait_until_closed(stranger: Option<Arc<Stranger>>) {
-    match stranger {
-        Some(stranger) => stranger.closed().await,
+/// Resolves when the connection has to make room for another one.
+async fn wait_until_closed(connection: Option<Arc<UnauthenticatedConnection>>) {
+    match connection {
+        Some(connection) => connection.closed().await,
         None => std::future::pending().await,
     }
 }

@@ -16,7 +16,7 @@ use crate::error_response::Refusal;
 
 /// The values of `Host` and `Origin` that name a listener. All are compared exactly, with the port.
 #[derive(Debug)]
-pub(crate) struct OwnHosts {
+pub(crate) struct ListenerHosts {
     address: SocketAddr,
     /// The names of this computer's own address.
     own: Names,
@@ -39,7 +39,7 @@ pub(crate) enum NamedHost {
     Allowed,
 }
 
-impl OwnHosts {
+impl ListenerHosts {
     /// Returns the hosts of a listener bound to `address`.
     pub(crate) fn new(address: SocketAddr, allowed: &[AllowedHost]) -> Self {
         let port = address.port();
@@ -109,7 +109,7 @@ impl OwnHosts {
 /// or `Origin` names another host, or if `Sec-Fetch-Site` is neither `same-origin` nor `none`,
 /// unless the request opens the page of the screens as a document.
 pub(crate) fn check_host_and_origin(
-    hosts: &OwnHosts,
+    hosts: &ListenerHosts,
     uri: &Uri,
     headers: &HeaderMap,
 ) -> Result<NamedHost, Refusal> {
@@ -119,7 +119,7 @@ pub(crate) fn check_host_and_origin(
     Ok(host)
 }
 
-fn check_host(hosts: &OwnHosts, uri: &Uri, headers: &HeaderMap) -> Result<NamedHost, Refusal> {
+fn check_host(hosts: &ListenerHosts, uri: &Uri, headers: &HeaderMap) -> Result<NamedHost, Refusal> {
     let mut values = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (values.next().filter(|host| !host.is_empty()), values.next()) else {
         return Err(Refusal::bad_request(
@@ -135,7 +135,7 @@ fn check_host(hosts: &OwnHosts, uri: &Uri, headers: &HeaderMap) -> Result<NamedH
     }
 }
 
-fn unknown_host(hosts: &OwnHosts, host: &[u8]) -> Refusal {
+fn unknown_host(hosts: &ListenerHosts, host: &[u8]) -> Refusal {
     let port = hosts.address.port();
     // The other end can send any text as the header, so only a valid host is quoted.
     let host = std::str::from_utf8(host)
@@ -154,7 +154,7 @@ fn unknown_host(hosts: &OwnHosts, host: &[u8]) -> Refusal {
     })
 }
 
-fn check_origin(hosts: &OwnHosts, headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_origin(hosts: &ListenerHosts, headers: &HeaderMap) -> Result<(), Refusal> {
     let mut values = headers.get_all(header::ORIGIN).iter();
     let is_own_origin = match (values.next(), values.next()) {
         (None, _) => true,

@@ -22,7 +22,7 @@ use crate::{
     activity::Activity,
     checked_router::CheckedRouter,
     listener::{BindError, ConnectionLimits, serve_connections},
-    origin::OwnHosts,
+    origin::ListenerHosts,
     pairing::Peer,
     routes::router,
     state::{ListenerKind, ListenerState},
@@ -49,7 +49,7 @@ pub(crate) struct BoundPort {
 /// A port that is being served.
 struct ServedPort {
     stopping: CancellationToken,
-    hosts: Arc<OwnHosts>,
+    hosts: Arc<ListenerHosts>,
 }
 
 impl HttpListener {
@@ -105,7 +105,7 @@ impl HttpListener {
     fn serve(&self, bound: BoundPort, tasks: &mut JoinSet<()>) -> ServedPort {
         let stopping = self.stopping.child_token();
         let state = ListenerState::new(Arc::clone(&self.hub), ListenerKind::Tcp, stopping.clone());
-        let hosts = Arc::new(OwnHosts::new(bound.address, &self.hub.allowed_hosts()));
+        let hosts = Arc::new(ListenerHosts::new(bound.address, &self.hub.allowed_hosts()));
         let router = CheckedRouter::new(router(&Arc::new(state)), Some(Arc::clone(&hosts)));
         let listener = bound.listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);

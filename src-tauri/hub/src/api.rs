@@ -90,7 +90,7 @@ macro_rules! verbs {
 }
 
 // The only list of the verbs. The build script of the desktop app reads the names from these lines
-// and writes the permissions of the windows. `audited.rs` says what the audit has about each of
+// and writes the permissions of the windows. `audited.rs` says what the audit log has about each of
 // them.
 verbs! {
     "approvals.list" => approvals::ListApprovals,

@@ -1262,7 +1262,8 @@ fn report_unaccepted(
     }
 }
 
-/// Scans the definitions on a thread of its own, because they may have 32 MiB. Each keeps its flags.
+/// Scans the definitions on a thread of its own, because they may have 32 MiB. Each keeps its
+/// flags.
 async fn fill_in_flags(offered: &Offered) {
     let definitions: Vec<_> = offered.values().flatten().cloned().collect();
     let scanning = tokio::task::spawn_blocking(move || {

@@ -38,8 +38,8 @@ const MAX_EXCERPT: usize = 120;
 /// The number of bytes before and after a match that its excerpt includes.
 const EXCERPT_MARGIN: usize = 20;
 
-/// The longest JSON that is scanned on the thread of the calls, in bytes. The scan of hostile text of
-/// this length takes some milliseconds.
+/// The longest JSON that is scanned on the thread of the calls, in bytes. The scan of hostile text
+/// of this length takes some milliseconds.
 const MAX_SCANNED_IN_PLACE: usize = 16 * 1024;
 /// Stands for the rule, in words, if the content defence holds or withholds a result.
 pub(crate) const RULE: &str = "the content defence";

@@ -308,7 +308,7 @@ impl Hub {
                 tracer.clone(),
             ),
         );
-        let (session_events, received) = SessionEvents::new();
+        let (session_events, received) = SessionEvents::channel();
         let hooks = Hooks::load(
             store.clone(),
             events.clone(),
@@ -541,7 +541,7 @@ impl Hub {
         }
     }
 
-    /// Writes a server's spec for a person, and records the change in the audit. If there is a
+    /// Writes a server's spec for a person, and records the change in the audit log. If there is a
     /// `grant`, the spec is accepted with it.
     ///
     /// # Errors
@@ -572,7 +572,7 @@ impl Hub {
         Ok(server)
     }
 
-    /// Enables or disables a built-in server for a person, and records the change in the audit.
+    /// Enables or disables a built-in server for a person, and records the change in the audit log.
     ///
     /// # Errors
     /// Returns an error if the settings cannot be written.
@@ -598,7 +598,7 @@ impl Hub {
         Ok(server)
     }
 
-    /// Removes a server's spec for a person, and records the change in the audit.
+    /// Removes a server's spec for a person, and records the change in the audit log.
     ///
     /// # Errors
     /// Returns an error if the file cannot be removed.
@@ -668,7 +668,7 @@ impl Hub {
         Ok(admitted?)
     }
 
-    /// Exchanges a one-time code for a browser's token, and records in the audit whether it was
+    /// Exchanges a one-time code for a browser's token, and records in the audit log whether it was
     /// valid.
     pub fn sign_in_browser(
         &self,

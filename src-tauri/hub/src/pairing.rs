@@ -78,7 +78,7 @@ enum Asker {
 
 /// A client that asks: the name that it gives, its program if the system reveals it, and the facts
 /// that the hub adds.
-pub struct Stranger {
+pub struct UnpairedClient {
     pub name: String,
     pub program: Option<PairingProgram>,
     pub suggested_name: ClientName,
@@ -230,7 +230,7 @@ impl Pairings {
     }
 }
 
-/// Returns what the audit says about a request.
+/// Returns what the audit log says about a request.
 fn describe(request: &PairingRequest) -> serde_json::Value {
     json!({
         "name": request.name,
@@ -321,13 +321,13 @@ impl PairingPlace {
     ///
     /// # Errors
     /// Returns an error if the client sent no token, and its program waits already or was denied.
-    pub fn ask(self, stranger: Stranger) -> Result<PairingTicket, PairingRefusal> {
-        let Stranger {
+    pub fn ask(self, client: UnpairedClient) -> Result<PairingTicket, PairingRefusal> {
+        let UnpairedClient {
             name,
             program,
             suggested_name,
             revoked_client,
-        } = stranger;
+        } = client;
         let deadline = Instant::now() + TIMEOUT;
         let (sender, answer) = oneshot::channel();
         let mut table = self.pairings.lock();

@@ -554,7 +554,7 @@ impl Registry {
         let mut new = spec_file::read_folder(&self.folder, &old);
         let settings = self.settings.get();
         for built_in in BuiltIn::ALL {
-            let enabled = settings.is_enabled(built_in).unwrap_or_else(|| {
+            let enabled = settings.enabled_choice(built_in).unwrap_or_else(|| {
                 built_in.is_on_by_default() && !self.disabled_built_ins.contains(&built_in)
             });
             let spec = builtin::spec(built_in, enabled);

@@ -87,12 +87,13 @@ pub struct AccessSummary {
     pub programs: Vec<ProgramUse>,
     /// The refused system calls that name no file or address.
     pub refused_calls: Vec<RefusedCall>,
-    /// How often a file was opened that every sandbox includes: of the system, of the program itself,
-    /// or of the server's own folder.
+    /// How often a file was opened that every sandbox includes: of the system, of the program
+    /// itself, or of the server's own folder.
     pub ordinary: u32,
     /// How many addresses and programs are left out, because there were too many.
     pub omitted: u32,
-    /// How many system calls of processes in another root folder, such as a container, are left out.
+    /// How many system calls of processes in another root folder, such as a container, are left
+    /// out.
     pub elsewhere: u32,
     /// How many system calls could not be read, because the process ended or is protected.
     pub unreadable: u32,

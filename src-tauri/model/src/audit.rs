@@ -1,5 +1,5 @@
-//! The audit: a record of events, protected by a hash chain, so that any change to the record can
-//! be detected.
+//! The audit log: a record of events, protected by a hash chain, so that any change to the record
+//! can be detected.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::{
 /// Declares each kind once, with the text that the store, the API and the command line have for it.
 macro_rules! audit_kinds {
     ($($(#[$comment:meta])* $kind:ident = $name:literal,)+) => {
-        /// The kind of an entry of the audit.
+        /// The kind of an entry of the audit log.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
         pub enum AuditKind {
@@ -100,7 +100,7 @@ audit_kinds! {
     Pruned = "pruned",
 }
 
-/// The result of verifying the audit.
+/// The result of verifying the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AuditReport {
@@ -113,7 +113,7 @@ pub struct AuditReport {
     pub broken: Option<AuditBreak>,
 }
 
-/// A break of the audit chain.
+/// A break of the audit log's chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AuditBreak {
@@ -124,7 +124,7 @@ pub struct AuditBreak {
     pub why: String,
 }
 
-/// An entry of the audit.
+/// An entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AuditEntryView {
@@ -139,7 +139,7 @@ pub struct AuditEntryView {
     pub body: serde_json::Value,
 }
 
-/// A call with its part of the audit.
+/// A call with its part of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "bindings", derive(ts_rs::TS))]
 pub struct AuditedCall {
@@ -149,7 +149,7 @@ pub struct AuditedCall {
     pub definition_digest: String,
     pub arguments_digest: String,
     /// The number of the entry with the call's decision, and the hash of that entry in hex; `None`
-    /// if the call is older than the audit.
+    /// if the call is older than the audit log.
     pub seq: Option<u32>,
     pub hash: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! The audit: a chain of entries. Each entry has an HMAC over itself, the columns of the call that
-//! it seals, and the previous hash.
+//! The audit log: a chain of entries. Each entry has an HMAC over itself, the columns of the call
+//! that it seals, and the previous hash.
 //!
 //! ```text
 //! entry 1 ──hash──▶ entry 2 ──hash──▶ … ──hash──▶ entry n ──▶ head (n, HMAC over n and its hash)
@@ -11,7 +11,8 @@
 //! detected: of a column of a call, of an entry, of the order of the entries, and of the end of the
 //! chain. [`head_file`] keeps the end also outside the database, so that an older copy of the
 //! database is detected. A program that has the key, for instance another program of this user, can
-//! rewrite everything. Among the calls from before the audit existed, only additions are detected.
+//! rewrite everything. Among the calls from before the audit log existed, only additions are
+//! detected.
 //!
 //! The journal appends entries in the same transaction that writes the call: [`Chain`]. [`verify`]
 //! recomputes the whole chain. [`prune`] deletes old entries and leaves an anchor, an entry that

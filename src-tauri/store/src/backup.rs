@@ -1,5 +1,5 @@
-//! Backups: a ZIP archive of the database, the audit's key and end, the specs of servers and the
-//! copies of clients' files.
+//! Backups: a ZIP archive of the database, the audit log's key and end, the specs of servers and
+//! the copies of clients' files.
 //!
 //! Secrets stay in the keyring. Logs, models and the folders of sandboxed servers are not included.
 
@@ -62,7 +62,7 @@ pub struct RestoredBackup {
     pub manifest: BackupManifest,
     /// The folder with what was replaced. `None` if the data folder was empty.
     pub previous: Option<PathBuf>,
-    /// Why the audit in the backup is not intact, if it is not.
+    /// Why the audit log in the backup is not intact, if it is not.
     pub audit_fault: Option<String>,
 }
 
@@ -95,7 +95,7 @@ pub enum BackupError {
     Replace(#[from] ReplaceError),
     #[error("the backup cannot be used: {0}")]
     Store(#[from] StoreError),
-    #[error("the audit of the backup cannot be written: {0}")]
+    #[error("the audit log of the backup cannot be written: {0}")]
     Journal(#[from] JournalError),
 }
 
@@ -133,7 +133,7 @@ pub fn create_backup(
         created_at: clock::now(),
         files: BTreeMap::new(),
     };
-    // The audit's end may be older than the database, but not newer: it is read first.
+    // The audit log's end may be older than the database, but not newer: it is read first.
     for name in [audit::KEY_FILE, audit::head_file::FILE_NAME] {
         add_file(&mut zip, &mut manifest, name, &data_dir.join(name))?;
     }
@@ -320,7 +320,7 @@ fn manifest_of<R: Read + Seek>(zip: &mut ZipArchive<R>) -> Result<BackupManifest
 }
 
 /// Replaces the contents of the data folder with those of a backup. Checks the whole backup first;
-/// what was there before is moved into a folder of its own. The audit gets an entry about it.
+/// what was there before is moved into a folder of its own. The audit log gets an entry about it.
 ///
 /// # Errors
 /// Returns an error if the backup is damaged or too new, or if a file cannot be moved. Nothing is

@@ -10,8 +10,8 @@
 //! person's decision is synced to the disk (`synchronous = FULL`), so that it survives a power cut.
 //! Automatic decisions survive a crash of Drawbridge; a power cut may lose the last few (`NORMAL`).
 //!
-//! A second thread saves the end of the audit outside the database, soon after a commit: first it
-//! syncs the write-ahead log, so that the file never names an entry that a power cut can lose.
+//! A second thread saves the end of the audit log outside the database, soon after a commit: first
+//! it syncs the write-ahead log, so that the file never names an entry that a power cut can lose.
 
 use std::{
     fs::OpenOptions,
@@ -51,7 +51,7 @@ const NORMAL: &str = "NORMAL";
 const CHECKPOINT_INTERVAL: u32 = 500;
 /// How long outcomes wait for the next decisions, to be committed together with them.
 const OUTCOME_DELAY: Duration = Duration::from_millis(100);
-/// How long the end of the audit may be missing in the head file after a commit.
+/// How long the end of the audit log may be missing in the head file after a commit.
 const HEAD_DELAY: Duration = Duration::from_secs(2);
 /// The most outcomes, and the most notes, that are kept while the database cannot be written. If an
 /// outcome is lost, its call stays `running` until a restart.
@@ -71,7 +71,7 @@ pub enum JournalError {
     Ended,
     #[error("the journal cannot use the database: {0}")]
     Database(#[source] Arc<rusqlite::Error>),
-    #[error("the key of the audit cannot be used: {0}")]
+    #[error("the key of the audit log cannot be used: {0}")]
     Key(#[source] Arc<io::Error>),
     #[error(
         "the file audit.head in the data folder cannot be read: {0}; make it readable, or remove it"
@@ -193,7 +193,7 @@ impl Journal {
             .name("audit-head".into())
             .spawn(move || run_head_thread(&changing, &saver, &head_changes))
         {
-            tracing::error!("the end of the audit is saved only when Drawbridge ends: {error}");
+            tracing::error!("the end of the audit log is saved only when Drawbridge ends: {error}");
         }
         Self {
             commands,
@@ -352,15 +352,15 @@ impl Journal {
             });
         } else {
             tracing::error!(
-                "the audit lacks an entry '{}', because too many wait to be written: {body}",
+                "the audit log lacks an entry '{}', because too many wait to be written: {body}",
                 kind.as_str()
             );
         }
         self.announce(&mut pending);
     }
 
-    /// Checks at the hub's start that the audit still ends as its head and the head file say, and
-    /// closes the calls that an earlier run left open, with an unknown outcome.
+    /// Checks at the hub's start that the audit log still ends as its head and the head file say,
+    /// and closes the calls that an earlier run left open, with an unknown outcome.
     ///
     /// # Errors
     /// Returns an error if the result cannot be written.
@@ -377,7 +377,7 @@ impl Journal {
         .await
     }
 
-    /// Writes everything that is pending, and saves the end of the audit outside the database.
+    /// Writes everything that is pending, and saves the end of the audit log outside the database.
     pub async fn close(&self) {
         self.flush().await;
         let (writer, saved_head) = (self.writer.clone(), self.saved_head.clone());
@@ -385,10 +385,10 @@ impl Journal {
         let _ = tokio::task::spawn_blocking(move || save_head(&writer, &saved_head)).await;
     }
 
-    /// Recomputes the audit, including everything that was recorded before this call.
+    /// Recomputes the audit log, including everything that was recorded before this call.
     ///
     /// # Errors
-    /// Returns an error if the audit cannot be read.
+    /// Returns an error if the audit log cannot be read.
     pub async fn verify(&self) -> Result<AuditReport, JournalError> {
         self.flush().await;
         let writer = self.writer.clone();
@@ -420,7 +420,7 @@ impl Journal {
     /// Deletes calls and audit entries from before that time, in small portions.
     ///
     /// # Errors
-    /// Returns an error if the audit cannot be read or written.
+    /// Returns an error if the audit log cannot be read or written.
     pub async fn prune(&self, before: Timestamp) -> Result<(), JournalError> {
         let before = before.0.min(clock::now().0);
         loop {
@@ -476,12 +476,12 @@ struct Writer {
     file: PathBuf,
     pool: SqlitePool,
     open: Option<OpenDatabase>,
-    /// The key of the audit, once it is loaded.
+    /// The key of the audit log, once it is loaded.
     key: Option<Arc<AuditKey>>,
     pending_writes: Arc<Mutex<PendingWrites>>,
     /// Commits since the last checkpoint.
     commits: u32,
-    /// Wakes the thread that saves the end of the audit.
+    /// Wakes the thread that saves the end of the audit log.
     head_changed: mpsc::SyncSender<()>,
 }
 
@@ -490,7 +490,7 @@ struct OpenDatabase {
     connection: Connection,
     /// The current value of `synchronous`, a setting of this connection only.
     mode: &'static str,
-    /// The end of the audit, or `None` if it has to be read first.
+    /// The end of the audit log, or `None` if it has to be read first.
     tip: Option<Tip>,
 }
 
@@ -564,7 +564,7 @@ fn checkpoint_if_due(writer: &Mutex<Writer>) {
     }
 }
 
-/// Saves the end of the audit after commits, until the journal ends.
+/// Saves the end of the audit log after commits, until the journal ends.
 fn run_head_thread(
     writer: &Weak<Mutex<Writer>>,
     saved_head: &Mutex<SavedHead>,
@@ -581,7 +581,7 @@ fn run_head_thread(
     }
 }
 
-/// Saves the end of the audit outside the database, if it has changed. On failure the head file
+/// Saves the end of the audit log outside the database, if it has changed. On failure the head file
 /// stays as it was, and the next change tries again.
 fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
     let mut saved = lock(saved_head);
@@ -606,7 +606,7 @@ fn save_head(writer: &Mutex<Writer>, saved_head: &Mutex<SavedHead>) {
         Err(error) => {
             if !std::mem::replace(&mut saved.has_failed, true) {
                 tracing::warn!(
-                    "cannot save the end of the audit in {}: {error}; an older copy of the database may not be detected",
+                    "cannot save the end of the audit log in {}: {error}; an older copy of the database may not be detected",
                     head_file::FILE_NAME
                 );
             }
@@ -689,7 +689,7 @@ impl Writer {
         pending.notes.truncate(MAX_PENDING);
     }
 
-    /// Resumes the audit, and closes the calls of an earlier run.
+    /// Resumes the audit log, and closes the calls of an earlier run.
     fn recover(&mut self) -> Result<(), JournalError> {
         let closed = self.commit(&Batch::default(), |connection, chain| {
             call::write_outcomes(&call::interrupted_calls(connection)?, connection, chain)
@@ -764,7 +764,8 @@ impl Writer {
             open.connection.pragma_update(None, "synchronous", wanted)?;
             open.mode = wanted;
         }
-        // A failure leaves the end of the audit unknown, so that the next commit reads it again.
+        // A failure leaves the end of the audit log unknown, so that the next commit reads it
+        // again.
         let tip = open.tip.take();
         let transaction = Transaction::begin(&open.connection)?;
         let mut chain = match tip {

@@ -91,7 +91,7 @@ impl Store {
         self.journal.get_or_init(start).clone()
     }
 
-    /// Appends an entry that concerns no call to the audit. The journal writes it in the
+    /// Appends an entry that concerns no call to the audit log. The journal writes it in the
     /// background. `body` serializes to a JSON object with few members.
     pub fn append_audit(&self, kind: AuditKind, body: &impl serde::Serialize) {
         if let Some(journal) = self.journal.get() {

@@ -1,7 +1,7 @@
 //! Secrets: values in the OS keyring or, if a person chose it, in an encrypted file. Specs refer to
-//! them as `${keyring:NAME}`, and to secrets elsewhere as `${env:NAME}` and `${command:…}`. The only
-//! module that uses the `keyring` and `age` crates. A value leaves this module only into a server's
-//! environment or headers, or into a sign-in.
+//! them as `${keyring:NAME}`, and to secrets elsewhere as `${env:NAME}` and `${command:…}`. The
+//! only module that uses the `keyring` and `age` crates. A value leaves this module only into a
+//! server's environment or headers, or into a sign-in.
 
 mod elsewhere;
 mod encrypted_file;

@@ -211,7 +211,7 @@ settings! {
 impl SettingsValues {
     /// Returns whether a person enabled or disabled a built-in server, or `None` if nobody did
     /// either.
-    pub fn is_enabled(&self, built_in: BuiltIn) -> Option<bool> {
+    pub fn enabled_choice(&self, built_in: BuiltIn) -> Option<bool> {
         match built_in {
             BuiltIn::Memory => self.memory_enabled,
             BuiltIn::Folders => self.folders_enabled,

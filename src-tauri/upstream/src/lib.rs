@@ -91,7 +91,7 @@ pub struct ServerNotification {
 
 impl SessionEvents {
     /// Returns a value and its receivers. If a queue is full, further messages are dropped.
-    pub fn new() -> (Self, SessionEventReceivers) {
+    pub fn channel() -> (Self, SessionEventReceivers) {
         let (notifications, received_notifications) = mpsc::channel(MAX_QUEUED_NOTIFICATIONS);
         let (connection_changes, received_changes) = mpsc::channel(MAX_QUEUED_CHANGES);
         (

@@ -102,7 +102,7 @@ struct AccountKey {
 }
 
 impl AccountKey {
-    /// Returns the URL of the server as the audit shows it.
+    /// Returns the URL of the server as the audit log shows it.
     fn shown_url(&self) -> DisplayUrl {
         DisplayUrl::from(&self.server)
     }
@@ -244,7 +244,7 @@ impl Authorizer {
         }
     }
 
-    /// Deletes the tokens of a server. The audit's entry has the reason.
+    /// Deletes the tokens of a server. The audit log's entry has the reason.
     ///
     /// # Errors
     /// Returns an error if the keyring cannot be used. The tokens are still stored then.

@@ -13,7 +13,7 @@ use proptest_state_machine::ReferenceStateMachine;
 pub(crate) const CLIENTS: usize = 2;
 /// The number of unanswered approvals of a client in a row after which its further calls are
 /// refused for a while.
-const MAX_UNANSWERED: usize = 3;
+const MAX_MISSED_IN_A_ROW: usize = 3;
 /// The number of texts of the server `guide`.
 pub(crate) const GUIDE_TEXTS: usize = 3;
 /// The number of further calls that an approval "for some more calls" covers.
@@ -261,7 +261,7 @@ impl World {
             Outcome::Refused("The policy denied this call")
         } else if self.is_allowed(client) || self.is_retry(&model_call) {
             Outcome::Ran
-        } else if self.unanswered[client] >= MAX_UNANSWERED {
+        } else if self.unanswered[client] >= MAX_MISSED_IN_A_ROW {
             Outcome::Refused("Queue full")
         } else {
             self.pending.insert(call, model_call);
@@ -425,7 +425,7 @@ impl World {
             Reply::Refused("All calls are paused")
         } else if binding.is_server_changed != self.current.is_server_changed {
             Reply::Refused("changed after the call was approved")
-        } else if self.is_held && self.unanswered[client] >= MAX_UNANSWERED {
+        } else if self.is_held && self.unanswered[client] >= MAX_MISSED_IN_A_ROW {
             // The queue takes no more approvals of this client, so the result is withheld.
             Reply::Refused("withheld")
         } else if self.is_held {

@@ -64,8 +64,8 @@ report: AccessReport | null,
  */
 is_current: boolean, 
 /**
- * A sandbox in which the server could do the same. Null without a report, or if this system has
- * no sandboxes.
+ * A sandbox in which the server could do the same. Null without a report, or if this system
+ * has no sandboxes.
  */
 proposal: SandboxProposal | null, };
 
@@ -82,8 +82,8 @@ files: Array<FileUse>, addresses: Array<AddressUse>, programs: Array<ProgramUse>
  */
 refused_calls: Array<RefusedCall>, 
 /**
- * How often a file was opened that every sandbox includes: of the system, of the program itself,
- * or of the server's own folder.
+ * How often a file was opened that every sandbox includes: of the system, of the program
+ * itself, or of the server's own folder.
  */
 ordinary: number, 
 /**
@@ -91,7 +91,8 @@ ordinary: number,
  */
 omitted: number, 
 /**
- * How many system calls of processes in another root folder, such as a container, are left out.
+ * How many system calls of processes in another root folder, such as a container, are left
+ * out.
  */
 elsewhere: number, 
 /**
@@ -362,7 +363,7 @@ export type AssignProfile = { client: ClientName,
 profile: string | null, };
 
 /**
- * A break of the audit chain.
+ * A break of the audit log's chain.
  */
 export type AuditBreak = { 
 /**
@@ -385,7 +386,7 @@ export type AuditEntries = { entries: Array<AuditEntryView>,
 next: number | null, };
 
 /**
- * An entry of the audit.
+ * An entry of the audit log.
  */
 export type AuditEntryView = { 
 /**
@@ -402,7 +403,7 @@ call: CallId | null,
 body: unknown, };
 
 /**
- * The kind of an entry of the audit.
+ * The kind of an entry of the audit log.
  */
 export type AuditKind = "began" | "broken" | "decided" | "ended" | "policy_changed" | "server_added" | "server_changed" | "server_removed" | "server_accepted" | "definition_changed" | "definition_accepted" | "spec_verified" | "retry_allowed" | "paused" | "resumed" | "client_added" | "client_revoked" | "client_changed" | "pairing_requested" | "pairing_approved" | "pairing_denied" | "client_files_changed" | "profile_changed" | "hook_changed" | "settings_changed" | "secret_set" | "secret_removed" | "secret_store_changed" | "signed_in" | "signed_out" | "browser_signed_in" | "browser_signed_out" | "browser_refused" | "token_refused" | "backup_restored" | "pruned";
 
@@ -416,7 +417,7 @@ export type AuditPage = { calls: Array<AuditedCall>,
 next: CallId | null, };
 
 /**
- * The result of verifying the audit.
+ * The result of verifying the audit log.
  */
 export type AuditReport = { 
 /**
@@ -433,7 +434,7 @@ from: Timestamp | null, to: Timestamp | null,
 broken: AuditBreak | null, };
 
 /**
- * A call with its part of the audit.
+ * A call with its part of the audit log.
  */
 export type AuditedCall = { 
 /**
@@ -442,7 +443,7 @@ export type AuditedCall = {
 definition_digest: string, arguments_digest: string, 
 /**
  * The number of the entry with the call's decision, and the hash of that entry in hex; `None`
- * if the call is older than the audit.
+ * if the call is older than the audit log.
  */
 seq: number | null, hash: string | null, id: CallId, at: Timestamp, method: GuardedMethod, 
 /**
@@ -3935,8 +3936,9 @@ pending: boolean,
 grant_secrets: Array<string>, };
 
 /**
- * `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key. The paths
- * are those of the hub's computer. If no key is given, the environment of the hub has to name one.
+ * `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key.
+ * The paths are those of the hub's computer. If no key is given, the environment of the hub has to
+ * name one.
  */
 export type UseSecretStore = { kind: SecretStoreKind, 
 /**

@@ -1,4 +1,4 @@
-/** The entries of the audit that concern no call, newest first. They are read on request. */
+/** The entries of the audit log that concern no call, newest first. They are read on request. */
 
 import type { AuditEntryView, AuditKind, AuditReport, Ipc } from "../ipc";
 

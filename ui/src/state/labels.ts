@@ -73,7 +73,7 @@ export const OUTCOME: Record<Outcome, Label> = {
   withheld: { label: t.outcomes.withheld, tone: "bad" },
 };
 
-/** The tones of the entries of the audit. */
+/** The tones of the entries of the audit log. */
 export const AUDIT_TONE: Record<AuditKind, Tone> = {
   began: "quiet",
   broken: "bad",

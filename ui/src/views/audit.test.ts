@@ -7,7 +7,7 @@ withFakeTime();
 
 const kinds = () => screen.queryAllByTestId("audit-row").map((row) => row.dataset.kind);
 
-describe("the audit", () => {
+describe("the audit log", () => {
   it("lists what was changed, with its details", async () => {
     await open("#/audit");
     expect(kinds()).toHaveLength(9);
@@ -81,6 +81,6 @@ describe("the audit", () => {
     await open("#/audit", (fake) => {
       fake.call = () => new Promise(() => undefined);
     });
-    expect(screen.getByTestId("audit-loading").textContent).toContain("Reading the audit");
+    expect(screen.getByTestId("audit-loading").textContent).toContain("Reading the audit log");
   });
 });

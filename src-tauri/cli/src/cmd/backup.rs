@@ -25,7 +25,7 @@ use crate::{
 #[derive(Subcommand)]
 pub(crate) enum Backup {
     /// Save the data folder in a ZIP archive: the database with its calls, rules, clients and
-    /// settings, the audit, and the specs of servers, but no secrets
+    /// settings, the audit log, and the specs of servers, but no secrets
     Create {
         /// The archive; it must not exist yet
         #[arg(value_name = "FILE.zip")]
@@ -33,7 +33,8 @@ pub(crate) enum Backup {
     },
     /// Replace the contents of the data folder with those of a backup
     ///
-    /// Drawbridge must not run. The replaced contents stay in the data folder, in a folder `before-restore-…`.
+    /// Drawbridge must not run. The replaced contents stay in the data folder, in a folder
+    /// `before-restore-…`.
     Restore {
         /// The archive
         #[arg(value_name = "FILE.zip")]
@@ -58,7 +59,7 @@ struct RestoredFolder<'a> {
     data_dir: String,
     /// The folder with what was replaced.
     previous: Option<String>,
-    /// Why the audit in the backup is not intact, if it is not.
+    /// Why the audit log in the backup is not intact, if it is not.
     audit_fault: Option<&'a str>,
     #[serde(flatten)]
     manifest: &'a BackupManifest,
@@ -103,7 +104,7 @@ fn create(context: &Context, file: &Path) -> Result<(), Failure> {
         let count = u32::try_from(manifest.files.len()).unwrap_or(u32::MAX);
         format!(
             "Saved {} in {}.\n\
-             The archive has no secrets: they stay in the keyring. It has the key of the audit, and \
+             The archive has no secrets: they stay in the keyring. It has the key of the audit log, and \
              says which servers you use: keep it where only you can read it.",
             format_count(count, "file", "files"),
             escape(&answer.file),
@@ -155,7 +156,7 @@ async fn restore(context: &Context, file: &Path, yes: bool) -> Result<(), Failur
         }
         if let Some(fault) = answer.audit_fault {
             lines.push(format!(
-                "The audit in the backup is not intact {}.",
+                "The audit log in the backup is not intact {}.",
                 escape(fault)
             ));
         }

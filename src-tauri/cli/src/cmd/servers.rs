@@ -126,7 +126,8 @@ pub(crate) enum Servers {
         /// The server's id, as shown by `servers list`
         id: String,
     },
-    /// Show what a local server used in its latest recorded run, and a sandbox that allows just that
+    /// Show what a local server used in its latest recorded run, and a sandbox that allows just
+    /// that
     Report {
         /// The server's id, as shown by `servers list`
         id: String,

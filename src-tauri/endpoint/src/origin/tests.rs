@@ -14,7 +14,7 @@ use axum::{
 
 use drawbridge_model::allowed_host::AllowedHost;
 
-use super::{NamedHost, OwnHosts};
+use super::{ListenerHosts, NamedHost};
 use crate::{checked_router::CheckedRouter, routes::routes};
 
 const GOOD_HOSTS: [&str; 9] = [
@@ -106,7 +106,7 @@ impl CheckedRoutes {
         }));
         let router = CheckedRouter::new(
             routes,
-            Some(Arc::new(OwnHosts::new(
+            Some(Arc::new(ListenerHosts::new(
                 ([192, 168, 1, 7], 8765).into(),
                 &allowed_hosts(),
             ))),
@@ -270,7 +270,7 @@ async fn an_absolute_form_target_must_name_the_listener_too() {
 
 #[tokio::test]
 async fn a_person_can_allow_and_forbid_a_host_while_the_listener_serves() {
-    let hosts = Arc::new(OwnHosts::new(([127, 0, 0, 1], 8765).into(), &[]));
+    let hosts = Arc::new(ListenerHosts::new(([127, 0, 0, 1], 8765).into(), &[]));
     let routes = Router::new().fallback(any(async || {}));
     let router = CheckedRouter::new(routes, Some(Arc::clone(&hosts)));
     let status = async || {
@@ -291,7 +291,7 @@ async fn a_person_can_allow_and_forbid_a_host_while_the_listener_serves() {
 
 #[tokio::test]
 async fn a_listener_on_all_addresses_does_not_answer_to_the_unspecified_one() {
-    let hosts = OwnHosts::new(([0, 0, 0, 0], 8765).into(), &[]);
+    let hosts = ListenerHosts::new(([0, 0, 0, 0], 8765).into(), &[]);
     assert_eq!(hosts.find(b"0.0.0.0:8765"), None);
     assert_eq!(hosts.find(b"127.0.0.1:8765"), Some(NamedHost::Own));
 }

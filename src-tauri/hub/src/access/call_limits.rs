@@ -1,8 +1,8 @@
 //! How many calls a client may make in a minute, if a person has set a limit.
 //!
-//! Nobody has a limit by default: a client that only makes calls that rules allow may make thousands
-//! in a second, and the requests in flight are bounded anyway. A limit is for an agent that a person
-//! does not watch, so that a loop in it costs a bounded number of calls.
+//! Nobody has a limit by default: a client that only makes calls that rules allow may make
+//! thousands in a second, and the requests in flight are bounded anyway. A limit is for an agent
+//! that a person does not watch, so that a loop in it costs a bounded number of calls.
 
 use std::{
     collections::BTreeMap,

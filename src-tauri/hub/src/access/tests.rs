@@ -239,6 +239,6 @@ async fn a_browser_that_makes_room_for_another_is_recorded() {
                 |row| row.get::<_, u32>(0),
             )
         })
-        .expect("read the audit");
+        .expect("read the audit log");
     assert_eq!(kinds, 1);
 }

@@ -197,8 +197,8 @@ impl Machine<'_> {
     }
 }
 
-/// Returns the proposal for a server. `None` if this system has no sandboxes, or could not record the
-/// run.
+/// Returns the proposal for a server. `None` if this system has no sandboxes, or could not record
+/// the run.
 pub(super) fn propose_for(
     server: &RegisteredServer,
     report: &AccessReport,
@@ -214,8 +214,8 @@ pub(super) fn propose_for(
     proposal.sandbox.check().is_ok().then_some(proposal)
 }
 
-/// Returns the smallest sensible sandbox that allows what was used. What the sandbox of the run lists
-/// stays, because a person chose it; what it refused is left out.
+/// Returns the smallest sensible sandbox that allows what was used. What the sandbox of the run
+/// lists stays, because a person chose it; what it refused is left out.
 fn propose(
     spec: &ServerSpec,
     current: Option<&Sandbox>,
@@ -519,8 +519,8 @@ fn find_exclusion(
     None
 }
 
-/// Returns whether a folder contains much else: the root, a top folder of the system, the home folder
-/// or a folder around it, or a folder around a private place.
+/// Returns whether a folder contains much else: the root, a top folder of the system, the home
+/// folder or a folder around it, or a folder around a private place.
 fn is_too_broad(folder: &Path, machine: &Machine<'_>) -> bool {
     let is_around = |inner: &Path| inner.starts_with(folder);
     folder.components().count() <= 2

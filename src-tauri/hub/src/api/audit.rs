@@ -1,4 +1,4 @@
-//! The audit: verification of its chain, a list of its entries, and an export of all calls.
+//! The audit log: verification of its chain, a list of its entries, and an export of all calls.
 
 use drawbridge_model::{
     audit::{AuditEntryView, AuditKind, AuditReport, AuditedCall},

@@ -1,9 +1,9 @@
-//! The kinds of entries that each verb leaves in the audit. The test
+//! The kinds of entries that each verb leaves in the audit log. The test
 //! `each_verb_leaves_the_entries_of_its_row` fails if a verb has no row.
 
 use drawbridge_model::audit::AuditKind::{self, *};
 
-/// The entries that a verb leaves in the audit.
+/// The entries that a verb leaves in the audit log.
 pub(crate) enum Audited {
     /// Entries of these kinds, or of some of them, if the verb has changed anything.
     Entries(&'static [AuditKind]),
@@ -17,7 +17,7 @@ const READS: Audited = Nothing("changes nothing");
 const USERS_DATA: Audited = Nothing("changes a user's data, and no access");
 const SAVES_NOTHING: Audited = Nothing("returns a spec, and saves nothing");
 
-/// Each verb with what the audit has about it, in the order of [`super::NAMES`].
+/// Each verb with what the audit log has about it, in the order of [`super::NAMES`].
 pub(crate) const AUDITED: &[(&str, Audited)] = &[
     ("approvals.list", READS),
     ("approvals.show", READS),

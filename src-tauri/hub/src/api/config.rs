@@ -412,7 +412,7 @@ impl Verb for ApplyConfig {
 }
 
 /// Makes the changes of a preview, adds the client whose new token is in the files, and records the
-/// changes in the audit.
+/// changes in the audit log.
 ///
 /// # Errors
 /// Returns an error if the client cannot be added, or if the files cannot be changed. The files and

@@ -290,8 +290,8 @@ impl Verb for ListHookSamples {
     }
 }
 
-/// Returns the entry of the audit about a hook: what it would start or send to, without the values
-/// of variables and headers, which may be secrets.
+/// Returns the entry of the audit log about a hook: what it would start or send to, without the
+/// values of variables and headers, which may be secrets.
 fn audit_note(change: &str, hook: &Hook) -> Value {
     let target = match &hook.target {
         HookTarget::Command { program, args, env } => json!({

@@ -1,5 +1,5 @@
 //! The memory: the entries that AI clients stored for their users. They are the users' data, so
-//! only a person deletes them, and the audit does not record their changes.
+//! only a person deletes them, and the audit log does not record their changes.
 
 use drawbridge_model::{
     event::Event,

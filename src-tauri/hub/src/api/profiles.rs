@@ -171,7 +171,8 @@ impl Verb for AssignProfile {
     }
 }
 
-/// Assigns a profile to a client, or removes the client's profile, and records this in the audit.
+/// Assigns a profile to a client, or removes the client's profile, and records this in the audit
+/// log.
 ///
 /// # Errors
 /// Returns an error if there is no profile with this name, or if the store cannot be written.

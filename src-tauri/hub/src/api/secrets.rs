@@ -1,4 +1,5 @@
-//! Secrets: values in the keyring or the encrypted file. These verbs store and remove values and never return them.
+//! Secrets: values in the keyring or the encrypted file. These verbs store and remove values and
+//! never return them.
 
 pub mod store;
 
@@ -281,7 +282,8 @@ fn check_name(name: &str) -> Result<(), ApiError> {
     check_not_reserved(name)
 }
 
-/// Stores a value in the keyring, and its name in the audit. The log masks the value from then on.
+/// Stores a value in the keyring, and its name in the audit log. The log masks the value from then
+/// on.
 ///
 /// # Errors
 /// Returns an error if the keyring cannot be used.
@@ -294,7 +296,7 @@ pub(super) async fn store_secret(hub: &Hub, name: &str, value: Secret) -> Result
     Ok(())
 }
 
-/// Removes a value from the keyring, and records its name in the audit.
+/// Removes a value from the keyring, and records its name in the audit log.
 ///
 /// # Errors
 /// Returns an error if the keyring cannot be used.

@@ -158,7 +158,7 @@ impl Verb for ChangeSettings {
     }
 }
 
-/// The longest retention of the audit, in days, if the retention is limited.
+/// The longest retention of the audit log, in days, if the retention is limited.
 const MAX_DAYS: u32 = 3_650;
 /// The limits of the size of the records, in MiB, if it is limited.
 const RECORDS_MIB: RangeInclusive<u32> = 64..=1_000_000;

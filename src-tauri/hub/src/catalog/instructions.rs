@@ -59,7 +59,7 @@ impl Catalog {
         let copies = self.lock();
         let specs = self.registry.specs();
         let is_seen =
-            |id: &ServerId| scope.includes(id) && profiles.have_server(id) && may_speak(id);
+            |id: &ServerId| scope.includes(id) && profiles.permit_server(id) && may_speak(id);
         let mut extensions = Extensions::default();
         let mut texts = Vec::new();
         for server in specs

@@ -198,7 +198,7 @@ impl Snapshot {
             ServerScope::All => self.view_with_names_up_to(max_tool_name),
             ServerScope::One(id) => self.server_view(id).unwrap_or(&NOTHING).clone(),
         };
-        if profiles.are_none() {
+        if profiles.is_empty() {
             return view;
         }
         let key = (servers.clone(), max_tool_name, profiles.names());
@@ -208,7 +208,7 @@ impl Snapshot {
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(cached) = per_profiles
             .get(&key)
-            .filter(|cached| cached.profiles.are_same(profiles))
+            .filter(|cached| cached.profiles.is_same(profiles))
         {
             return cached.view.clone();
         }
@@ -339,7 +339,7 @@ impl CatalogView {
     /// Returns the part of the view that all profiles permit, under the same names.
     fn filtered(&self, profiles: &AppliedProfiles) -> Self {
         let permits = |kind, entry: &CatalogEntry| {
-            profiles.have(kind, &entry.server.id, &entry.definition.name)
+            profiles.permit(kind, &entry.server.id, &entry.definition.name)
         };
         let kinds = CapabilityKind::ALL.map(|kind| {
             let entries = self

@@ -228,7 +228,7 @@ impl AppliedProfiles {
     }
 
     /// Returns whether no profile applies, so that the client sees everything.
-    pub fn are_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -237,7 +237,7 @@ impl AppliedProfiles {
     }
 
     /// Returns whether the same versions of the same profiles apply.
-    pub(super) fn are_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()
             && self
                 .0
@@ -246,16 +246,16 @@ impl AppliedProfiles {
                 .all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
-    pub fn have_server(&self, server: &ServerId) -> bool {
+    pub fn permit_server(&self, server: &ServerId) -> bool {
         self.0.iter().all(|profile| profile.has_server(server))
     }
 
     /// Returns whether all profiles contain an entry of a server.
-    pub(super) fn have(&self, kind: CapabilityKind, server: &ServerId, name: &str) -> bool {
+    pub(super) fn permit(&self, kind: CapabilityKind, server: &ServerId, name: &str) -> bool {
         match kind {
             CapabilityKind::Tools => self.0.iter().all(|profile| profile.has_tool(server, name)),
             CapabilityKind::Prompts | CapabilityKind::Resources | CapabilityKind::Templates => {
-                self.have_server(server)
+                self.permit_server(server)
             }
         }
     }

@@ -12,7 +12,7 @@ impl Catalog {
         let profiles = self.profiles.in_scope(&session.client, &session.scope);
         session.scope.includes(server)
             && self.registry.get_runnable(server).is_ok()
-            && profiles.have_server(server)
+            && profiles.permit_server(server)
     }
 
     /// Returns the only server in the client's scope that can have an unlisted resource: the one

@@ -52,7 +52,7 @@ impl Catalog {
                 let name = &definition.name;
                 definition.kind == kind.into()
                     && merge::may_be_exposed_as(kind, &session.scope, server, name, exposed_name)
-                    && profiles.have(kind, &server.id, name)
+                    && profiles.permit(kind, &server.id, name)
             })?;
             Some(Withheld {
                 kind,

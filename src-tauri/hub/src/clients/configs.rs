@@ -171,11 +171,11 @@ impl ClientConfigs {
 
     /// Returns whether the files of a client tell it to wait for Drawbridge, and for how many
     /// seconds.
-    pub fn raised_wait(&self, client: &ClientName) -> Option<u64> {
+    pub fn ask_once_wait(&self, client: &ClientName) -> Option<u64> {
         let state = self.lock();
         let rows = state.files.values();
         rows.filter(|row| row.client == *client && row.asks_once)
-            .filter_map(|row| find_client(&row.kind)?.raised_wait())
+            .filter_map(|row| find_client(&row.kind)?.ask_once_wait())
             .min()
     }
 

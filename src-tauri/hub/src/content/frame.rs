@@ -49,9 +49,9 @@ fn notice(server: &RegisteredServer, flags: &[ContentFlag]) -> String {
 }
 
 /// Adds the notice wherever a client may look for the result: to a tool's content, to the messages
-/// of a prompt, to the contents of a resource, and to the result within the answer about a task. The
-/// server chooses which of these are present, and a client reads only one. Returns `None` if none is
-/// present.
+/// of a prompt, to the contents of a resource, and to the result within the answer about a task.
+/// The server chooses which of these are present, and a client reads only one. Returns `None` if
+/// none is present.
 pub(super) fn add_notice(
     mut object: RawObject<'_>,
     text: &str,

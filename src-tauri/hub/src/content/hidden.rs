@@ -82,8 +82,9 @@ fn find_control(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// Returns the length of the sequence that sets a colour, or that clears the rest of a line, as some
-/// programs do for colours, at the start of `bytes`: 0 if there is none, or if it conceals text.
+/// Returns the length of the sequence that sets a colour, or that clears the rest of a line, as
+/// some programs do for colours, at the start of `bytes`: 0 if there is none, or if it conceals
+/// text.
 fn colour_length(bytes: &[u8]) -> usize {
     if bytes.get(1) != Some(&b'[') {
         return 0;

@@ -44,7 +44,7 @@ type FileWatch = Debouncer<RecommendedWatcher, RecommendedCache>;
 
 /// The states of the managed entries, and when each was restored, since the start.
 #[derive(Default)]
-struct Known {
+struct EntryHistory {
     states: BTreeMap<String, ClientFileState>,
     restored_at: BTreeMap<String, Vec<Instant>>,
 }
@@ -65,7 +65,7 @@ impl Hub {
         self.background().tasks.spawn(task);
     }
 
-    /// Records a change of clients' files in the audit.
+    /// Records a change of clients' files in the audit log.
     pub(crate) fn record_client_change(&self, change: &ClientChangeRow) {
         let note = json!({
             "change": change.id,
@@ -111,7 +111,7 @@ impl Hub {
     }
 
     /// Updates and restores entries, and publishes an event if the state of one has changed.
-    async fn check_client_files(&self, may_write: bool, known: &mut Known) {
+    async fn check_client_files(&self, may_write: bool, known: &mut EntryHistory) {
         let mut has_changed = false;
         for row in self.client_configs.all_managed() {
             let mut state = self.client_file_state(&row).await;
@@ -219,7 +219,7 @@ impl Hub {
     }
 }
 
-impl Known {
+impl EntryHistory {
     /// Returns whether an entry may be restored, or whether another program removes it each time.
     fn may_restore(&mut self, path: &str) -> bool {
         let Some(times) = self.restored_at.get_mut(path) else {
@@ -257,7 +257,7 @@ async fn keep(hub: Weak<Hub>, may_write: bool) {
         return;
     };
     let changed = Arc::new(Notify::new());
-    let mut known = Known::default();
+    let mut known = EntryHistory::default();
     let mut watched = BTreeSet::new();
     let mut _watch = None;
     loop {

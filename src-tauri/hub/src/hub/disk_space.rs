@@ -10,7 +10,7 @@ use super::Hub;
 
 const MIB: u64 = 1 << 20;
 /// With less free space, the doctor warns.
-pub(crate) const LITTLE_SPACE: u64 = 1024 * MIB;
+pub(crate) const DOCTOR_WARNING_SPACE: u64 = 1024 * MIB;
 /// With less free space, a person is warned on every screen.
 const LOW_SPACE: u64 = 500 * MIB;
 pub(crate) const NO_SPACE: u64 = 100 * MIB;

@@ -428,7 +428,7 @@ async fn read_reason(hub: &Hub, began: Timestamp, text: String) -> String {
         };
         let lines = hub.logs.read(filter).await;
         let lines: Vec<_> = lines.iter().map(|line| line.text.as_str()).collect();
-        if conversion_log::is_complete(&lines) || waited >= LOG_WAIT {
+        if conversion_log::has_framework_error(&lines) || waited >= LOG_WAIT {
             return conversion_log::find_reason(&lines).unwrap_or(text);
         }
         sleep(LOG_INTERVAL).await;

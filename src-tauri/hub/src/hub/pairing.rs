@@ -3,7 +3,7 @@
 use drawbridge_model::{ids::ClientName, pairing::PairingProgram};
 
 use super::Hub;
-use crate::pairing::{PairingPlace, PairingRefusal, PairingTicket, Stranger};
+use crate::pairing::{PairingPlace, PairingRefusal, PairingTicket, UnpairedClient};
 
 impl Hub {
     /// Reserves a place for an unknown client that may ask to be paired.
@@ -26,7 +26,7 @@ impl Hub {
         token: Option<&str>,
         program: Option<PairingProgram>,
     ) -> Result<PairingTicket, PairingRefusal> {
-        place.ask(Stranger {
+        place.ask(UnpairedClient {
             suggested_name: self.access.free_name(&ClientName::new(name.as_str())),
             revoked_client: token.and_then(|token| self.access.find_revoked_client(token)),
             name,

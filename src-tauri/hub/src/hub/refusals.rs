@@ -1,5 +1,5 @@
 //! Counts refused tokens that belong to no known client, and refused sign-in links, so that a flood
-//! of requests makes at most one entry of each kind a minute in the audit.
+//! of requests makes at most one entry of each kind a minute in the audit log.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

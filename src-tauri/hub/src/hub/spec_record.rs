@@ -1,5 +1,5 @@
-//! Records in the audit which spec files were added, changed and removed, by a person or by another
-//! program, also while Drawbridge did not run.
+//! Records in the audit log which spec files were added, changed and removed, by a person or by
+//! another program, also while Drawbridge did not run.
 //!
 //! The store keeps a digest of each member of each spec as it was last recorded. The values are not
 //! kept, because a spec file may contain secrets.

@@ -11,8 +11,8 @@ async fn pairings() -> (Pairings, tempfile::TempDir) {
     (Pairings::new(store, Events::new()), folder)
 }
 
-fn stranger(program: &str) -> Stranger {
-    Stranger {
+fn client(program: &str) -> UnpairedClient {
+    UnpairedClient {
         name: "desk".into(),
         program: Some(PairingProgram {
             pid: 1,
@@ -29,7 +29,7 @@ fn ask(
     token: Option<&str>,
     program: &str,
 ) -> Result<PairingTicket, PairingRefusal> {
-    pairings.reserve(token)?.ask(stranger(program))
+    pairings.reserve(token)?.ask(client(program))
 }
 
 fn deny_first(pairings: &Pairings) {

@@ -217,7 +217,7 @@ impl ClientRequests {
             biased;
             () = self.gate.wait_until_paused() => None,
             answer = self.sampling.create_message(&provider, params) => Some(answer),
-            () = keep_waiting(question, &provider) => None,
+            () = send_keepalives(question, &provider) => None,
         };
         match answer {
             Some(Ok(answer)) => self.release(permitted, answer).await,
@@ -341,7 +341,7 @@ impl ClientRequests {
 }
 
 /// Notifies the client that its request goes on while the sampling provider works. Never returns.
-async fn keep_waiting(question: ServerQuestion<'_>, provider: &Provider) {
+async fn send_keepalives(question: ServerQuestion<'_>, provider: &Provider) {
     let mut keepalive = interval_at(Instant::now() + KEEPALIVE, KEEPALIVE);
     keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let message = format!("Waiting for {}", provider.name());

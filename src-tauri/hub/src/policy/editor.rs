@@ -66,7 +66,7 @@ struct PolicyDocument {
     rules: Vec<RuleSpec>,
 }
 
-/// The body of the audit's entry about imported rules.
+/// The body of the audit log's entry about imported rules.
 #[derive(Serialize)]
 struct ImportNote<'a> {
     imported: Vec<RuleNote<'a>>,

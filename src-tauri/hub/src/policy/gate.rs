@@ -115,7 +115,7 @@ impl Gate {
     /// files tell it to wait.
     fn approval_timeout(&self, client: &ClientName) -> Duration {
         let timeout = self.settings.get().approval_timeout;
-        let raised = self.client_configs.raised_wait(client);
+        let raised = self.client_configs.ask_once_wait(client);
         raised.map_or(timeout, |seconds| {
             timeout.max(Duration::from_secs(seconds).saturating_sub(CALL_TIME))
         })

@@ -22,7 +22,7 @@ use super::{
     deadline::Deadline,
     guarded_request::GuardedRequest,
     permitted::Permitted,
-    queue_limits::{MAX_PER_CLIENT, MAX_UNANSWERED, QueueFull},
+    queue_limits::{MAX_MISSED_IN_A_ROW, MAX_PER_CLIENT, QueueFull},
     record::PendingRecord,
     refusal::Refusal,
 };
@@ -302,7 +302,7 @@ impl Inner {
         }
         match self.missed_streaks.get(client) {
             Some(MissedStreak {
-                count: MAX_UNANSWERED..,
+                count: MAX_MISSED_IN_A_ROW..,
                 last,
             }) if last.elapsed() < COOLDOWN => {
                 let seconds = COOLDOWN.saturating_sub(last.elapsed()).as_secs() + 1;

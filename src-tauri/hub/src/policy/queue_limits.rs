@@ -6,7 +6,7 @@ use drawbridge_model::ids::ClientName;
 pub(super) const MAX_PER_CLIENT: usize = 20;
 /// If this many consecutive approval requests of a client are missed, its calls are rejected for a
 /// while.
-pub(super) const MAX_UNANSWERED: u32 = 3;
+pub(super) const MAX_MISSED_IN_A_ROW: u32 = 3;
 
 /// The reason why a call is not queued.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum QueueFull {
     #[error("{MAX_PER_CLIENT} calls of '{0}' are already waiting for a decision")]
     TooManyWaiting(ClientName),
     #[error(
-        "nobody decided the last {MAX_UNANSWERED} calls of '{client}'; it can ask again in {seconds} s"
+        "nobody decided the last {MAX_MISSED_IN_A_ROW} calls of '{client}'; it can ask again in {seconds} s"
     )]
     CoolingDown { client: ClientName, seconds: u64 },
 }

@@ -293,8 +293,8 @@ impl Rules {
         CompiledRule::new(Arc::new(rule.clone())).map(drop)
     }
 
-    /// Replaces all rules, and sets the defaults if they are given. Both are in force from the
-    /// same moment. `note` serializes to a JSON object, the body of the audit's entry, to which the
+    /// Replaces all rules, and sets the defaults if they are given. Both are in force from the same
+    /// moment. `note` serializes to a JSON object, the body of the audit log's entry, to which the
     /// removed rules are added.
     ///
     /// # Errors
@@ -365,8 +365,8 @@ impl Rules {
             .await
     }
 
-    /// Makes a change that deletes the rules for which `is_deleted` holds. The audit's entry lists
-    /// them. Returns whether there were any.
+    /// Makes a change that deletes the rules for which `is_deleted` holds. The audit log's entry
+    /// lists them. Returns whether there were any.
     async fn delete_matching(
         &self,
         change: RuleChange,
@@ -434,7 +434,7 @@ impl Rules {
             .map(drop)
     }
 
-    /// Makes a change that follows from another one, which has its own entry in the audit.
+    /// Makes a change that follows from another one, which has its own entry in the audit log.
     async fn change(&self, change: RuleChange) -> Result<(), RuleError> {
         let _guard = self.write_lock.lock().await;
         self.store.journal().change_rules(change, None).await?;
@@ -451,7 +451,7 @@ impl Rules {
     }
 }
 
-/// The body of the audit's entry about removed rules, with what they had in common.
+/// The body of the audit log's entry about removed rules, with what they had in common.
 #[derive(Serialize)]
 struct RemovalNote<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -484,7 +484,7 @@ impl<'a> RemovalNote<'a> {
     }
 }
 
-/// The body of the audit's entry about rules that replace all others.
+/// The body of the audit log's entry about rules that replace all others.
 #[derive(Serialize)]
 struct ReplacementNote<'a, N> {
     #[serde(flatten)]

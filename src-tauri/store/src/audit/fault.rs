@@ -1,19 +1,19 @@
-//! The faults of the audit, in words for people.
+//! The faults of the audit log, in words for people.
 
 use drawbridge_model::random;
 
-/// The first thing that is wrong with the audit.
+/// The first thing that is wrong with the audit log.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum AuditFault {
-    #[error("the audit is empty, although its key is older: all of it is gone")]
+    #[error("the audit log is empty, although its key is older: all of it is gone")]
     Emptied,
-    #[error("the record of where the audit ends is gone")]
+    #[error("the record of where the audit log ends is gone")]
     NoHead,
-    #[error("the end of the audit was changed, or its key was replaced")]
+    #[error("the end of the audit log was changed, or its key was replaced")]
     EndChanged,
-    #[error("the audit was cut off at its end: {} gone", entries(*.first, *.last))]
+    #[error("the audit log was cut off at its end: {} gone", entries(*.first, *.last))]
     CutOff { first: i64, last: i64 },
-    #[error("entries were added to the audit after its end at {0}")]
+    #[error("entries were added to the audit log after its end at {0}")]
     Extended(i64),
     #[error("the database is older than the file audit.head: {} missing", counted_entries(*.first, *.last))]
     Older { first: i64, last: i64 },
@@ -30,7 +30,7 @@ pub(super) enum AuditFault {
     HeadFileMissing,
     #[error("{} missing", entries(*.first, *.last))]
     Missing { first: i64, last: i64 },
-    #[error("entry {0} is before the beginning of the audit")]
+    #[error("entry {0} is before the beginning of the audit log")]
     BeforeStart(i64),
     #[error("the entry or its call was changed")]
     Unreadable,

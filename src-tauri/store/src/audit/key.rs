@@ -1,5 +1,5 @@
-//! The key of the audit, in a file beside the database, for this user only. The key is not in the
-//! database, so that the database alone is not enough to forge entries.
+//! The key of the audit log, in a file beside the database, for this user only. The key is not in
+//! the database, so that the database alone is not enough to forge entries.
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use super::Hash;
 pub(crate) const FILE_NAME: &str = "audit.key";
 
 /// The key. A new key has a temporary name until the first entry is written with it. If the key has
-/// its final name and the audit has no entries, the entries were therefore deleted.
+/// its final name and the audit log has no entries, the entries were therefore deleted.
 pub(crate) struct AuditKey {
     mac: Hmac<Sha256>,
     folder: PathBuf,
@@ -64,7 +64,7 @@ impl AuditKey {
         }
         match fs::rename(temporary_file(&self.folder), self.folder.join(FILE_NAME)) {
             Ok(()) => self.is_new.store(false, Ordering::Relaxed),
-            Err(error) => tracing::warn!("cannot rename the key of the audit: {error}"),
+            Err(error) => tracing::warn!("cannot rename the key of the audit log: {error}"),
         }
     }
 

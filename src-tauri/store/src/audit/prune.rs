@@ -19,7 +19,8 @@ const MAX_ENTRIES: usize = 500;
 pub(crate) struct Segment {
     /// The last entry of the segment, or `None` if no entry is old enough.
     through: Option<i64>,
-    /// The last of the calls from before the audit existed, or `None` if there are none to delete.
+    /// The last of the calls from before the audit log existed, or `None` if there are none to
+    /// delete.
     calls_through: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! `audit` and `audit_head`: the entries of the audit, and its recorded end. Only the journal
+//! `audit` and `audit_head`: the entries of the audit log, and its recorded end. Only the journal
 //! writes them.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -80,8 +80,8 @@ fn tip_from_row(row: &Row<'_>) -> Result<Tip, rusqlite::Error> {
     })
 }
 
-/// Returns the number of calls, and the last id. Used when the audit begins, for the calls before
-/// it.
+/// Returns the number of calls, and the last id. Used when the audit log begins, for the calls
+/// before it.
 pub(super) fn count_calls(connection: &Connection) -> Result<(i64, i64), rusqlite::Error> {
     connection.query_row(
         "SELECT count(*), coalesce(max(id), 0) FROM call",

@@ -110,7 +110,7 @@ impl AuditFixture {
     }
 
     async fn find_break(&self) -> AuditBreak {
-        self.verify().await.broken.expect("the audit is broken")
+        self.verify().await.broken.expect("the audit log is broken")
     }
 
     /// Changes the database as a program with SQLite but without the key could.
@@ -438,7 +438,7 @@ async fn a_truncated_chain_is_detected_now_and_after_restarts() {
     let truncate = "DELETE FROM call WHERE id = (SELECT call FROM audit WHERE seq = 4); DELETE FROM audit WHERE seq > 3;";
     let expected = AuditBreak {
         seq: 4,
-        why: "the audit was cut off at its end: entries 4 to 5 are gone".into(),
+        why: "the audit log was cut off at its end: entries 4 to 5 are gone".into(),
     };
     assert_eq!(
         fixture.verify_tampered_copy(truncate).as_ref(),
@@ -741,7 +741,7 @@ async fn a_lost_write_ahead_log_is_detected_and_a_crash_is_no_loss() {
         fixture.record_call().await;
     }
     let saved_before = std::fs::read(fixture.folder.path().join(head_file::FILE_NAME))
-        .expect("the hub saved the end of the audit at its start");
+        .expect("the hub saved the end of the audit log at its start");
     fixture.journal.close().await;
     let head = head_file::FILE_NAME;
     assert_eq!(

@@ -27,7 +27,7 @@ struct Anchor {
 
 #[derive(Deserialize)]
 struct Began {
-    /// The id of the last call from before the audit existed.
+    /// The id of the last call from before the audit log existed.
     through: i64,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn verify(
 struct WalkSummary {
     /// The end of the chain.
     last: Tip,
-    /// The id of the last call from before the audit existed.
+    /// The id of the last call from before the audit log existed.
     calls_before: i64,
 }
 
@@ -116,7 +116,7 @@ fn walk_chain(
             "broken" => {
                 let broken = serde_json::from_str(read.entry.body).unwrap_or(Broken {
                     seq: read.entry.seq,
-                    why: "the audit was changed".into(),
+                    why: "the audit log was changed".into(),
                 });
                 return Ok(Walk::Broken(ChainBreak {
                     seq: broken.seq,

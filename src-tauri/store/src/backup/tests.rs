@@ -41,7 +41,7 @@ async fn marker(folder: &Path) -> Option<String> {
     let journal = store.journal();
     journal.recover().await.expect("recover the journal");
     let report = journal.verify().await.expect("verify");
-    assert_eq!(report.broken, None, "the audit is intact");
+    assert_eq!(report.broken, None, "the audit log is intact");
     journal.close().await;
     store.close().await;
     marker

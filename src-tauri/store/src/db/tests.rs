@@ -1,4 +1,4 @@
-mod landed;
+mod released;
 
 use drawbridge_model::{
     acceptance::DefinitionKind,
@@ -177,7 +177,7 @@ async fn after_a_full_disk_no_connection_blocks_the_others() {
     store.check_writable().await.expect("nobody has the lock");
     store.put_hooks(&[hook(9)]).await.expect("write a hook");
     let journal = store.journal();
-    journal.recover().await.expect("write the audit");
+    journal.recover().await.expect("write the audit log");
     assert_eq!(store.setting("a").await.expect("read a setting"), None);
 }
 

@@ -1,4 +1,5 @@
-//! Secrets that Drawbridge does not store: variables of its environment, and the output of commands.
+//! Secrets that Drawbridge does not store: variables of its environment, and the output of
+//! commands.
 
 use std::{collections::HashMap, env, sync::Arc};
 

@@ -74,8 +74,8 @@ impl Secrets {
     /// which does not list its own.
     ///
     /// # Errors
-    /// Returns an error if a secret cannot be read, or if the file cannot be written. A keyring that
-    /// does not run is no error, because nothing can be read from it.
+    /// Returns an error if a secret cannot be read, or if the file cannot be written. A keyring
+    /// that does not run is no error, because nothing can be read from it.
     pub async fn use_file(
         &self,
         key: Option<NewKey>,

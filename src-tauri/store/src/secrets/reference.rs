@@ -71,8 +71,8 @@ pub struct SecretScope {
 }
 
 impl SecretScope {
-    /// Returns the scope of the server's own secrets, the granted ones and those elsewhere, for what
-    /// a person wrote or runs.
+    /// Returns the scope of the server's own secrets, the granted ones and those elsewhere, for
+    /// what a person wrote or runs.
     pub fn new(server: ServerId, granted: BTreeSet<String>) -> Self {
         Self {
             server,

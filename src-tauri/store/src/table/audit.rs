@@ -23,7 +23,7 @@ pub struct AuditFilter {
 }
 
 impl Store {
-    /// Returns entries of the audit, newest first.
+    /// Returns entries of the audit log, newest first.
     pub async fn audit_entries(
         &self,
         filter: &AuditFilter,
@@ -44,16 +44,16 @@ impl Store {
             .push_bind(filter.limit);
         let rows = query.build().fetch_all(&self.pool).await;
         rows.and_then(|rows| rows.iter().map(read).collect())
-            .context("cannot read the audit")
+            .context("cannot read the audit log")
     }
 
-    /// Returns the time of the first entry of the audit, or `None` if it has none.
+    /// Returns the time of the first entry of the audit log, or `None` if it has none.
     pub async fn audit_beginning(&self) -> Result<Option<Timestamp>, StoreError> {
         let row = sqlx::query("SELECT at FROM audit ORDER BY seq LIMIT 1")
             .fetch_optional(&self.pool)
             .await;
         row.and_then(|row| row.map(|row| row.try_get("at").map(Timestamp)).transpose())
-            .context("cannot read the audit")
+            .context("cannot read the audit log")
     }
 }
 

@@ -355,7 +355,7 @@ pub(crate) fn write_outcomes(
         ];
         let entry: Option<Option<i64>> =
             statement.query_row(values, |row| row.get(0)).optional()?;
-        // Calls from before the audit existed have no entries.
+        // Calls from before the audit log existed have no entries.
         if entry.flatten().is_some() {
             let ending = outcome_columns(
                 &outcome,
@@ -424,7 +424,7 @@ fn split_names(names: Option<Cow<'_, str>>) -> Vec<String> {
 }
 
 impl<'a> CallColumns<'a> {
-    /// `seq` is the number of the audit entry that seals the row.
+    /// `seq` is the number of the audit log's entry that seals the row.
     fn new(row: &'a CallRow, seq: i64) -> Result<Self, rusqlite::Error> {
         let call = &row.call;
         Ok(Self {
@@ -456,7 +456,7 @@ impl<'a> CallColumns<'a> {
         })
     }
 
-    /// Returns the columns that the audit entry of the decision seals.
+    /// Returns the columns that the audit log's entry of the decision seals.
     fn sealed(&self, decision: Decision) -> DecisionColumns<'_> {
         DecisionColumns {
             at: self.at,

@@ -50,7 +50,7 @@ pub enum RuleChange {
     BindToDefinitions(Vec<(RuleId, String)>),
 }
 
-/// The body of the audit's entry about a saved rule.
+/// The body of the audit log's entry about a saved rule.
 #[derive(Serialize)]
 struct SavedNote<'a> {
     id: &'a RuleId,
@@ -60,7 +60,8 @@ struct SavedNote<'a> {
     replaced: &'a [RuleId],
 }
 
-/// A rule in the body of the audit's entry about several rules. Numbers stay as they were written.
+/// A rule in the body of the audit log's entry about several rules. Numbers stay as they were
+/// written.
 #[derive(Serialize)]
 pub struct RuleNote<'a> {
     id: &'a RuleId,
@@ -85,7 +86,7 @@ pub struct NewRule {
 }
 
 impl Journal {
-    /// Saves a rule, together with an entry in the audit.
+    /// Saves a rule, together with an entry in the audit log.
     ///
     /// # Errors
     /// Returns an error if the rule cannot be written. Nothing is changed then.
@@ -94,8 +95,8 @@ impl Journal {
             .await
     }
 
-    /// Replaces all rules, and writes these settings, together with an entry in the audit. `note`
-    /// is its body, a JSON object.
+    /// Replaces all rules, and writes these settings, together with an entry in the audit log.
+    /// `note` is its body, a JSON object.
     ///
     /// # Errors
     /// Returns an error if the rules cannot be written. Nothing is changed then.
@@ -118,8 +119,8 @@ impl Journal {
         .await
     }
 
-    /// Changes rules. `note` is the body of an entry in the audit, a JSON object, or `None` for no
-    /// entry.
+    /// Changes rules. `note` is the body of an entry in the audit log, a JSON object, or `None` for
+    /// no entry.
     ///
     /// # Errors
     /// Returns an error if the change cannot be written. Nothing is changed then.
@@ -181,7 +182,7 @@ fn apply(change: &RuleChange, connection: &Connection) -> Result<(), rusqlite::E
     Ok(())
 }
 
-/// Saves a rule, together with an entry in the audit.
+/// Saves a rule, together with an entry in the audit log.
 pub(crate) fn save(
     new_rule: &NewRule,
     connection: &Connection,

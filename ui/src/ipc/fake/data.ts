@@ -1010,7 +1010,7 @@ export function suspended(): SuspendedAllow {
   };
 }
 
-/** The entries of the audit that concern no call, newest first; only the first one if `empty`. */
+/** The entries of the audit log that concern no call, newest first; only the first one if `empty`. */
 export function auditEntries(empty: boolean): AuditEntryView[] {
   const identity = "5f0c".repeat(16);
   const rule = { server: "github", tool: "merge_pull_request", effect: "deny" };

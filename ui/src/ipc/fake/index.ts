@@ -72,7 +72,7 @@ export function fakeIpc(scenario = ""): FakeHub {
   return hub;
 }
 
-/** The most entries of the audit in one page. */
+/** The most entries of the audit log in one page. */
 const PAGE_SIZE = 500;
 
 export class FakeHub implements Ipc {

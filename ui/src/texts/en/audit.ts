@@ -53,7 +53,7 @@ export const audit = {
   damaged: (seq: number, why: string) => `Entry ${seq} is not as Drawbridge wrote it: ${why}`,
   refresh: "Refresh",
 
-  filters: "Filter the audit",
+  filters: "Filter the audit log",
   kind: "Kind",
   allKinds: "All kinds",
   text: "Text",
@@ -61,13 +61,13 @@ export const audit = {
   count: (found: number) => plural(found, "entry", "entries"),
   countOfNewest: (found: number, newest: number) =>
     `${plural(found, "entry", "entries")} of the newest ${newest}`,
-  loading: "Reading the audit…",
+  loading: "Reading the audit log…",
   noMatch: "No entry matches these filters. Change or clear a filter.",
   noMatchYet:
     "None of the newest entries matches these filters. Show older entries, or change a filter.",
   showOlder: "Show older entries",
 
-  caption: "Entries of the audit, newest first",
+  caption: "Entries of the audit log, newest first",
   time: "Time",
   number: "Number",
   details: "Details",
@@ -83,7 +83,7 @@ export const audit = {
   noDetails: "This entry has no details.",
   itemCount: (name: string, count: number) => `${name}: ${count}`,
 
-  exportHint: "To save all requests with their entries in the audit, run this command:",
+  exportHint: "To save all requests with their entries in the audit log, run this command:",
   exportCommand: "drawbridge audit export --output calls.jsonl",
   copyExportCommand: "Copy the command",
 };

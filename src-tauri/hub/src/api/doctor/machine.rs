@@ -11,7 +11,7 @@ use drawbridge_model::runtime::{Runtime, RuntimeStatus};
 use drawbridge_upstream::transport::process::runtime;
 
 use super::{DoctorCheck, DoctorTopic, session_bus};
-use crate::hub::disk_space::{LITTLE_SPACE, NO_SPACE, free_bytes};
+use crate::hub::disk_space::{DOCTOR_WARNING_SPACE, NO_SPACE, free_bytes};
 
 /// Makes all checks of this computer. `needed` holds the runtimes of the servers that may start.
 pub async fn check_machine(data_dir: &Path, needed: &BTreeSet<Runtime>) -> Vec<DoctorCheck> {
@@ -167,7 +167,7 @@ fn check_disk(data_dir: &Path) -> Option<DoctorCheck> {
     let remedy = "Free some space: if a decision cannot be written, the call is denied.";
     Some(if free < NO_SPACE {
         DoctorCheck::failure(TOPIC, text, remedy)
-    } else if free < LITTLE_SPACE {
+    } else if free < DOCTOR_WARNING_SPACE {
         DoctorCheck::warning(TOPIC, text, remedy)
     } else {
         DoctorCheck::ok(TOPIC, text)

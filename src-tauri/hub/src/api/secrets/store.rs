@@ -1,5 +1,5 @@
-//! Where secrets are stored: shows it, moves all secrets to another place, and unlocks the encrypted
-//! file.
+//! Where secrets are stored: shows it, moves all secrets to another place, and unlocks the
+//! encrypted file.
 
 use std::fs;
 
@@ -42,8 +42,9 @@ pub struct SecretStoreView {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct ShowSecretStore {}
 
-/// `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key. The paths
-/// are those of the hub's computer. If no key is given, the environment of the hub has to name one.
+/// `secrets.use_store`: moves the secrets to the keyring, or to an encrypted file with this key.
+/// The paths are those of the hub's computer. If no key is given, the environment of the hub has to
+/// name one.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct UseSecretStore {

@@ -23,8 +23,8 @@ pub struct AccessReportView {
     pub report: Option<AccessReport>,
     /// Whether the report is about what the spec starts now.
     pub is_current: bool,
-    /// A sandbox in which the server could do the same. Null without a report, or if this system has
-    /// no sandboxes.
+    /// A sandbox in which the server could do the same. Null without a report, or if this system
+    /// has no sandboxes.
     pub proposal: Option<SandboxProposal>,
 }
 

@@ -345,8 +345,8 @@ pub(super) async fn request_once(
     Ok(reply?)
 }
 
-/// Checks a spec that is not saved, and records this in the audit. Returns the spec as a server,
-/// with a connector that allows the server its secrets.
+/// Checks a spec that is not saved, and records this in the audit log. Returns the spec as a
+/// server, with a connector that allows the server its secrets.
 fn prepare(
     hub: &Hub,
     edited: Option<ServerId>,

@@ -118,7 +118,7 @@ pub(super) fn keyword(value: &Value) -> Box<dyn for<'i> Keyword<'i>> {
 }
 
 /// The subschemas in the value of a keyword.
-enum Holds {
+enum SubschemaKind {
     /// Named subschemas.
     Map,
     /// No subschema.
@@ -127,13 +127,13 @@ enum Holds {
     Other,
 }
 
-fn holds(keyword: &str) -> Holds {
+fn subschema_kind(keyword: &str) -> SubschemaKind {
     match keyword {
         "properties" | "patternProperties" | "dependentSchemas" | "dependencies" | "$defs"
-        | "definitions" => Holds::Map,
+        | "definitions" => SubschemaKind::Map,
         "const" | "enum" | "default" | "examples" | "required" | "dependentRequired" | "type"
-        | "$vocabulary" => Holds::Data,
-        _ => Holds::Other,
+        | "$vocabulary" => SubschemaKind::Data,
+        _ => SubschemaKind::Other,
     }
 }
 
@@ -145,10 +145,10 @@ fn children<'a>(
     members
         .iter()
         .filter(|(key, _)| !except.contains(&key.as_str()))
-        .flat_map(|(key, value)| match (holds(key), value) {
-            (Holds::Data, _) => Vec::new(),
-            (Holds::Map, Value::Object(named)) => named.values().collect(),
-            (Holds::Map | Holds::Other, value) => vec![value],
+        .flat_map(|(key, value)| match (subschema_kind(key), value) {
+            (SubschemaKind::Data, _) => Vec::new(),
+            (SubschemaKind::Map, Value::Object(named)) => named.values().collect(),
+            (SubschemaKind::Map | SubschemaKind::Other, value) => vec![value],
         })
 }
 
@@ -170,10 +170,10 @@ fn add_to(schema: &mut Value) -> bool {
     }
     let is_added = members
         .iter_mut()
-        .all(|(key, value)| match (holds(key), value) {
-            (Holds::Data, _) => true,
-            (Holds::Map, Value::Object(named)) => named.values_mut().all(add_to),
-            (Holds::Map | Holds::Other, value) => add_to(value),
+        .all(|(key, value)| match (subschema_kind(key), value) {
+            (SubschemaKind::Data, _) => true,
+            (SubschemaKind::Map, Value::Object(named)) => named.values_mut().all(add_to),
+            (SubschemaKind::Map | SubschemaKind::Other, value) => add_to(value),
         });
     let has_pattern = members.contains_key("pattern") || members.contains_key("patternProperties");
     let steps = if has_pattern { PATTERN_STEPS } else { 1 };
@@ -209,10 +209,10 @@ fn pointer(members: &Map<String, Value>) -> Option<String> {
 fn leads_to_subschema(pointer: &str) -> bool {
     let mut tokens = pointer.split('/').skip(1);
     while let Some(token) = tokens.next() {
-        match holds(token) {
-            Holds::Data => return false,
-            Holds::Map if tokens.next().is_none() => return false,
-            Holds::Map | Holds::Other => {}
+        match subschema_kind(token) {
+            SubschemaKind::Data => return false,
+            SubschemaKind::Map if tokens.next().is_none() => return false,
+            SubschemaKind::Map | SubschemaKind::Other => {}
         }
     }
     true

@@ -19,7 +19,7 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns whether the lines have an error of the framework, which it logs last.
-pub(super) fn is_complete(lines: &[&str]) -> bool {
+pub(super) fn has_framework_error(lines: &[&str]) -> bool {
     lines
         .iter()
         .any(|line| read_error(line).is_some_and(|(class, _)| FRAMEWORK_ERRORS.contains(&class)))

@@ -1,4 +1,4 @@
-//! Changes by a person or another program are in the audit.
+//! Changes by a person or another program are in the audit log.
 
 use drawbridge_model::{audit::AuditKind, pairing::PairingProgram};
 use serde_json::Value;

@@ -460,7 +460,11 @@ async fn a_rule_that_an_approval_makes_is_in_force_and_in_the_audit_when_the_cal
     decided.expect("approved");
     fixture.call().await.expect("the rule allows the next call");
     assert_eq!(fixture.received_calls(), 2);
-    let report = hub.journal.verify().await.expect("the audit is verified");
+    let report = hub
+        .journal
+        .verify()
+        .await
+        .expect("the audit log is verified");
     let calls = hub
         .store
         .audited_calls(None, None, None, 10)

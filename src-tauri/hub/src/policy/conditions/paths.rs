@@ -130,8 +130,8 @@ fn to_absolute(text: &str, cwd: Option<&Path>) -> Option<PathBuf> {
     join_to(cwd, Path::new(text))
 }
 
-/// Returns an absolute path as it is, and a relative one below the working folder. Returns `None` if
-/// that folder is not known.
+/// Returns an absolute path as it is, and a relative one below the working folder. Returns `None`
+/// if that folder is not known.
 fn join_to(cwd: Option<&Path>, path: &Path) -> Option<PathBuf> {
     if path.is_absolute() {
         Some(path.to_owned())

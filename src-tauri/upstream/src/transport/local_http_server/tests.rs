@@ -25,8 +25,8 @@ async fn start(url: &str) -> Result<LocalHttpServer, LocalHttpServerError> {
 
 #[tokio::test]
 async fn a_program_that_has_the_port_before_the_server_starts_gets_no_request() {
-    let stranger = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = stranger.local_addr().expect("an address").port();
+    let other_program = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = other_program.local_addr().expect("an address").port();
     let url = format!("http://127.0.0.1:{port}/mcp?key=secret");
 
     let Err(error) = start(&url).await else {

@@ -2,12 +2,12 @@
 //! system calls that open, create, rename and remove files, start programs, and name addresses
 //! (seccomp's user notification, which needs no rights).
 //!
-//! A recorder observes and decides nothing. Each call continues as if nobody watched, and the recorder
-//! reads its arguments from the memory of the process just before. The process may change them
-//! afterwards, so a report is no defence against a server that wants to hide something. The only
-//! calls that do not continue are those that the sandbox of the server refuses by their numbers alone:
-//! the recorder answers them with the error that the filter of the sandbox would have returned, and
-//! without a recorder they fail too.
+//! A recorder observes and decides nothing. Each call continues as if nobody watched, and the
+//! recorder reads its arguments from the memory of the process just before. The process may change
+//! them afterwards, so a report is no defence against a server that wants to hide something. The
+//! only calls that do not continue are those that the sandbox of the server refuses by their
+//! numbers alone: the recorder answers them with the error that the filter of the sandbox would
+//! have returned, and without a recorder they fail too.
 
 mod process_memory;
 mod summary;
@@ -65,7 +65,8 @@ const CLOCK_STEP: Duration = Duration::from_millis(100);
 const MAX_WAITING: usize = 8192;
 /// How many files are remembered, so that a file that is opened again costs little.
 const MAX_REMEMBERED: usize = 16_384;
-/// The file systems that describe the system and its processes. Links in them differ for each reader.
+/// The file systems that describe the system and its processes. Links in them differ for each
+/// reader.
 const DESCRIPTIONS: &[&str] = &["/proc", "/sys", "/dev/fd"];
 /// Local sockets that the C library looks for on its own. Programs work without them.
 const NAME_SERVICES: &[&str] = &[
@@ -178,8 +179,8 @@ pub(super) fn install_for_this_thread() -> io::Result<Listener> {
 }
 
 /// Answers every notification until no process with the filter is left, or the supervisor ends the
-/// recorder. Looks at no files but those of `/proc`, which answer at once: another file system may be
-/// slow, or be served by the very process that waits for the answer.
+/// recorder. Looks at no files but those of `/proc`, which answer at once: another file system may
+/// be slow, or be served by the very process that waits for the answer.
 fn answer_until_end(
     listener: &Listener,
     reader: &Reader,
@@ -528,8 +529,8 @@ fn to_int(argument: u64) -> i32 {
     i32::from_le_bytes([a, b, c, d])
 }
 
-/// Returns what opening a file with these flags needs; `None` if it is opened neither for reading nor
-/// for writing.
+/// Returns what opening a file with these flags needs; `None` if it is opened neither for reading
+/// nor for writing.
 fn open_need(flags: i32) -> Option<FileNeed> {
     if flags & libc::O_PATH != 0 {
         return None;
@@ -594,8 +595,8 @@ fn resolve(path: &Path, need: FileNeed) -> Option<PathBuf> {
     Some(folder.join(path.file_name()?))
 }
 
-/// Returns whether a file is older than a call that would make it. Programs often try to make a folder
-/// that exists, which changes nothing.
+/// Returns whether a file is older than a call that would make it. Programs often try to make a
+/// folder that exists, which changes nothing.
 fn existed_before(path: &Path, made_at: SystemTime) -> bool {
     let created = fs::symlink_metadata(path).and_then(|metadata| metadata.created());
     created.is_ok_and(|created| created + CLOCK_STEP < made_at)

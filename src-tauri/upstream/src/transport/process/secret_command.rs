@@ -1,4 +1,5 @@
-//! Runs the commands of `${command:…}`, which print a secret, such as `op read op://vault/item/field`.
+//! Runs the commands of `${command:…}`, which print a secret, such as `op read
+//! op://vault/item/field`.
 
 use std::{collections::BTreeMap, env, time::Duration};
 

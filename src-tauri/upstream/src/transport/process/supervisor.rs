@@ -5,9 +5,10 @@
 //! that process leaves its group and session, clears its environment, and loses its parent. So the
 //! supervisor finds them all by descent. It ends once nothing is left below it.
 //!
-//! The hub and the supervisor are connected by a socket: the hub sends the command to start and then the
-//! bytes [`ASK_TO_END`] and [`KILL`]; the supervisor answers with [`Report`]s, one JSON value on each
-//! line. If the hub ends, however it ends, the socket is closed, and the supervisor ends the server.
+//! The hub and the supervisor are connected by a socket: the hub sends the command to start and
+//! then the bytes [`ASK_TO_END`] and [`KILL`]; the supervisor answers with [`Report`]s, one JSON
+//! value on each line. If the hub ends, however it ends, the socket is closed, and the supervisor
+//! ends the server.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -182,8 +183,8 @@ struct StartedServer {
     recorder_failure: Option<io::Error>,
 }
 
-/// Starts the server in its sandbox, and recorded if there is a receiver for the listener. Closes the
-/// supervisor's copies of its pipes.
+/// Starts the server in its sandbox, and recorded if there is a receiver for the listener. Closes
+/// the supervisor's copies of its pipes.
 fn start(
     mut command: Command,
     confinement: Option<Confinement>,
@@ -351,8 +352,8 @@ pub(super) fn child_signals() -> SigSet {
     SigSet::from(Signal::SIGCHLD)
 }
 
-/// Returns a descriptor that becomes readable if a child has ended. Reading it never blocks: a signal
-/// may be gone by then, and whoever waited for it would hear nothing else.
+/// Returns a descriptor that becomes readable if a child has ended. Reading it never blocks: a
+/// signal may be gone by then, and whoever waited for it would hear nothing else.
 pub(super) fn open_child_signals() -> io::Result<SignalFd> {
     let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
     Ok(SignalFd::with_flags(&child_signals(), flags)?)

@@ -27,12 +27,12 @@ const LOG: &str = "\
 #[test]
 fn the_reason_is_the_error_that_the_framework_wrapped() {
     let lines: Vec<_> = LOG.lines().collect();
-    assert!(is_complete(&lines));
+    assert!(has_framework_error(&lines));
     assert_eq!(
         find_reason(&lines).expect("a reason"),
         "ImportError: Local conversion mode requires docling-mcp[local] extra. Install with: pip install docling-mcp[local]"
     );
-    assert!(!is_complete(&lines[..12]));
+    assert!(!has_framework_error(&lines[..12]));
 }
 
 #[test]

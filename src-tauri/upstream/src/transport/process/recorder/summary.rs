@@ -164,9 +164,9 @@ impl Summary {
         while self.files.len() > MAX_FILES - MAX_FILES / 4 && self.fold_once() {}
     }
 
-    /// Replaces the entries of one folder by that folder: the one that holds the most of them, and of
-    /// several the deepest. The root folder is the last resort. Returns `false` if there is no entry
-    /// to replace.
+    /// Replaces the entries of one folder by that folder: the one that holds the most of them, and
+    /// of several the deepest. The root folder is the last resort. Returns `false` if there is no
+    /// entry to replace.
     fn fold_once(&mut self) -> bool {
         let mut holders: BTreeMap<FileKey, usize> = BTreeMap::new();
         for (path, access, refused) in self.files.keys() {

@@ -1,5 +1,5 @@
-//! Tells what a sandbox allows, by the same rules by which it is enforced. A recorder asks; nothing is
-//! enforced here.
+//! Tells what a sandbox allows, by the same rules by which it is enforced. A recorder asks; nothing
+//! is enforced here.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! Enforces a sandbox with Landlock, and with a seccomp filter for the sockets that Landlock does not
-//! know. Both last for ever, and apply to everything that the confined thread starts.
+//! Enforces a sandbox with Landlock, and with a seccomp filter for the sockets that Landlock does
+//! not know. Both last for ever, and apply to everything that the confined thread starts.
 
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -25,8 +25,8 @@ use super::{
     Confinement, DEVICES, FileRules, RANDOM_DEVICES, SandboxFailure,
 };
 
-/// The versions of Landlock from which a restriction can be enforced, and the versions of Linux that
-/// have them. Before version 3, a file that may not be written could still be truncated.
+/// The versions of Landlock from which a restriction can be enforced, and the versions of Linux
+/// that have them. Before version 3, a file that may not be written could still be truncated.
 const FILES: (u32, &str) = (3, "6.2");
 const PORTS: (u32, &str) = (4, "6.7");
 const SIGNALS: u32 = 6;
@@ -60,8 +60,8 @@ pub(in super::super) fn confine_this_thread(
     // From here on, this thread must make no call of which the filter gives notice: nobody answers
     // before the listener is handed over.
     let listener = is_recorded.then(|| install_recorder(rules));
-    // A filter with a listener refuses the same calls, by the answers of the listener, and also if the
-    // listener is gone.
+    // A filter with a listener refuses the same calls, by the answers of the listener, and also if
+    // the listener is gone.
     if !matches!(listener, Some(Ok(_))) {
         seccompiler::apply_filter(&filter).map_err(|error| refused(&error))?;
     }
@@ -75,8 +75,8 @@ pub(in super::super) fn confine_this_thread(
 }
 
 /// Installs a filter that gives notice of the calls that the sandbox refuses, and of those that a
-/// recorder observes. A refusal of the filter itself would come before its notice, so that no report
-/// could show it.
+/// recorder observes. A refusal of the filter itself would come before its notice, so that no
+/// report could show it.
 fn install_recorder(rules: &Confinement) -> io::Result<Listener> {
     let build = || {
         let mut calls = observed_calls()?;
@@ -269,9 +269,9 @@ fn with_x32(mut calls: BTreeMap<i64, Vec<SeccompRule>>) -> BTreeMap<i64, Vec<Sec
     calls
 }
 
-/// Returns the system calls that the sandbox refuses: those that make sockets of the families that it
-/// does not allow, so that neither UDP nor a local socket leads out of it, and io_uring, which would
-/// make sockets past the filter.
+/// Returns the system calls that the sandbox refuses: those that make sockets of the families that
+/// it does not allow, so that neither UDP nor a local socket leads out of it, and io_uring, which
+/// would make sockets past the filter.
 fn refused_calls(rules: &Confinement) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut families = vec![libc::AF_NETLINK];
     if rules.network != SandboxNetwork::None {

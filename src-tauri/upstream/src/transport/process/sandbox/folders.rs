@@ -1,5 +1,5 @@
-//! The folders that a program in a sandbox needs to run at all: those of the system, of the runtimes
-//! on the PATH, and of the program itself.
+//! The folders that a program in a sandbox needs to run at all: those of the system, of the
+//! runtimes on the PATH, and of the program itself.
 
 use std::{
     collections::BTreeMap,
@@ -141,8 +141,8 @@ impl Private {
         found
     }
 
-    /// Returns a script with its package: all `node_modules` around it, or the folder of the nearest
-    /// project file, or the script's own folder.
+    /// Returns a script with its package: all `node_modules` around it, or the folder of the
+    /// nearest project file, or the script's own folder.
     fn around_script(&self, script: &Path) -> Vec<PathBuf> {
         let is_modules = |folder: &&Path| folder.ends_with("node_modules");
         let is_project = |folder: &&Path| {

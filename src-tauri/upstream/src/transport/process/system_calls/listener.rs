@@ -89,9 +89,9 @@ impl Listener {
             filter: instructions.as_mut_ptr(),
         };
         let install = || {
-            // Without the second flag (Linux 5.19), a signal would interrupt a call that the recorder
-            // has seen, and programs do not expect that when they open a file. A kernel that knows it
-            // can also continue a call.
+            // Without the second flag (Linux 5.19), a signal would interrupt a call that the
+            // recorder has seen, and programs do not expect that when they open a file. A kernel
+            // that knows it can also continue a call.
             let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
                 | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
             // SAFETY: the kernel copies the program, which outlives the call.
@@ -104,14 +104,15 @@ impl Listener {
                 )
             };
             match i32::try_from(fd) {
-                // SAFETY: the kernel has just opened it, with close-on-exec, and nothing else owns it.
+                // SAFETY: the kernel has just opened it, with close-on-exec, and nothing else owns
+                // it.
                 Ok(fd) if fd >= 0 => Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) })),
                 _ => Err(io::Error::last_os_error()),
             }
         };
         match install() {
-            // Without the capability for it, a process may install a filter only if it cannot get more
-            // rights by starting a program.
+            // Without the capability for it, a process may install a filter only if it cannot get
+            // more rights by starting a program.
             Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
                 nix::sys::prctl::set_no_new_privs()?;
                 install()
@@ -145,8 +146,8 @@ impl Listener {
                 _ => Err(error),
             };
         }
-        // SAFETY: the kernel has written this structure, the buffer is aligned to 8 bytes, and every
-        // pattern of bits is a valid one.
+        // SAFETY: the kernel has written this structure, the buffer is aligned to 8 bytes, and
+        // every pattern of bits is a valid one.
         let notification = unsafe { &*buffers.notification.as_ptr().cast::<libc::seccomp_notif>() };
         Ok(Some(Notification {
             id: notification.id,

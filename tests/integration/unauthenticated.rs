@@ -6,33 +6,35 @@ use std::{
     net::TcpStream,
 };
 
-use drawbridge_tests::{Home, Hub, http::Url, strangers::SlowStrangers, wait::some_if, wait_until};
+use drawbridge_tests::{
+    Home, Hub, http::Url, slow_connections::SlowConnections, wait::some_if, wait_until,
+};
 
 /// The usual limit of open files, which the hub cannot raise here.
 const WITH_FEW_DESCRIPTORS: [&str; 4] = ["sh", "-c", r#"ulimit -n 1024; exec "$@""#, "sh"];
 /// More connections than descriptors.
-const STRANGERS: usize = 1_500;
+const SLOW_CONNECTIONS: usize = 1_500;
 /// The most connections without a known token.
-const MAX_STRANGERS: usize = 128;
+const MAX_UNAUTHENTICATED: usize = 128;
 
 #[test]
-fn many_slow_strangers_disturb_no_client_and_not_the_local_socket() {
+fn many_slow_connections_disturb_no_client_and_not_the_local_socket() {
     let home = Home::new();
     let hub = Hub::serve_with_starter(&home, &WITH_FEW_DESCRIPTORS);
     hub.add_probe(&[]);
     hub.set_policy("probe", "allow");
     let client = hub.connect_client("desk");
-    let mut strangers = SlowStrangers::open(&hub, STRANGERS);
+    let mut connections = SlowConnections::open(&hub, SLOW_CONNECTIONS);
     for number in 0..2 {
-        strangers.go_on();
+        connections.go_on();
         let arguments = format!(r#"{{"n":{number}}}"#);
         assert_eq!(client.call("probe__echo", &arguments).text(), arguments);
         // A verb over the local socket that writes to the database.
         let name = format!("other-{number}");
         hub.connect_client(&name);
     }
-    wait_until("only a few strangers are left", || {
-        some_if(strangers.count_open() <= MAX_STRANGERS)
+    wait_until("only a few connections are left", || {
+        some_if(connections.count_open() <= MAX_UNAUTHENTICATED)
     });
     // A program without a token can still ask whether the hub is well.
     let health = drawbridge_tests::http::Request {
@@ -45,14 +47,14 @@ fn many_slow_strangers_disturb_no_client_and_not_the_local_socket() {
 }
 
 #[test]
-fn the_connection_of_a_known_client_is_not_closed_for_a_stranger() {
+fn the_connection_of_a_known_client_is_not_closed_for_an_unknown_one() {
     let home = Home::new();
     let hub = Hub::serve(&home);
     let client = hub.connect_client("desk");
     let stream = client.listen(None);
-    let mut strangers = SlowStrangers::open(&hub, 4 * MAX_STRANGERS);
-    wait_until("the first strangers have made room", || {
-        some_if(strangers.count_open() <= MAX_STRANGERS)
+    let mut connections = SlowConnections::open(&hub, 4 * MAX_UNAUTHENTICATED);
+    wait_until("the first connections have made room", || {
+        some_if(connections.count_open() <= MAX_UNAUTHENTICATED)
     });
     client.end_session();
     assert_eq!(

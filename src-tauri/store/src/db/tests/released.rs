@@ -246,7 +246,7 @@ const ROWS: &[(i64, &str)] = &[
 ];
 
 /// Creates a database as the version with this schema left it, with rows of each schema until then.
-async fn create_landed_database(file: &Path, version: i64) {
+async fn create_released_database(file: &Path, version: i64) {
     let count = |version| {
         MIGRATIONS
             .iter()
@@ -423,7 +423,7 @@ async fn check_rows(store: &Store, version: i64) {
 }
 
 #[test]
-fn every_migration_runs_and_none_that_landed_has_changed() {
+fn every_migration_runs_and_none_that_was_released_has_changed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/migrations");
     let mut files: Vec<String> = std::fs::read_dir(&folder)
         .expect("read the folder of migrations")
@@ -445,11 +445,11 @@ fn every_migration_runs_and_none_that_landed_has_changed() {
 }
 
 #[tokio::test]
-async fn the_rows_of_every_schema_that_landed_are_kept() {
+async fn the_rows_of_every_released_schema_are_kept() {
     for (version, _) in LANDED {
         let folder = tempfile::tempdir().expect("make a folder");
         let file = folder.path().join("drawbridge.db");
-        create_landed_database(&file, *version).await;
+        create_released_database(&file, *version).await;
 
         let (store, moved) = Store::open(&file)
             .await
@@ -459,7 +459,7 @@ async fn the_rows_of_every_schema_that_landed_are_kept() {
         check_rows(&store, *version).await;
         let journal = store.journal();
         journal.recover().await.expect("recover the journal");
-        let report = journal.verify().await.expect("verify the audit");
+        let report = journal.verify().await.expect("verify the audit log");
         assert_eq!(report.broken, None, "schema {version}");
         journal.close().await;
         store.close().await;

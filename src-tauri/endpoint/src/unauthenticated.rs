@@ -1,5 +1,5 @@
-//! Connections whose client is unknown. They are limited in number, so that programs without a
-//! token leave room for those with one.
+//! Connections on which no known token was sent yet. They are limited in number, so that programs
+//! without a token leave room for those with one.
 
 use std::{
     collections::BTreeMap,
@@ -10,11 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 /// The most connections on which no known token has been sent yet. If there are more, the oldest is
 /// closed: a client sends its token with its first request, and is known a moment later.
-const MAX_STRANGERS: usize = 128;
+const MAX_UNAUTHENTICATED: usize = 128;
 
-/// The connections of strangers, by their numbers. Cheap to clone.
+/// The unauthenticated connections, by their numbers. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Strangers(Arc<Mutex<Table>>);
+pub(crate) struct UnauthenticatedConnections(Arc<Mutex<Table>>);
 
 #[derive(Default)]
 struct Table {
@@ -22,30 +22,30 @@ struct Table {
     connections: BTreeMap<u64, CancellationToken>,
 }
 
-/// A connection that counts as that of a stranger until a known token is sent on it. An extension
-/// of each request over TCP.
-pub(crate) struct Stranger {
-    strangers: Strangers,
+/// A connection that counts as unauthenticated until a known token is sent on it. An extension of
+/// each request over TCP.
+pub(crate) struct UnauthenticatedConnection {
+    all: UnauthenticatedConnections,
     number: u64,
     closed: CancellationToken,
 }
 
-impl Strangers {
+impl UnauthenticatedConnections {
     /// Counts a connection. Closes the oldest one if there are too many.
-    pub(crate) fn admit(&self) -> Stranger {
+    pub(crate) fn admit(&self) -> UnauthenticatedConnection {
         let closed = CancellationToken::new();
         let mut table = self.lock();
         table.last_number += 1;
         let number = table.last_number;
         table.connections.insert(number, closed.clone());
-        if table.connections.len() > MAX_STRANGERS
+        if table.connections.len() > MAX_UNAUTHENTICATED
             && let Some((_, oldest)) = table.connections.pop_first()
         {
             oldest.cancel();
         }
         drop(table);
-        Stranger {
-            strangers: self.clone(),
+        UnauthenticatedConnection {
+            all: self.clone(),
             number,
             closed,
         }
@@ -56,10 +56,10 @@ impl Strangers {
     }
 }
 
-impl Stranger {
+impl UnauthenticatedConnection {
     /// Notes that a known token was sent on this connection.
-    pub(crate) fn introduce(&self) {
-        self.strangers.lock().connections.remove(&self.number);
+    pub(crate) fn mark_authenticated(&self) {
+        self.all.lock().connections.remove(&self.number);
     }
 
     /// Resolves when the connection has to make room for another one.
@@ -68,9 +68,9 @@ impl Stranger {
     }
 }
 
-impl Drop for Stranger {
+impl Drop for UnauthenticatedConnection {
     fn drop(&mut self) {
-        self.introduce();
+        self.mark_authenticated();
     }
 }
 
@@ -79,18 +79,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_stranger_makes_room_and_a_known_client_stays() {
-        let strangers = Strangers::default();
-        let known = strangers.admit();
-        known.introduce();
-        let first = strangers.admit();
-        let others: Vec<_> = (1..MAX_STRANGERS).map(|_| strangers.admit()).collect();
+    fn the_oldest_connection_makes_room_and_a_known_client_stays() {
+        let connections = UnauthenticatedConnections::default();
+        let known = connections.admit();
+        known.mark_authenticated();
+        let first = connections.admit();
+        let others: Vec<_> = (1..MAX_UNAUTHENTICATED)
+            .map(|_| connections.admit())
+            .collect();
         assert!(!first.closed.is_cancelled(), "there is room for all");
-        let newest = strangers.admit();
+        let newest = connections.admit();
         assert!(first.closed.is_cancelled());
         drop(first);
         drop(newest);
-        let _other = strangers.admit();
+        let _other = connections.admit();
         assert!(others.iter().all(|other| !other.closed.is_cancelled()));
         assert!(!known.closed.is_cancelled());
     }

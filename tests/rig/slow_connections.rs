@@ -8,12 +8,12 @@ use std::{
 use crate::{Hub, http::Url};
 
 /// Connections that send the body of a sign-in byte by byte.
-pub struct SlowStrangers {
+pub struct SlowConnections {
     authority: String,
     connections: Vec<TcpStream>,
 }
 
-impl SlowStrangers {
+impl SlowConnections {
     /// Opens this many connections. Raises the limit of open files of the test, if necessary.
     #[track_caller]
     pub fn open(hub: &Hub<'_>, count: usize) -> Self {
